@@ -1,0 +1,261 @@
+package classify
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules"
+)
+
+// caseFiles are the cases of one record.
+type caseFiles struct {
+	named      []*rules.Case
+	unnamed    *rules.Case // text that names nobody, and what struck a whole node
+	ownUnnamed bool        // unnamed holds pod evidence, not only the node's
+}
+
+// assembler builds the cases.
+type assembler struct {
+	record *Record
+	roster *Roster
+	cases  map[*Pod]*rules.Case
+	home   *Pod // the pod that text without a name belongs to
+	anon   *Pod
+}
+
+func assemble(r *Record, o Options) *caseFiles {
+	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, anon: &Pod{anonymous: true}}
+	a.roster.learn(r.Signals)
+	a.streams()
+	a.onlyNode()
+	chosen := a.choose(o)
+	a.home = a.homeOf(chosen, o)
+	a.open()
+	a.attribute()
+	a.cover()
+	files := &caseFiles{unnamed: a.cases[a.anon]}
+	for _, p := range chosen {
+		if !p.anonymous {
+			files.named = append(files.named, a.cases[p])
+		}
+	}
+	files.ownUnnamed = slices.ContainsFunc(files.unnamed.Evidence, func(e rules.Evidence) bool { return e.Mine })
+	a.siblings(files.named)
+	return files
+}
+
+// streams adds pods that are known only because their log was read.
+func (a *assembler) streams() {
+	for i := range a.record.Marks {
+		m := &a.record.Marks[i]
+		if m.Pod == "" && m.PodUID == "" {
+			continue
+		}
+		s := rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
+			Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID, Container: m.Container, ContainerID: m.ContainerID, Node: m.Node}
+		if s.PodUID != "" {
+			a.roster.learnUIDs([]rules.Signal{s}, trusted(&s))
+		} else {
+			a.roster.learnNames(&s)
+		}
+	}
+}
+
+// onlyNode gives records without a host the only host that was named.
+func (a *assembler) onlyNode() {
+	only := ""
+	for i := range a.record.Signals {
+		n := a.record.Signals[i].Node
+		if only != "" && !sameNode(only, n) {
+			return
+		}
+		only = first(only, n)
+	}
+	for _, p := range a.roster.pods {
+		p.Node = first(p.Node, only)
+	}
+	a.anon.Node = only
+}
+
+// choose picks the pods that are asked for. A name that the input does not
+// know gets a pod of its own, so that unnamed text can be its.
+func (a *assembler) choose(o Options) []*Pod {
+	if o.Runner == "" {
+		return a.roster.pods
+	}
+	match := func(f func(p *Pod) bool) (out []*Pod) {
+		for _, p := range a.roster.pods {
+			if f(p) {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	if exact := match(func(p *Pod) bool { return p.Name == o.Runner || p.UID == o.Runner }); exact != nil {
+		return exact
+	}
+	if prefix := match(func(p *Pod) bool { return strings.HasPrefix(p.Name, o.Runner) || strings.HasPrefix(p.UID, o.Runner) }); prefix != nil {
+		return prefix
+	}
+	return []*Pod{a.roster.add(&Pod{Name: o.Runner, Node: a.anon.Node})}
+}
+
+// homeOf decides whose text without a name is: the runner that was asked for,
+// or the only pod that there is.
+func (a *assembler) homeOf(chosen []*Pod, o Options) *Pod {
+	if len(chosen) == 1 && (o.Runner != "" || len(a.roster.pods) == 1) {
+		return chosen[0]
+	}
+	return a.anon
+}
+
+func (a *assembler) open() {
+	for _, p := range append([]*Pod{a.anon}, a.roster.pods...) {
+		a.cases[p] = &rules.Case{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
+			Containers: p.Containers, Sandboxes: p.Sandboxes}
+	}
+}
+
+// attribute gives every signal to the pods that it is about, and what concerns
+// a node to every pod on it.
+func (a *assembler) attribute() {
+	for i := range a.record.Signals {
+		s := &a.record.Signals[i]
+		mine, proven := a.owners(s)
+		for _, p := range mine {
+			a.give(p, s, true, proven)
+		}
+		if s.Def.Reach == rules.ReachNode {
+			a.giveNode(s, mine)
+		}
+	}
+}
+
+func (a *assembler) owners(s *rules.Signal) ([]*Pod, bool) {
+	if p, proven := a.roster.Attribute(s); p != nil {
+		return []*Pod{p}, proven
+	}
+	if several := a.roster.Named(s); several != nil {
+		return several, s.Proven()
+	}
+	if s.Def.Reach == rules.ReachNode || !a.nameless(s) {
+		return nil, false
+	}
+	return []*Pod{a.home}, false
+}
+
+// nameless says whether a signal names nobody at all.
+func (a *assembler) nameless(s *rules.Signal) bool {
+	n := a.roster.namesOf(s)
+	return n.strong() == 0
+}
+
+func (a *assembler) give(p *Pod, s *rules.Signal, mine, proven bool) {
+	c := a.cases[p]
+	e := rules.Evidence{Signal: *s, Mine: mine, Proven: proven}
+	if id := s.Str("container_id"); e.Container == "" && id != "" {
+		e.Container = p.Containers[id]
+	}
+	c.Evidence = append(c.Evidence, e)
+}
+
+// nodeBefore and nodeAfter bound which node events are of interest to a pod.
+const (
+	nodeBefore = 10 * time.Minute
+	nodeAfter  = 5 * time.Minute
+)
+
+func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
+	for _, p := range append([]*Pod{a.anon}, a.roster.pods...) {
+		if slices.Contains(mine, p) || !sameNode(p.Node, s.Node) {
+			continue
+		}
+		if !p.First.IsZero() && !s.At.IsZero() && s.At.Before(p.First.Add(-nodeBefore)) {
+			continue
+		}
+		a.give(p, s, false, s.Proven())
+	}
+}
+
+// cover hands every case the coverage of its node, its pod and the controller.
+func (a *assembler) cover() {
+	for i := range a.record.Marks {
+		m := &a.record.Marks[i]
+		for p, c := range a.cases {
+			if a.covers(m, p) {
+				addMark(c, m)
+			}
+		}
+	}
+}
+
+func (a *assembler) covers(m *ingest.Entry, p *Pod) bool {
+	switch m.Source {
+	case ingest.Controller, ingest.Listener:
+		return true
+	case ingest.Runner, ingest.Job, ingest.Kube:
+		return a.streamOf(m, p)
+	}
+	return sameNode(m.Node, p.Node)
+}
+
+// streamOf says whether a mark of a pod's stream is about p.
+func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
+	switch {
+	case m.PodUID != "" && p.UID != "":
+		return m.PodUID == p.UID
+	case m.Pod != "":
+		return m.Pod == p.Name && (m.Namespace == "" || p.Namespace == "" || m.Namespace == p.Namespace)
+	case a.roster.docs[m.Doc] != "":
+		return a.roster.docs[m.Doc] == p.Name
+	}
+	return m.Source != ingest.Kube && p == a.home
+}
+
+func addMark(c *rules.Case, m *ingest.Entry) {
+	switch m.Mark.Kind {
+	case ingest.Covered:
+		c.Coverage = append(c.Coverage, rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To})
+		if m.Source == ingest.Runner {
+			addLog(&c.Log, m.Mark)
+		}
+	case ingest.Gap:
+		c.Coverage = append(c.Coverage, rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why})
+	}
+}
+
+func addLog(l *rules.LogRead, m *ingest.Mark) {
+	l.Read = true
+	l.Lines += m.Lines
+	if l.First.IsZero() || (!m.From.IsZero() && m.From.Before(l.First)) {
+		l.First = m.From
+	}
+	if m.To.After(l.Last) {
+		l.Last = m.To
+	}
+}
+
+// siblings counts, for every case, the pods of its node that ended within a
+// minute of it.
+func (a *assembler) siblings(cases []*rules.Case) {
+	type death struct {
+		node string
+		at   time.Time
+	}
+	deaths := map[*rules.Case]death{}
+	for _, c := range a.cases {
+		if at := rules.DiedAt(c); !at.IsZero() && (c.Name != "" || c.UID != "") {
+			deaths[c] = death{c.Node, at}
+		}
+	}
+	for _, c := range cases {
+		own, ok := deaths[c]
+		for other, d := range deaths {
+			if ok && other != c && sameNode(own.node, d.node) && own.at.Sub(d.at).Abs() <= time.Minute {
+				c.Siblings++
+			}
+		}
+	}
+}

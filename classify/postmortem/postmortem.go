@@ -1,0 +1,242 @@
+// Package postmortem writes a verdict as the page that a responder wants to
+// read: cause, confidence, when, where and who in the first line, then the
+// timeline with the deciding lines marked, what was ruled out and by which
+// fact, what is missing, and how to see more.
+//
+// Invariant: everything that came from a log is data. Control characters and
+// text direction marks are shown as escapes and lines are cut, so that no log
+// line can move the cursor, hide text or look like a heading.
+//
+// Crash behaviour: the package only writes; a write error ends it.
+package postmortem
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"coroner/rules"
+)
+
+// Style says how to write.
+type Style struct {
+	Color bool // ANSI colours
+	Width int  // columns to cut log lines at; 0 = 160
+	All   bool // the whole timeline instead of its telling part
+}
+
+// Write writes the post-mortem of v.
+func Write(w io.Writer, v *rules.Verdict, s Style) error {
+	if s.Width <= 0 {
+		s.Width = 160
+	}
+	p := &page{w: bufio.NewWriter(w), s: s, v: v}
+	p.headline()
+	p.facts()
+	p.timeline()
+	p.differential()
+	p.missing()
+	p.seeMore()
+	p.footer()
+	return p.w.Flush()
+}
+
+type page struct {
+	w *bufio.Writer
+	s Style
+	v *rules.Verdict
+}
+
+// ANSI styles.
+const (
+	bold, dim, red, green, yellow, cyan = "1", "2", "1;31", "32", "33", "36"
+)
+
+func (p *page) paint(code, text string) string {
+	if !p.s.Color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
+
+// headline is cause, confidence, whose, when, where and who started it.
+func (p *page) headline() {
+	v, parts := p.v, []string{}
+	color := red
+	if !v.Label.Death() {
+		color = green
+	} else if v.Confidence != rules.Confirmed {
+		color = yellow
+	}
+	cause := p.paint(color, string(v.Label))
+	if v.Resource != "" {
+		cause += " of " + Clean(v.Resource)
+	}
+	parts = append(parts, fmt.Sprintf("%s (%s)", cause, v.Confidence), p.whose())
+	if v.DiedAt != nil {
+		parts = append(parts, v.DiedAt.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	if v.Node != "" {
+		parts = append(parts, "node "+Clean(v.Node))
+	}
+	if v.Initiator != "none" {
+		parts = append(parts, "by "+Clean(v.Initiator))
+	}
+	p.printf("%s\n  %s\n", strings.Join(parts, " · "), p.paint(bold, Clean(v.Summary)))
+}
+
+func (p *page) whose() string {
+	v := p.v
+	switch {
+	case v.Runner != "" && v.Namespace != "":
+		return Clean(v.Namespace + "/" + v.Runner)
+	case v.Runner != "":
+		return Clean(v.Runner)
+	case v.PodUID != "":
+		return "pod UID " + Clean(v.PodUID)
+	}
+	return "no runner named"
+}
+
+func (p *page) facts() {
+	v := p.v
+	if v.Exit.Code != nil {
+		p.fact("exit", strings.TrimSpace(fmt.Sprintf("%d %s", *v.Exit.Code, Clean(v.Exit.Reason))))
+	} else if v.Label.Death() {
+		p.fact("exit", "no exit record")
+	}
+	if job := jobText(v.Job); job != "" {
+		p.fact("job", job)
+	}
+	if v.Pool != "" {
+		p.fact("pool", Clean(v.Pool))
+	}
+	if v.Label.Death() {
+		p.fact("domain", v.Domain)
+		p.fact("retry", v.Retry+advice(v))
+	}
+}
+
+func advice(v *rules.Verdict) string {
+	if v.Advice == "" {
+		return ""
+	}
+	return " — " + Clean(v.Advice)
+}
+
+func jobText(j rules.Job) string {
+	var parts []string
+	if j.Name != "" {
+		parts = append(parts, Clean(j.Name))
+	}
+	if j.Step != "" {
+		parts = append(parts, "step "+Clean(j.Step))
+	}
+	if j.Repository != "" {
+		parts = append(parts, Clean(j.Repository))
+	}
+	if j.RunID != "" {
+		parts = append(parts, "run "+Clean(j.RunID))
+	}
+	if len(parts) == 0 && j.ID != "" {
+		parts = append(parts, "job "+Clean(j.ID))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (p *page) fact(name, text string) {
+	p.printf("  %s %s\n", p.paint(dim, fmt.Sprintf("%-7s", name)), text)
+}
+
+func (p *page) section(title string) { p.printf("\n  %s\n", p.paint(bold, title)) }
+
+func (p *page) differential() {
+	if len(p.v.RuledOut) > 0 {
+		p.section("ruled out")
+		for _, r := range p.v.RuledOut {
+			p.printf("    %-24s %s\n", r.Label, Clean(r.Because))
+		}
+	}
+	if len(p.v.Open) > 0 {
+		p.section("still open")
+		for _, o := range p.v.Open {
+			p.printf("    %-24s would be decided by %s\n", o.Label, Clean(o.Needs))
+		}
+	}
+}
+
+func (p *page) missing() {
+	if len(p.v.Missing) == 0 {
+		return
+	}
+	p.section("missing")
+	for _, m := range p.v.Missing {
+		p.printf("    %s\n", Clean(m))
+	}
+}
+
+func (p *page) footer() {
+	rule := p.v.Rule
+	if rule == "" {
+		rule = "no rule"
+	}
+	p.printf("\n  %s\n", p.paint(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d", rule, p.v.Rulebook, p.v.Revision)))
+}
+
+// seeMore gives commands to copy.
+func (p *page) seeMore() {
+	cmds := Commands(p.v)
+	if len(cmds) == 0 {
+		return
+	}
+	p.section("see more")
+	for _, c := range cmds {
+		p.printf("    %s\n", c)
+	}
+}
+
+// Commands are the kubectl and LogQL queries that show more of a death. Names
+// are put in only when they are plain: a name is data like everything else.
+func Commands(v *rules.Verdict) (out []string) {
+	if !v.Label.Death() {
+		return nil
+	}
+	ns := plain(v.Namespace)
+	if r := plain(v.Runner); r != "" {
+		flag := ""
+		if ns != "" {
+			flag = " -n " + ns
+		}
+		out = append(out,
+			fmt.Sprintf("kubectl%s get events --field-selector involvedObject.name=%s", flag, r),
+			fmt.Sprintf("kubectl%s get pod %s -o yaml", flag, r),
+			fmt.Sprintf("{namespace=%q, pod=%q}%s", ns, r, span(v)))
+	}
+	if n := plain(v.Node); n != "" && v.DiedAt != nil {
+		out = append(out, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}%s`, n, span(v)),
+			fmt.Sprintf("journalctl --since %q --until %q  # on %s", v.DiedAt.Add(-2*time.Minute).UTC().Format("2006-01-02 15:04:05 UTC"),
+				v.DiedAt.Add(time.Minute).UTC().Format("2006-01-02 15:04:05 UTC"), n))
+	}
+	return out
+}
+
+func span(v *rules.Verdict) string {
+	if v.DiedAt == nil {
+		return ""
+	}
+	return "  # " + v.DiedAt.Add(-2*time.Minute).UTC().Format(time.RFC3339) + " … " + v.DiedAt.Add(time.Minute).UTC().Format(time.RFC3339)
+}
+
+// plain returns s if it is a Kubernetes name, else "".
+func plain(s string) string {
+	for _, c := range s {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_') {
+			return ""
+		}
+	}
+	return s
+}

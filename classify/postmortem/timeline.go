@@ -1,0 +1,115 @@
+package postmortem
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"coroner/rules"
+)
+
+// row is one line of the timeline, or several that say the same.
+type row struct {
+	rules.EvidenceLine
+	times int       // how many lines it stands for
+	until time.Time // time of the last of them
+}
+
+// shown is how many rows a timeline has at most; deciding rows always show.
+const shown = 40
+
+func (p *page) timeline() {
+	rows := collapse(p.v.Evidence)
+	if len(rows) == 0 {
+		return
+	}
+	p.section("timeline (UTC)")
+	skipped, day := 0, ""
+	for i, r := range rows {
+		if !p.s.All && !r.Decisive && i < len(rows)-shown {
+			skipped++
+			continue
+		}
+		p.skipped(&skipped)
+		day = p.day(day, r.At)
+		p.row(r)
+	}
+	p.skipped(&skipped)
+}
+
+func (p *page) skipped(n *int) {
+	if *n > 0 {
+		p.printf("      %s\n", p.paint(dim, fmt.Sprintf("… %d earlier lines, --all shows them", *n)))
+	}
+	*n = 0
+}
+
+// day prints the date when it changes.
+func (p *page) day(before string, at *time.Time) string {
+	if at == nil {
+		return before
+	}
+	d := at.UTC().Format("2006-01-02")
+	if d != before && before != "" {
+		p.printf("      %s\n", p.paint(dim, d))
+	}
+	return d
+}
+
+func (p *page) row(r row) {
+	mark, at := "  ", strings.Repeat(" ", 12)
+	if r.Decisive {
+		mark = p.paint(red, "»") + " "
+	}
+	if r.At != nil {
+		at = r.At.UTC().Format("15:04:05.000")
+	}
+	text := cut(Clean(r.Text), p.s.Width-32)
+	if r.times > 1 {
+		text += p.paint(dim, fmt.Sprintf("  (%d times", r.times))
+		if !r.until.IsZero() {
+			text += p.paint(dim, " until "+r.until.UTC().Format("15:04:05"))
+		}
+		text += p.paint(dim, ")")
+	}
+	if r.Decisive {
+		text = p.paint(bold, text)
+	}
+	p.printf("    %s%s  %s %s\n", mark, p.paint(dim, at), p.paint(cyan, fmt.Sprintf("%-10s", r.Source)), text)
+}
+
+// collapse joins runs of one signal from one source, so that an hour of
+// heartbeats is one row.
+func collapse(lines []rules.EvidenceLine) (rows []row) {
+	for _, l := range lines {
+		if n := len(rows); n > 0 && same(rows[n-1].EvidenceLine, l) {
+			last := &rows[n-1]
+			last.times++
+			if l.At != nil {
+				last.until = *l.At
+			}
+			continue
+		}
+		rows = append(rows, row{EvidenceLine: l, times: 1})
+	}
+	return dropRepeated(rows)
+}
+
+func same(a, b rules.EvidenceLine) bool {
+	return a.Signal == b.Signal && a.Source == b.Source && !a.Decisive && !b.Decisive && a.Signal != "runner.last-words" &&
+		a.Signal != "kube.event"
+}
+
+// dropRepeated removes rows whose line is shown already: one line can carry
+// several signals.
+func dropRepeated(rows []row) []row {
+	out := rows[:0]
+	for _, r := range rows {
+		if n := len(out); n > 0 && out[n-1].Text == r.Text && out[n-1].Source == r.Source {
+			out[n-1].Decisive = out[n-1].Decisive || r.Decisive
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,385 @@
+package classify
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules"
+)
+
+// Pod is one pod, container or microVM that the logs speak of, with all the
+// names that were learned for it.
+type Pod struct {
+	Namespace, Name, UID, Node string
+
+	Containers map[string]string // container id -> container name, "" if not known
+	Sandboxes  map[string]bool
+	First      time.Time // first time it was heard of
+
+	proven    bool // its name and UID belong together: a trusted record said so
+	anonymous bool // stands for text that names nobody
+}
+
+// Roster is who is who: pod UID, container id, sandbox id, process id and name
+// of every pod. It is learned from signals and never forgets.
+type Roster struct {
+	pods   []*Pod
+	byUID  map[string]*Pod
+	byID   map[string]tie // container and sandbox ids
+	byName map[string][]*Pod
+	pids   map[string][]pidSeen
+	docs   map[string]string // document -> runner name that it gives itself
+}
+
+type tie struct {
+	pod    *Pod
+	proven bool
+}
+
+type pidSeen struct {
+	node string
+	at   time.Time
+	pod  *Pod
+}
+
+// pidLife is how long a process id means the same process.
+const pidLife = 10 * time.Second
+
+// NewRoster returns an empty roster.
+func NewRoster() *Roster {
+	return &Roster{byUID: map[string]*Pod{}, byID: map[string]tie{}, byName: map[string][]*Pod{},
+		pids: map[string][]pidSeen{}, docs: map[string]string{}}
+}
+
+// names are all the identities in one signal, its stream's included.
+type names struct {
+	namespace, name, uid string
+	ids                  []string // container and sandbox ids
+	sandbox              map[string]bool
+	pid                  string
+	several              bool // it speaks of a list of pods
+}
+
+// namesOf reads the identities of a signal. What a job can write speaks only
+// about the pod whose stream it stands in.
+func (r *Roster) namesOf(s *rules.Signal) names {
+	n := names{sandbox: map[string]bool{}}
+	if !s.Source.Forgeable() {
+		n.captured(s)
+	}
+	if n.empty() {
+		n.namespace, n.name, n.uid = s.Namespace, s.Pod, s.PodUID
+		if s.ContainerID != "" {
+			n.ids = append(n.ids, s.ContainerID)
+		}
+	}
+	if n.empty() && s.Doc != "" {
+		n.name = r.docs[s.Doc]
+	}
+	return n
+}
+
+func (n *names) captured(s *rules.Signal) {
+	for _, id := range s.Identities() {
+		switch id.Kind {
+		case rules.IDPod, rules.IDRunner:
+			n.addName(id.Value)
+		case rules.IDUID:
+			n.uid = first(n.uid, id.Value)
+		case rules.IDContainer, rules.IDSandbox:
+			n.ids = append(n.ids, id.Value)
+			n.sandbox[id.Value] = id.Kind == rules.IDSandbox
+		case rules.IDPID:
+			n.pid = id.Value
+		}
+	}
+	if ns := s.Str("namespace"); ns != "" && n.namespace == "" {
+		n.namespace = ns
+	}
+}
+
+func (n *names) addName(value string) {
+	ns, name, ok := strings.Cut(value, "/")
+	if !ok {
+		ns, name = "", value
+	}
+	if n.name != "" && n.name != name {
+		n.several = true
+		return
+	}
+	n.name, n.namespace = name, first(n.namespace, ns)
+}
+
+func (n names) empty() bool { return n.name == "" && n.uid == "" && len(n.ids) == 0 && n.pid == "" }
+
+func (n names) strong() int {
+	count := len(n.ids)
+	if n.uid != "" {
+		count++
+	}
+	if n.name != "" {
+		count++
+	}
+	return count
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// learn takes in all signals: trusted ones first, so that a claim can add a
+// pod but never change what a trusted record said.
+func (r *Roster) learn(signals []rules.Signal) {
+	r.nameDocuments(signals)
+	for _, proven := range []bool{true, false} {
+		r.learnUIDs(signals, proven)
+		for again, round := true, 0; again && round < 4; round++ {
+			again = r.learnIDs(signals, proven)
+		}
+	}
+	for i := range signals {
+		r.learnNames(&signals[i])
+	}
+	r.learnPIDs(signals)
+}
+
+// nameDocuments finds the runner name that a runner's log prints of itself.
+func (r *Roster) nameDocuments(signals []rules.Signal) {
+	for i := range signals {
+		s := &signals[i]
+		if s.Doc == "" || s.Pod != "" || r.docs[s.Doc] != "" {
+			continue
+		}
+		for _, id := range s.Identities() {
+			if id.Kind == rules.IDRunner && s.Source.Forgeable() {
+				r.docs[s.Doc] = id.Value
+			}
+		}
+	}
+}
+
+// trusted says whether a signal may teach the roster as a trusted record. A
+// full stream identity comes from the kubelet's directories, not from text.
+func trusted(s *rules.Signal) bool {
+	return s.Proven() || (s.Source.Forgeable() && s.Namespace != "" && s.Pod != "" && s.PodUID != "")
+}
+
+func (r *Roster) learnUIDs(signals []rules.Signal, proven bool) {
+	for i := range signals {
+		s := &signals[i]
+		if n := r.namesOf(s); n.uid != "" && trusted(s) == proven {
+			p := r.byUID[n.uid]
+			if p == nil {
+				p = r.add(&Pod{UID: n.uid, proven: proven})
+				r.byUID[n.uid] = p
+			}
+			r.describe(p, n, s, proven)
+		}
+	}
+}
+
+// describe adds what a signal says of a pod to it.
+func (r *Roster) describe(p *Pod, n names, s *rules.Signal, proven bool) {
+	if n.name != "" && p.Name == "" && !n.several {
+		p.Name, p.Namespace, p.proven = n.name, first(n.namespace, p.Namespace), proven
+		r.byName[n.name] = append(r.byName[n.name], p)
+	}
+	if n.name == p.Name {
+		p.Namespace = first(p.Namespace, n.namespace)
+	}
+	for _, id := range n.ids {
+		r.bind(p, id, n.sandbox[id], containerName(s, id), proven)
+	}
+	if !s.Source.Forgeable() && s.Source != ingest.Controller && s.Source != ingest.Listener {
+		p.Node = first(p.Node, s.Node)
+	}
+	if node := s.Str(s.Def.Fills["node"]); node != "" && s.Def.Fills["node"] != "" {
+		p.Node = first(p.Node, node)
+	}
+	if !s.At.IsZero() && (p.First.IsZero() || s.At.Before(p.First)) {
+		p.First = s.At
+	}
+}
+
+func containerName(s *rules.Signal, id string) string {
+	if s.ContainerID == id || s.ContainerID == "" {
+		return first(s.Str("container"), s.Container)
+	}
+	return ""
+}
+
+func (r *Roster) bind(p *Pod, id string, sandbox bool, name string, proven bool) {
+	if t, ok := r.byID[id]; ok && t.pod != p {
+		return
+	}
+	r.byID[id] = tie{p, proven || r.byID[id].proven}
+	if sandbox {
+		p.Sandboxes[id] = true
+		delete(p.Containers, id)
+		return
+	}
+	if !p.Sandboxes[id] && (name != "" || p.Containers[id] == "") {
+		p.Containers[id] = name
+	}
+}
+
+// learnIDs ties container ids to pods through records that name two things,
+// and says whether it learned anything.
+func (r *Roster) learnIDs(signals []rules.Signal, proven bool) (learned bool) {
+	for i := range signals {
+		s := &signals[i]
+		n := r.namesOf(s)
+		if n.uid != "" || n.strong() < 2 || n.several || trusted(s) != proven {
+			continue
+		}
+		p, ok := r.known(n, s.At)
+		if !ok {
+			continue
+		}
+		before := len(p.Containers) + len(p.Sandboxes)
+		r.describe(p, n, s, proven && r.tieProven(n))
+		learned = learned || len(p.Containers)+len(p.Sandboxes) != before
+	}
+	return learned
+}
+
+// tieProven says whether the way from names to pod is a trusted one.
+func (r *Roster) tieProven(n names) bool {
+	for _, id := range n.ids {
+		if t, ok := r.byID[id]; ok {
+			return t.proven
+		}
+	}
+	return true
+}
+
+// learnNames adds pods that are known by name or by one id only.
+func (r *Roster) learnNames(s *rules.Signal) {
+	n := r.namesOf(s)
+	if n.uid != "" || n.several || n.strong() == 0 {
+		return
+	}
+	p, ok := r.known(n, s.At)
+	if !ok {
+		p = r.add(&Pod{proven: s.Proven()})
+	}
+	r.describe(p, n, s, s.Proven())
+}
+
+func (r *Roster) learnPIDs(signals []rules.Signal) {
+	for i := range signals {
+		s := &signals[i]
+		n := r.namesOf(s)
+		if n.pid == "" || n.strong() == 0 {
+			continue
+		}
+		if p, ok := r.known(n, s.At); ok {
+			r.pids[n.pid] = append(r.pids[n.pid], pidSeen{s.Node, s.At, p})
+		}
+	}
+}
+
+func (r *Roster) add(p *Pod) *Pod {
+	p.Containers, p.Sandboxes = map[string]string{}, map[string]bool{}
+	r.pods = append(r.pods, p)
+	return p
+}
+
+// known finds the pod that names mean at a time.
+func (r *Roster) known(n names, at time.Time) (*Pod, bool) {
+	if p := r.byUID[n.uid]; n.uid != "" && p != nil {
+		return p, true
+	}
+	for _, id := range n.ids {
+		if t, ok := r.byID[id]; ok {
+			return t.pod, true
+		}
+	}
+	if n.name != "" {
+		return r.instance(n.namespace, n.name, at)
+	}
+	return nil, false
+}
+
+// instance finds which pod of a name is meant: names are used again when a
+// controller makes the pod anew.
+func (r *Roster) instance(namespace, name string, at time.Time) (*Pod, bool) {
+	var best *Pod
+	for _, p := range r.byName[name] {
+		if namespace != "" && p.Namespace != "" && p.Namespace != namespace {
+			continue
+		}
+		switch {
+		case best == nil:
+			best = p
+		case at.IsZero() || p.First.After(at.Add(2*time.Second)):
+		case p.First.After(best.First) || best.First.After(at.Add(2*time.Second)):
+			best = p
+		}
+	}
+	return best, best != nil
+}
+
+// byPID finds the pod of a process id that was named close by in time.
+func (r *Roster) byPID(n names, node string, at time.Time) (*Pod, bool) {
+	for _, seen := range r.pids[n.pid] {
+		if sameNode(seen.node, node) && seen.at.Sub(at).Abs() <= pidLife {
+			return seen.pod, true
+		}
+	}
+	return nil, false
+}
+
+// Attribute returns the pod that a signal is about, or nil, and whether the
+// whole way from line to pod is trusted.
+func (r *Roster) Attribute(s *rules.Signal) (p *Pod, proven bool) {
+	n := r.namesOf(s)
+	if n.several {
+		return nil, false
+	}
+	p, ok := r.known(n, s.At)
+	if !ok && n.pid != "" {
+		p, ok = r.byPID(n, s.Node, s.At)
+	}
+	if !ok {
+		return nil, false
+	}
+	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != ""
+	return p, s.Proven() && p.proven && (direct || r.tieProven(n))
+}
+
+// Named returns the pods of a list in a signal: an eviction names several.
+func (r *Roster) Named(s *rules.Signal) (out []*Pod) {
+	if s.Source.Forgeable() {
+		return nil
+	}
+	for _, id := range s.Identities() {
+		if id.Kind != rules.IDPod {
+			continue
+		}
+		ns, name, ok := strings.Cut(id.Value, "/")
+		if !ok {
+			ns, name = "", id.Value
+		}
+		if p, ok := r.instance(ns, name, s.At); ok && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// sameNode compares host names: unknown is any, and a short name is the same
+// as its fully qualified form.
+func sameNode(a, b string) bool {
+	if a == "" || b == "" || a == b {
+		return true
+	}
+	shortA, _, _ := strings.Cut(a, ".")
+	shortB, _, _ := strings.Cut(b, ".")
+	return shortA == shortB
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"coroner/classify/postmortem"
+	"coroner/ingest/bundle"
+	"coroner/rules"
+	"coroner/rules/book"
+
+	"golang.org/x/term"
+)
+
+// inputFlags are how every command that reads logs is told what to read.
+type inputFlags struct {
+	Rules    string   `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one." placeholder:"DIR"`
+	Timezone string   `help:"Zone of times that name none, e.g. Europe/Berlin. Default: what the logs betray, else UTC." placeholder:"ZONE"`
+	Paths    []string `arg:"" name:"path" help:"Files, folders, archives (.gz .tar .zip .txtar) or - for standard input."`
+}
+
+// book loads the built-in rulebook and what --rules lays over it.
+func loadBook(dir string) (*rules.Rulebook, error) {
+	layers := []fs.FS{book.Files}
+	if dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, usage("--rules %s: not a readable folder", dir)
+		}
+		layers = append(layers, os.DirFS(dir))
+	}
+	b, err := rules.Load(layers...)
+	if err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("the rulebook has mistakes:\n%w", err)}
+	}
+	return b, nil
+}
+
+// open finds the documents; the caller closes the bundle.
+func (f *inputFlags) open(p *program) (*bundle.Bundle, error) {
+	o := bundle.Options{Stdin: p.in, Now: p.now()}
+	if f.Timezone != "" {
+		zone, err := time.LoadLocation(f.Timezone)
+		if err != nil {
+			return nil, usage("--timezone %s: unknown zone; use a name like Europe/Berlin or UTC", f.Timezone)
+		}
+		o.Zone = zone
+	}
+	b, err := bundle.Open(f.Paths, o)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return b, nil
+}
+
+// report prints what could not be read, one line each, and says whether
+// anything was.
+func report(p *program, b *bundle.Bundle) error {
+	for _, problem := range b.Problems() {
+		fmt.Fprintf(p.err, "coroner: %s\n", postmortem.Clean(problem.String()))
+	}
+	if !b.Readable() {
+		return unreadable("nothing could be read")
+	}
+	return nil
+}
+
+// progress returns a function that keeps one line of progress on a terminal,
+// and one that removes it. Off a terminal both do nothing.
+func (p *program) progress() (func(bundle.Progress), func()) {
+	if !p.tty(p.err) {
+		return nil, func() {}
+	}
+	last := time.Time{}
+	show := func(g bundle.Progress) {
+		now := p.now()
+		if now.Sub(last) < 200*time.Millisecond {
+			return
+		}
+		last = now
+		fmt.Fprintf(p.err, "\r\x1b[K%s", progressText(g))
+	}
+	return show, func() { fmt.Fprint(p.err, "\r\x1b[K") }
+}
+
+func progressText(g bundle.Progress) string {
+	const mb = 1e6
+	doc := postmortem.Clean(g.Doc)
+	if len(doc) > 50 {
+		doc = "…" + doc[len(doc)-49:]
+	}
+	if g.Total <= 0 {
+		return fmt.Sprintf("reading %.0f MB  %s", float64(g.Read)/mb, doc)
+	}
+	return fmt.Sprintf("reading %3.0f%% of %.0f MB  %s", 100*float64(g.Read)/float64(g.Total), float64(g.Total)/mb, doc)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}

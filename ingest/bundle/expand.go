@@ -1,0 +1,297 @@
+package bundle
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// maxTxtar is the largest txtar archive: it is parsed in memory.
+const maxTxtar = 64 << 20
+
+// expander unpacks inputs down to documents and hands each to visit, in order.
+type expander struct {
+	bundle  *Bundle
+	quick   bool // visit looks at the start of documents only
+	visit   func(document) error
+	count   func(n int) // bytes of inputs that were read
+	members int
+}
+
+// errStopped ends everything; visit returns it.
+var errStopped = errors.New("stopped")
+
+// source is one file or member, packed or not.
+type source struct {
+	name   string
+	path   string // to name in advice
+	mtime  time.Time
+	size   int64
+	r      *bufio.Reader
+	at     io.ReaderAt // where it can be read at any place; nil for a stream
+	meter  *meter
+	depth  int  // archives around it
+	layers int  // compressions around it
+	packed bool // the name is still that of the compressed file
+}
+
+// input opens one input and visits what is in it. The error is errStopped or nil.
+func (x *expander) input(in *input) error {
+	s := source{name: in.name, path: in.path, mtime: in.mtime, size: in.size, meter: x.bundle.opts.meter(in.size)}
+	switch {
+	case in.stream != nil:
+		s.r = in.stream
+		if !x.quick {
+			s.r = bufio.NewReaderSize(counted{Reader: in.stream, count: x.count}, headSize)
+		}
+	case in.spool != nil:
+		s.open(in.spool, x.count)
+	default:
+		file, err := os.Open(in.path)
+		if err != nil {
+			x.bundle.fail(in.name, err)
+			return nil
+		}
+		defer file.Close()
+		s.open(file, x.count)
+	}
+	return x.settle(s.name, x.expand(s))
+}
+
+// open makes f the content of s.
+func (s *source) open(f io.ReaderAt, count func(int)) {
+	s.at = counted{ReaderAt: f, count: count}
+	s.r = bufio.NewReaderSize(io.NewSectionReader(s.at, 0, s.size), headSize)
+}
+
+// settle turns an error of one document or archive into a problem; errStopped
+// and an archive that grows too large end more than that.
+func (x *expander) settle(name string, err error) error {
+	switch {
+	case err == nil || errors.Is(err, errStopped):
+		return err
+	case errors.Is(err, errBomb):
+		name, _, _ = strings.Cut(name, "!")
+	}
+	x.bundle.fail(name, err)
+	return nil
+}
+
+// expand visits s, or what it holds.
+func (x *expander) expand(s source) error {
+	head, err := s.r.Peek(headSize)
+	if err != nil && err != io.EOF && len(head) == 0 {
+		return err
+	}
+	k := kindOf(s.plainName(), head)
+	switch {
+	case k == litter:
+		return nil
+	case k.advice != "":
+		return unread(fmt.Sprintf(k.advice, s.path))
+	case k == plain:
+		return x.leaf(s, head)
+	case k == gzipped || k == bzipped:
+		return x.unpack(s, k)
+	case s.depth >= maxNested:
+		return unread("is an archive inside an archive inside an archive: unpack it yourself and give the files")
+	case k == tarred:
+		return x.tar(s)
+	case k == zipped:
+		return x.zip(s)
+	}
+	return x.txtar(s)
+}
+
+// plainName is the name without what its compression added.
+func (s source) plainName() string {
+	if s.packed {
+		return unpackedName(s.name)
+	}
+	return s.name
+}
+
+// leaf visits s itself.
+func (x *expander) leaf(s source, head []byte) error {
+	if x.members++; x.members > maxMembers {
+		x.bundle.problem(s.name, "is one file too many: only %d were read; give the ones around the death", maxMembers)
+		return errStopped
+	}
+	d := document{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
+	if s.at != nil && s.size > headSize && x.quick {
+		tail := make([]byte, headSize)
+		n, _ := s.at.ReadAt(tail, max(headSize, s.size-headSize))
+		_, d.tail, _ = bytes.Cut(tail[:n], []byte("\n"))
+	}
+	return x.visit(d)
+}
+
+// unpack visits what a compressed file holds.
+func (x *expander) unpack(s source, k kind) error {
+	if s.layers > maxNested {
+		return unread("is compressed too often: unpack it yourself")
+	}
+	var r io.Reader
+	switch k {
+	case bzipped:
+		r = bzip2.NewReader(s.r)
+	default:
+		zr, err := gzip.NewReader(s.r)
+		if err != nil {
+			return err
+		}
+		r = zr
+	}
+	s.layers++
+	s.packed, s.at, s.size = true, nil, 0
+	s.r = bufio.NewReaderSize(s.meter.wrap(r), headSize)
+	return x.expand(s)
+}
+
+// member is a file of the archive s.
+func (s source) member(name string, mtime time.Time, r io.Reader) source {
+	s.name += "!" + label(path.Clean("/" + name)[1:])
+	s.path, s.mtime = s.name, mtimeOf(mtime, s.mtime)
+	s.packed, s.at, s.size = false, nil, 0
+	s.r = bufio.NewReaderSize(r, headSize)
+	s.depth++
+	return s
+}
+
+// file visits a member. The error is what ends the whole archive.
+func (x *expander) file(m source) error {
+	err := x.expand(m)
+	if errors.Is(err, errBomb) {
+		return err
+	}
+	return x.settle(m.name, err)
+}
+
+func (x *expander) tar(s source) error {
+	var r io.Reader = s.r
+	if s.at != nil {
+		r = io.NewSectionReader(s.at, 0, s.size) // a tar file's members can be skipped
+	}
+	tr, files := tar.NewReader(r), 0
+	for {
+		h, err := tr.Next()
+		switch {
+		case err == io.EOF:
+			return holdsFiles(files)
+		case err != nil:
+			return err
+		case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeGNUSparse:
+			x.special(s, h)
+			continue
+		}
+		files++
+		if err := x.file(s.member(h.Name, h.ModTime, s.sparse(h, tr))); err != nil {
+			return err
+		}
+	}
+}
+
+// sparse meters a member whose holes take no room in the archive.
+func (s source) sparse(h *tar.Header, r io.Reader) io.Reader {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return s.meter.wrap(r)
+		}
+	}
+	if h.Typeflag == tar.TypeGNUSparse {
+		return s.meter.wrap(r)
+	}
+	return r
+}
+
+// special says that a member is no file. Links are left out quietly: what they
+// name is most often in the archive, too.
+func (x *expander) special(s source, h *tar.Header) {
+	switch h.Typeflag {
+	case tar.TypeFifo, tar.TypeChar, tar.TypeBlock:
+		x.bundle.problem(s.name+"!"+label(h.Name), "is a %s, not a file: skipped", special(h.FileInfo().Mode()))
+	}
+}
+
+func holdsFiles(n int) error {
+	if n > 0 {
+		return nil
+	}
+	return unread("holds no files; if it holds links, pack it again with `tar -h`")
+}
+
+// zip needs to read at any place, so a zip in a stream is copied first.
+func (x *expander) zip(s source) error {
+	if s.at == nil {
+		file, size, err := spool(s.r, x.bundle.opts.MaxUnpacked)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		s.at, s.size = file, size
+	}
+	zr, err := zip.NewReader(s.at, s.size)
+	if err != nil {
+		return err
+	}
+	files := 0
+	for _, f := range zr.File {
+		if !f.Mode().IsRegular() {
+			continue
+		}
+		files++
+		if err := x.zipped(s, f); err != nil {
+			return err
+		}
+	}
+	return holdsFiles(files)
+}
+
+func (x *expander) zipped(s source, f *zip.File) error {
+	name := s.name + "!" + label(f.Name)
+	if f.Flags&1 != 0 {
+		x.bundle.problem(name, "is encrypted: unpack it with its password and give the file")
+		return nil
+	}
+	r, err := f.Open()
+	if err != nil {
+		return x.settle(name, err)
+	}
+	defer r.Close()
+	return x.file(s.member(f.Name, f.Modified, s.meter.wrap(r)))
+}
+
+// txtar visits the files of a text archive. Its comment and the files want*,
+// which hold what a test expects, are no inputs.
+func (x *expander) txtar(s source) error {
+	data, err := io.ReadAll(io.LimitReader(s.r, maxTxtar+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxTxtar {
+		return unread(fmt.Sprintf("is a txtar archive of more than %d MB: unpack it and give the files", maxTxtar>>20))
+	}
+	files := 0
+	for _, f := range txtar.Parse(data).Files {
+		if strings.HasPrefix(path.Base(f.Name), "want") {
+			continue
+		}
+		files++
+		if err := x.file(s.member(f.Name, s.mtime, bytes.NewReader(f.Data))); err != nil {
+			return err
+		}
+	}
+	return holdsFiles(files)
+}

@@ -1,0 +1,156 @@
+package bundle
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"coroner/ingest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// checkEntry is a yield that holds entries against what package ingest promises.
+func checkEntry(t *testing.T) func(ingest.Entry) bool {
+	return func(e ingest.Entry) bool {
+		bad := strings.ContainsFunc(e.Text, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
+		if bad || !utf8.ValidString(e.Text) || len(e.Text) > ingest.MaxText {
+			t.Fatalf("bad text %q", e.Text)
+		}
+		return true
+	}
+}
+
+const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"n"},"status":{"phase":"Failed","startTime":"2031-05-06T07:08:09Z"}}`
+
+// outline lists entries as `doc:line source text` and marks as `doc mark kind`.
+func outline(b *Bundle) (all []string) {
+	for e := range b.Entries(nil) {
+		if e.Mark != nil {
+			all = append(all, fmt.Sprintf("%s mark %d %s", e.Doc, e.Mark.Kind, e.Pod))
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s:%d %s %s", e.Doc, e.Line, e.Source, e.Text))
+	}
+	return all
+}
+
+func TestObjects(t *testing.T) {
+	const status = "kube pod status phase=Failed"
+	var utf16le strings.Builder
+	utf16le.WriteString("\xff\xfe")
+	for _, u := range utf16.Encode([]rune(pod)) {
+		utf16le.Write(binary.LittleEndian.AppendUint16(nil, u))
+	}
+	for name, c := range map[string]struct {
+		file, content string
+		want          []string
+	}{
+		"json":              {"a.json", pod, []string{"D:1 " + status, "D mark 0 p"}},
+		"json without name": {"a", "\n\n" + pod, []string{"D:3 " + status, "D mark 0 p"}},
+		"powershell":        {"a.json", utf16le.String(), []string{"D:1 " + status, "D mark 0 p"}},
+		"yaml":              {"a.yaml", "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nstatus: {phase: Failed}\n", []string{"D:1 " + status, "D mark 0 p"}},
+		"fenced":            {"a.md", "```\n" + pod + "\n```\n", []string{"D:2 " + status, "D mark 0 p"}},
+		"followed by text":  {"a.txt", pod + "\nand then\nnothing\n", []string{"D:1 " + status, "D mark 0 p", "D mark 2 ", "D:2  and then", "D:3  nothing"}},
+		"a log of objects":  {"a.log", pod + "\n", []string{"D:1 " + status, "D mark 0 p", "D mark 2 "}},
+	} {
+		b := open(t, filepath.Join(files(t, map[string]string{c.file: c.content}), c.file))
+		got := outline(b)
+		for i := range got {
+			got[i] = strings.Replace(got[i], c.file, "D", 1)
+		}
+		if d := cmp.Diff(c.want, got); d != "" || len(b.Problems()) > 0 {
+			t.Errorf("%s: %s %v", name, d, b.Problems())
+		}
+	}
+}
+
+// TestStreamIsNoObject: what a container printed is its own, whatever it looks
+// like.
+func TestStreamIsNoObject(t *testing.T) {
+	const dir = "n_p_aaaaaaaa-0000-4000-8000-000000000001/runner/"
+	for _, name := range []string{"pods/" + dir + "0.log", "containers/p_n_runner-" + strings.Repeat("0a", 32) + ".log"} {
+		for e := range open(t, files(t, map[string]string{name: pod + "\n"})).Entries(nil) {
+			if e.Source == ingest.Kube {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+	}
+	archive := files(t, map[string]string{"x.tar": packTar(dir+"0.log", pod+"\n")})
+	for e := range open(t, archive).Entries(nil) {
+		if e.Source == ingest.Kube || e.Doc != "root/x.tar!"+dir+"0.log" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// TestHugeObjects: more objects than fit in memory are read as text.
+func TestHugeObjects(t *testing.T) {
+	list := `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat(pod+",\n", 20000/len(pod)) + pod + "]}"
+	root := files(t, map[string]string{"l.json": list})
+	b, err := Open([]string{filepath.Join(root, "l.json")}, Options{objects: 10000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(outline(b)); n == 0 {
+		t.Error("no entries")
+	}
+	same(t, "problems", problems(b), []string{"l.json: holds more than 10000 bytes of objects and is read as text: give fewer objects a file"})
+}
+
+func TestClocks(t *testing.T) {
+	now := time.Date(2031, 6, 1, 0, 0, 0, 0, time.UTC)
+	past, future, stored := now.AddDate(0, -1, 0), now.AddDate(9, 0, 0), now.AddDate(0, 0, -1)
+	east, alsoEast, west := time.FixedZone("", 7200), time.FixedZone("x", 7200), time.FixedZone("", -3600)
+	var c clocks
+	if got := c.ref(now); !got.Equal(now) {
+		t.Error("nothing known", got)
+	}
+	c.add(ingest.Hints{}, stored, now)
+	if got := c.ref(now); !got.Equal(stored) {
+		t.Error("mtime", got)
+	}
+	c.add(ingest.Hints{Latest: future}, stored, now)
+	if got := c.ref(now); !got.Equal(future) {
+		t.Error("only the future", got)
+	}
+	c.add(ingest.Hints{Latest: past, Zone: east}, stored, now)
+	if got := c.ref(now); !got.Equal(past) {
+		t.Error("past", got)
+	}
+	c.add(ingest.Hints{Zone: alsoEast}, stored, now)
+	b := &Bundle{times: c}
+	if b.zoneFor(ingest.Hints{}) == nil || b.zoneFor(ingest.Hints{Zone: west}) != nil {
+		t.Error("one zone")
+	}
+	b.times.add(ingest.Hints{Zone: west}, stored, now)
+	if b.zoneFor(ingest.Hints{}) != nil {
+		t.Error("two zones")
+	}
+	if b.opts.Zone = west; b.zoneFor(ingest.Hints{Zone: east}) != west {
+		t.Error("given zone")
+	}
+}
+
+// TestRef: the latest time may stand at the end of a long file, or deep inside
+// an object.
+func TestRef(t *testing.T) {
+	if got := latestIn([]byte(`"a": "2031-01-01T00:00:00Z", "b": "2031-01-02T00:00:00.5Z", "c": "2031-99-01T00:00:00Z"`)); got.Day() != 2 {
+		t.Error(got)
+	}
+	long := "2031-01-01T00:00:00Z start\n" + strings.Repeat("2031-01-02T00:00:00Z middle of it all\n", 5000) + "2031-03-04T05:06:07Z end\n"
+	b := open(t, files(t, map[string]string{"a.txt": long, "b.json": pod}))
+	if want := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC); !b.ref.Equal(want) {
+		t.Errorf("ref %v, want the object's %v", b.ref, want)
+	}
+	b = open(t, files(t, map[string]string{"a.txt": long}))
+	if want := time.Date(2031, 3, 4, 5, 6, 7, 0, time.UTC); !b.ref.Equal(want) {
+		t.Errorf("ref %v, want the end's %v", b.ref, want)
+	}
+}

@@ -1,0 +1,195 @@
+package bundle
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf16"
+
+	"coroner/ingest"
+	"coroner/ingest/kube"
+)
+
+// Entries streams all documents in the order of their paths: their entries,
+// then their marks. progress is called at every document and about every
+// megabyte, and may be nil. A document from a pipe can be streamed once only.
+func (b *Bundle) Entries(progress func(Progress)) iter.Seq[ingest.Entry] {
+	return func(yield func(ingest.Entry) bool) {
+		r := &reading{bundle: b, yield: yield, progress: progress}
+		for _, in := range b.inputs {
+			r.state.Total += in.size
+			if in.stream != nil {
+				r.state.Total = 0
+				break
+			}
+		}
+		x := expander{bundle: b, visit: r.document, count: r.count}
+		for i := range b.inputs {
+			if x.input(&b.inputs[i]) != nil {
+				return
+			}
+		}
+		r.state.Read = max(r.state.Read, r.state.Total)
+		r.tell()
+	}
+}
+
+// reading is one run over the entries.
+type reading struct {
+	bundle   *Bundle
+	yield    func(ingest.Entry) bool
+	stopped  bool
+	progress func(Progress)
+	state    Progress
+	told     int64 // bytes read when progress was last called
+}
+
+func (r *reading) count(n int) {
+	r.state.Read += int64(n)
+	if r.state.Read-r.told >= 1<<20 {
+		r.tell()
+	}
+}
+
+func (r *reading) tell() {
+	r.told = r.state.Read
+	if r.progress != nil {
+		r.progress(r.state)
+	}
+}
+
+// emit passes one entry on, under the name that people know the document by.
+func (r *reading) emit(e ingest.Entry) bool {
+	if !r.stopped {
+		e.Doc = r.state.Doc
+		r.stopped = !r.yield(e)
+	}
+	return !r.stopped
+}
+
+// document reads one document, as objects or as text.
+func (r *reading) document(d document) error {
+	h := ingest.Sample(d.head)
+	if h.Binary {
+		return errBinary
+	}
+	r.state.Doc = d.name
+	r.tell()
+	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h)}
+	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
+	var err error
+	if head := decoded(d.head); (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name) {
+		err = r.objects(doc, in, kube.Sniff(head))
+	} else {
+		err = doc.Read(in, r.emit)
+	}
+	r.state.Done++
+	if r.stopped {
+		return errStopped
+	}
+	return err
+}
+
+// objects reads a document of Kubernetes objects. What is none, or follows
+// them, is read as text.
+func (r *reading) objects(doc ingest.Document, in io.Reader, sure bool) error {
+	limit := r.bundle.opts.objects
+	data, readErr := io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	if len(data) > limit {
+		if sure {
+			r.bundle.problem(r.state.Doc, "holds more than %s of objects and is read as text: give fewer objects a file", size(int64(limit)))
+		}
+		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emit)
+	}
+	data = decoded(data)
+	_, err := kube.Read(doc, data, r.emit)
+	tail := (*kube.TailError)(nil)
+	switch {
+	case r.stopped:
+	case errors.Is(err, kube.ErrNotObject):
+		err = doc.Read(bytes.NewReader(data), r.emit)
+	case errors.As(err, &tail):
+		err = r.rest(doc, data[tail.Offset:], tail.Line)
+	case err == nil && path.Ext(doc.Name) == ".log":
+		r.mixed()
+	}
+	return errors.Join(err, readErr)
+}
+
+// rest reads what follows the objects of a document. Whoever wrote it could
+// have written the objects as well, so the document is Mixed.
+func (r *reading) rest(doc ingest.Document, data []byte, line int) error {
+	if len(bytes.Trim(data, " \t\r\n`")) == 0 {
+		return nil
+	}
+	r.mixed()
+	return doc.Read(bytes.NewReader(data), func(e ingest.Entry) bool {
+		if e.Line > 0 {
+			e.Line += line
+		}
+		return r.emit(e)
+	})
+}
+
+// mixed says that the document's objects only claim to be some. A log that
+// consists of objects is one, too: the program that was logged printed them.
+func (r *reading) mixed() {
+	r.emit(ingest.Entry{Mark: &ingest.Mark{Kind: ingest.Mixed}})
+}
+
+// hintName is a document's name as a path, for the hints that its folders and
+// its base name are: the archive is one of the folders.
+func hintName(name string) string { return strings.ReplaceAll(name, "!", "/") }
+
+// streamName is the name of a container's log as the kubelet names it. What is
+// in one was printed by the container, whatever it looks like.
+var streamName = regexp.MustCompile(`(^|/)[^/_]+_[^/_]+_[0-9a-f-]{32,36}/[^/]+/[^/]+$|_[^/_]+-[0-9a-f]{64}\.log$`)
+
+// speaksEmpty says whether the mere name of an empty document tells something:
+// that a container printed nothing.
+func speaksEmpty(name string) bool {
+	said := false
+	doc := ingest.Document{Name: hintName(name)}
+	_ = doc.Read(strings.NewReader(""), func(ingest.Entry) bool { said = true; return false })
+	return said || streamName.MatchString(hintName(name))
+}
+
+// decoded is data in UTF-8, where PowerShell's `>` made it UTF-16.
+func decoded(data []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return data
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for i := 2; i+1 < len(data); i += 2 {
+		units = append(units, order.Uint16(data[i:]))
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+// capped ends a document that is longer than one may be.
+type capped struct {
+	r    *bufio.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		if _, err := c.r.Peek(1); err != nil {
+			return 0, err
+		}
+		return 0, unread("is longer than one document may be: the rest was not read; give the part that matters")
+	}
+	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,141 @@
+package ingest
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// clean makes s valid UTF-8 on one line without control characters (a tab may
+// stay), terminal colours and byte order marks. Clean text costs one pass.
+func clean(s string) string {
+	if isClean(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if n := escape(s[i:]); n > 0 {
+			i += n
+			continue
+		}
+		c, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		if c = printable(c); c >= 0 {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+func isClean(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 0x80:
+			return isCleanUTF8(s[i:])
+		case c < ' ' && c != '\t', c == 0x7f, c == '#' && escape(s[i:]) > 0:
+			return false
+		}
+	}
+	return true
+}
+
+func isCleanUTF8(s string) bool {
+	for i, c := range s {
+		if c == utf8.RuneError || c < ' ' && c != '\t' || printable(c) != c {
+			return false
+		}
+		if c == '#' && escape(s[i:]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// printable is what becomes of c: -1 drops it. Line ends inside a text (a
+// journald field, a carriage return of a progress bar) become spaces.
+func printable(c rune) rune {
+	switch {
+	case c == '\t':
+		return c
+	case c == '\n', c == '\r', c == '\v', c == '\f', c == 0x85, c == '\u2028', c == '\u2029':
+		return ' '
+	case c < ' ', c >= 0x7f && c < 0xa0, c == '\uFEFF':
+		return -1
+	case c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069: // turns the reading direction
+		return -1
+	}
+	return c
+}
+
+// escape is the length of the terminal escape sequence that s starts with.
+// rsyslog writes the escape character as #033.
+func escape(s string) int {
+	n := 1
+	switch {
+	case s[0] == 0x1b:
+	case s[0] == '#' && strings.HasPrefix(s, "#033["):
+		n = 4
+	default:
+		return 0
+	}
+	if len(s) == n {
+		return n
+	}
+	switch s[n] {
+	case '[':
+		return csi(s, n+1)
+	case ']':
+		return osc(s, n+1)
+	}
+	return min(n+1, len(s))
+}
+
+// csi ends a control sequence: parameters, then one letter.
+func csi(s string, i int) int {
+	for ; i < len(s); i++ {
+		if s[i] >= 0x40 && s[i] <= 0x7e {
+			return i + 1
+		}
+		if s[i] < 0x20 || s[i] > 0x7e {
+			break
+		}
+	}
+	return i
+}
+
+// osc ends an operating system command (a link, a title): BEL or ESC \.
+func osc(s string, i int) int {
+	for ; i < len(s); i++ {
+		if s[i] == 0x07 {
+			return i + 1
+		}
+		if s[i] == 0x1b {
+			return min(i+2, len(s))
+		}
+	}
+	return len(s)
+}
+
+// shorten cuts s to MaxText at a rune boundary and says how many bytes went.
+func shorten(s string) (string, int) {
+	if len(s) <= MaxText {
+		return s, 0
+	}
+	n := MaxText
+	for n > MaxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.Clone(s[:n]), len(s) - n
+}
+
+// brief is s as an identity or a field's value: clean and at most n bytes.
+func brief(s string, n int) string {
+	s = clean(s)
+	if len(s) <= n {
+		return s
+	}
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.Clone(s[:n])
+}

@@ -1,0 +1,124 @@
+// Package ingest is the leaf of the program: what one log record is, and how
+// every text format that people save such records in becomes records.
+//
+// Invariant: a parser never fails on content. A line that it cannot place is
+// an Entry with Source Unknown and the whole line as Text; nothing is dropped
+// without being counted. Text is data that somebody else wrote: it is cut to
+// MaxText, made valid UTF-8 and free of control characters before it leaves
+// this package, and it is never evaluated.
+//
+// Crash behaviour: the package holds no state outside the value being parsed;
+// nothing here opens a file, reads a clock or starts a goroutine.
+package ingest
+
+import "time"
+
+// MaxText is the longest text of an entry in bytes. Longer lines are cut at a
+// rune boundary and Entry.Cut says how many bytes went.
+const MaxText = 16 << 10
+
+// Source says which program wrote a record. What a record can prove depends
+// on it.
+type Source string
+
+// The sources. Runner and Job are the two whose text the job itself can write.
+const (
+	Unknown    Source = ""           // the record names no writer
+	Kernel     Source = "kernel"     // the node's kernel (a guest's kernel is not it)
+	Kubelet    Source = "kubelet"    // the node's kubelet
+	Containerd Source = "containerd" // containerd and its shims' common lines
+	Kata       Source = "kata"       // kata-containers shim, virtcontainers, qemu's stderr through it
+	Systemd    Source = "systemd"    // PID 1, logind, oomd, earlyoom, journald and other host units
+	Runner     Source = "runner"     // runner stdout, _diag files
+	Controller Source = "controller" // the controller that makes runner pods
+	Listener   Source = "listener"   // the scale-set listener
+	Kube       Source = "kube"       // API objects, events, kubectl's tables
+	Job        Source = "job"        // a job's own output: job logs, other containers of the pod
+)
+
+// Sources lists every named source, in the order used to break ties in time:
+// what happens on the node first, what is told about it afterwards later.
+var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, Kube, Controller, Listener}
+
+// Forgeable says whether a job that runs in the pod can write records of s.
+func (s Source) Forgeable() bool { return s == Runner || s == Job || s == Unknown }
+
+// Trust says how the source of a record is known.
+type Trust uint8
+
+const (
+	// Claimed: only the text says so (a pasted line, a file of mixed origin).
+	Claimed Trust = iota
+	// Attested: the envelope says so, and the writer could not have forged it
+	// (journald's trusted fields, a file that holds nothing but one log).
+	Attested
+)
+
+// Clock says what Entry.At was read from.
+type Clock uint8
+
+const (
+	NoClock    Clock = iota // At is zero: the record has no time
+	WallClock               // a time with a zone
+	LocalClock              // a time without a zone or year; both were inferred
+	BootClock               // seconds since boot only: At is zero, Mono is set
+)
+
+// Entry is one log record as read.
+type Entry struct {
+	At    time.Time     // when it was written; zero when Clock is NoClock or BootClock
+	Mono  time.Duration // time since boot, where the record has one
+	Clock Clock
+
+	Source Source
+	Trust  Trust
+
+	Node string // host name, "" when the record does not say
+	Boot string // boot id, "" when the record does not say
+
+	// The pod that the record's stream or object belongs to; all "" for the
+	// log of a host program.
+	Namespace, Pod, PodUID, Container, ContainerID string
+
+	Unit string // systemd unit the record is about or from
+	Text string // the message, without its envelope
+	Cut  int    // bytes that MaxText cost
+
+	// Fields are named values that travel beside the text (kata's journald
+	// fields, the attributes of an API object). Fields["msg"] is the bare
+	// message where the envelope is already structured. Nil for plain text.
+	Fields map[string]string
+
+	Doc    string // document that it was read from: a path, or archive!path
+	Line   int    // 1-based line in Doc, 0 where it has none
+	Cursor string // journald cursor, "" elsewhere
+
+	// Mark is set on the records that speak about the reading itself instead
+	// of being read: coverage, gaps, the end of a stream. Text is then "".
+	Mark *Mark
+}
+
+// MarkKind is what a Mark states.
+type MarkKind uint8
+
+const (
+	// Covered: Source (of Node, or of the pod in the Entry) was read without a
+	// gap From..To.
+	Covered MarkKind = iota
+	// Gap: records of Source between From and To were lost; Why says how.
+	Gap
+	// Mixed: the document held text that a job can write beside records that
+	// only claim to be somebody else's, so all of its claims are just claims.
+	Mixed
+	// Ended: the stream of the pod's container was read to its end.
+	Ended
+)
+
+// Mark is a statement about coverage. Absence of a record proves something
+// only inside a Covered mark.
+type Mark struct {
+	Kind     MarkKind
+	From, To time.Time
+	Lines    int    // Covered of a stream: how many lines it had
+	Why      string // Gap: what lost the records, in words for the reader
+}

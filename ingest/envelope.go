@@ -1,0 +1,182 @@
+package ingest
+
+import (
+	"strconv"
+	"strings"
+)
+
+// wrap is a kind of envelope that a line may have around its text.
+type wrap uint16
+
+const (
+	quoted   wrap = 1 << iota // marks of the mail or terminal that it was pasted from
+	shipped                   // a log store's: it names the stream
+	stamped                   // a time
+	criLine                   // a line of a container's log file
+	streamed                  // names the container
+	hosted                    // names a program of the host: journald, syslog, dmesg
+	running                   // the runner's own prefix
+	jobbed                    // GitHub's job log
+	anything = 1<<iota - 1
+)
+
+// draft is an entry in the making.
+type draft struct {
+	Entry
+	stream    *stream
+	local     stamp // the envelope's time, where it lacked a zone or a year
+	wraps     wrap  // the envelopes that were found
+	swallowed bool  // the line was no record: nothing to yield
+	pid       bool  // the host program named its process
+}
+
+// envelope recognises one shape. peel returns the text inside and fills d only
+// when it does recognise it.
+type envelope struct {
+	class  wrap
+	inside wrap   // what may follow inside it
+	first  string // bytes that it can start with: "0" any digit, "a" any letter or non-ASCII
+	peel   func(r *reader, d *draft, s string) (inner string, ok bool)
+}
+
+// envelopes, the surer shapes first.
+var envelopes = [...]envelope{
+	{criLine, stamped | running, "0", peelCRI},
+	{streamed, stamped | running | criLine, "[", peelPrefix},
+	{running, running, "[", peelRunner},
+	{running, running, "0", peelConsole},
+	{hosted, running, "[", peelDmesg},
+	{hosted, 0, "0", peelRingISO},
+	{hosted, hosted, "<", peelPriority},
+	{hosted, running, "a0<:", peelSyslog},
+	{hosted, hosted, "a", peelDecoded},
+	{hosted, running, "a(", peelIdent},
+	{jobbed, 0, "a0([\"", peelTabs},
+	{stamped, anything &^ quoted, "0", peelGitLab},
+	{shipped, anything &^ shipped &^ quoted, "0{", peelLoki},
+	{stamped, anything &^ quoted &^ stamped, "0", peelStamp},
+	{streamed, stamped | running, "a+-", peelStern},
+	{quoted, anything, ">|^a", peelQuote},
+}
+
+// byFirst are the envelopes that a text can have by its first byte.
+var byFirst = func() (table [256][]*envelope) {
+	for i := range envelopes {
+		env := &envelopes[i]
+		for c := range table {
+			if env.startsWith(byte(c)) {
+				table[c] = append(table[c], env)
+			}
+		}
+	}
+	return table
+}()
+
+func (env *envelope) startsWith(c byte) bool {
+	switch {
+	case digit(c):
+		return strings.Contains(env.first, "0")
+	case c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80:
+		return strings.Contains(env.first, "a")
+	}
+	return strings.IndexByte(env.first, c) >= 0
+}
+
+// peel takes the envelopes off s, from the outside in.
+func (r *reader) peel(d *draft, s string) string {
+	allowed := r.allowed()
+	for depth := 0; depth < 6 && s != ""; depth++ {
+		env, inner := r.fit(d, s, allowed)
+		if env == nil {
+			break
+		}
+		d.wraps |= env.class
+		s = inner
+		if d.swallowed || d.wraps&jobbed != 0 {
+			break
+		}
+		allowed &= env.inside
+		if d.stream != nil || d.Source != Unknown {
+			allowed &= stamped | running | criLine
+		}
+	}
+	return s
+}
+
+// allowed are the envelopes that a line of this document can have: in a
+// container's output everything but its own log's envelopes is just text.
+func (r *reader) allowed() wrap {
+	switch {
+	case r.main != nil:
+		return criLine | stamped | running
+	case r.runnerLog():
+		return criLine | stamped | running | streamed | quoted
+	}
+	return anything
+}
+
+// fit finds the envelope of s, the one that fitted last first.
+func (r *reader) fit(d *draft, s string, allowed wrap) (*envelope, string) {
+	if last := r.fitted; last != nil && d.wraps == 0 && last.class&allowed != 0 && last.startsWith(s[0]) {
+		if inner, ok := last.peel(r, d, s); ok {
+			return last, inner
+		}
+	}
+	for _, env := range byFirst[s[0]] {
+		if env.class&allowed == 0 {
+			continue
+		}
+		if inner, ok := env.peel(r, d, s); ok {
+			if d.wraps == 0 {
+				r.fitted = env
+			}
+			return env, inner
+		}
+	}
+	return nil, ""
+}
+
+// peelStamp: `2026-05-04T10:00:00.123456789Z text` (kubectl logs --timestamps),
+// the same with seven digits (GitHub's job log), and what a table of a web
+// page leaves of a time when it is copied.
+func peelStamp(r *reader, d *draft, s string) (string, bool) {
+	st, ok := isoStamp(s)
+	if !ok || st.size == len(s) || s[st.size] != ' ' && s[st.size] != '\t' {
+		return s, false
+	}
+	inner := strings.TrimLeft(s[st.size:], " \t")
+	if s[st.size] == '\t' && isLevel(before(inner, "\t")) {
+		return s, false // zap's own time
+	}
+	if word, n := nextWord(inner, 0); st.zone == nil && namedZone(word) != nil {
+		st.zone, inner = namedZone(word), strings.TrimLeft(inner[n:], " ")
+	}
+	if st.frac == 7 && d.wraps&(streamed|criLine) == 0 && r.main == nil {
+		d.wraps |= jobbed
+	}
+	if d.Clock != WallClock {
+		r.times.put(&d.Entry, st)
+	}
+	return inner, true
+}
+
+// peelQuote: `> ` of mails, `⎿` and `│` of terminals, the echo of a key.
+func peelQuote(_ *reader, _ *draft, s string) (string, bool) {
+	if inner, ok := strings.CutPrefix(s, "^C"); ok && inner != "" {
+		return inner, true
+	}
+	inner := strings.TrimLeft(s, "> |⎿│")
+	for _, mark := range []string{">", "⎿", "│", "| "} {
+		if strings.HasPrefix(s, mark) && inner != "" {
+			return inner, true
+		}
+	}
+	return s, false
+}
+
+func before(s, sep string) string {
+	s, _, _ = strings.Cut(s, sep)
+	return s
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

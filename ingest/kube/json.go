@@ -1,0 +1,187 @@
+package kube
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// jsonReader walks the JSON values in a document: objects, lists, arrays of
+// objects and watch events, one after the other.
+type jsonReader struct {
+	*reader
+	dec  *json.Decoder
+	base int // offset in data where dec started
+}
+
+func (r *reader) readJSON(start int) error {
+	j := &jsonReader{r, json.NewDecoder(bytes.NewReader(r.data[start:])), start}
+	for {
+		at := j.offset()
+		if at >= len(r.data) {
+			return nil
+		}
+		if err := j.value(); errors.Is(err, errStopped) {
+			return nil
+		} else if tail := (*TailError)(nil); errors.As(err, &tail) {
+			return err
+		} else if err != nil {
+			return r.tail(at, err)
+		}
+	}
+}
+
+// offset is where the next value starts: past white space and commas.
+func (j *jsonReader) offset() int {
+	at := j.base + int(j.dec.InputOffset())
+	for at < len(j.data) && strings.IndexByte(" \t\r\n,", j.data[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// value reads one value at the top of the document.
+func (j *jsonReader) value() error {
+	at := j.offset()
+	tok, err := j.dec.Token()
+	switch {
+	case err != nil:
+		return cutOff(err)
+	case tok == json.Delim('{'):
+		return j.members(at)
+	case tok == json.Delim('['):
+		j.lists++
+		return j.items("")
+	}
+	return fmt.Errorf("%v is no object", tok)
+}
+
+// members reads the rest of an object that starts at offset at; its brace is
+// read. A watch event, {"type":"MODIFIED","object":{…}}, is what it holds.
+func (j *jsonReader) members(at int) error {
+	o, list := new(object), false
+	var watched *object
+	slots := o.slots()
+	slots["object"] = &watched
+	for j.dec.More() {
+		key, err := j.dec.Token()
+		if err != nil {
+			return cutOff(err)
+		}
+		if key == "items" && (o.Kind == "" || strings.HasSuffix(string(o.Kind), "List")) {
+			list = true
+			err = j.list(strings.TrimSuffix(string(o.Kind), "List"))
+		} else {
+			err = j.decode(slots[key.(string)])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := j.dec.Token(); err != nil {
+		return cutOff(err)
+	}
+	switch {
+	case list:
+		return nil
+	case watched != nil:
+		o = watched
+	}
+	return j.understand(o, at)
+}
+
+// slots says where the value of each top-level key goes.
+func (o *object) slots() map[string]any {
+	b := &o.eventBody
+	return map[string]any{
+		"apiVersion": &o.APIVersion, "kind": &o.Kind, "metadata": &o.Metadata,
+		"spec": &o.Spec, "status": &o.Status,
+		"type": &b.Type, "reason": &b.Reason, "message": &b.Message, "note": &b.Note,
+		"count": &b.Count, "firstTimestamp": &b.FirstTimestamp, "lastTimestamp": &b.LastTimestamp,
+		"eventTime": &b.EventTime, "source": &b.Source, "reportingComponent": &b.Reporter,
+		"reportingController": &b.Controller, "reportingInstance": &b.Instance,
+		"involvedObject": &b.Involved, "regarding": &b.Regarding, "series": &b.Series,
+		"deprecatedCount": &b.OldCount, "deprecatedFirstTimestamp": &b.OldFirst,
+		"deprecatedLastTimestamp": &b.OldLast, "deprecatedSource": &b.OldSource,
+	}
+}
+
+// understand hands o on, or says that it is no object.
+func (j *jsonReader) understand(o *object, at int) error {
+	j.seek(at)
+	if !j.object(o) {
+		return errors.New("a JSON value that is no kubernetes object")
+	}
+	if j.stopped {
+		return errStopped
+	}
+	return nil
+}
+
+// list reads the value of "items".
+func (j *jsonReader) list(kind string) error {
+	tok, err := j.dec.Token()
+	switch {
+	case err != nil:
+		return cutOff(err)
+	case tok == json.Delim('['):
+		j.lists++
+		return j.items(kind)
+	case tok == json.Delim('{'):
+		return errors.New("items is no list")
+	}
+	j.lists++ // null: an empty list
+	return nil
+}
+
+// items reads the elements of an array, whose bracket is read. Items of a raw
+// API list have no kind: it is the list's. An item that is no object is left
+// out and counted; one that is cut ends the objects there.
+func (j *jsonReader) items(kind string) error {
+	for j.dec.More() {
+		at := j.offset()
+		o := &object{}
+		if err := j.decode(o); err != nil {
+			return j.tail(at, err)
+		}
+		if o.Kind == "" && kind != "" {
+			o.Kind = text(kind)
+		}
+		if err := j.understand(o, at); errors.Is(err, errStopped) {
+			return err
+		} else if err != nil {
+			j.unknown++
+		}
+	}
+	_, err := j.dec.Token()
+	return cutOff(err)
+}
+
+// decode reads the next value into v; nil drops it. A value of the wrong type
+// somewhere inside leaves only that field empty.
+func (j *jsonReader) decode(v any) error {
+	if v == nil {
+		v = new(dropped)
+	}
+	err := j.dec.Decode(v)
+	if typ := (*json.UnmarshalTypeError)(nil); errors.As(err, &typ) {
+		return nil
+	}
+	return cutOff(err)
+}
+
+// dropped is a value that nobody needs.
+type dropped struct{}
+
+func (*dropped) UnmarshalJSON([]byte) error { return nil }
+
+// cutOff words the decoder's error for the end of the input.
+func cutOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON is cut off")
+	}
+	return err
+}

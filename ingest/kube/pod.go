@@ -1,0 +1,191 @@
+package kube
+
+import (
+	"strings"
+	"time"
+
+	"coroner/ingest"
+)
+
+// pod yields what a Pod object says: its spec, its status, its conditions, the
+// states of its containers, and that it is being deleted.
+func (r *reader) pod(o *object) {
+	id := ingest.Entry{
+		Namespace: name(o.Metadata.Namespace),
+		Pod:       name(o.Metadata.Name),
+		PodUID:    name(o.Metadata.UID),
+		Node:      name(o.Spec.NodeName),
+	}
+	r.podSpec(id, o)
+	r.podStatus(id, o)
+	for _, c := range o.Status.Conditions {
+		r.emit(id, "pod condition", c.LastTransitionTime.time(), c.pairs())
+	}
+	for _, c := range o.Status.InitContainers {
+		r.container(id, c, pair{"init", "true"})
+	}
+	for _, c := range o.Status.Containers {
+		r.container(id, c, pair{})
+	}
+	for _, c := range o.Status.EphemeralContainers {
+		r.container(id, c, pair{"ephemeral", "true"})
+	}
+	r.podDeleting(id, o)
+	r.cover(id, 0)
+}
+
+func (c condition) pairs() []pair {
+	return []pair{
+		{"reason", string(c.Reason)}, {"type", string(c.Type)},
+		{"status", string(c.Status)}, {"message", string(c.Message)},
+	}
+}
+
+func (r *reader) podSpec(id ingest.Entry, o *object) {
+	if len(o.Spec.Containers) == 0 {
+		return
+	}
+	var names []string
+	for _, c := range o.Spec.Containers {
+		names = append(names, string(c.Name))
+	}
+	main := mainContainer(o.Spec.Containers)
+	limit := main.Resources.Limits["memory"]
+	if limit == "" {
+		limit = o.Spec.Resources.Limits["memory"] // pod-level, since Kubernetes 1.32
+	}
+	r.emit(id, "pod spec", o.Metadata.CreationTimestamp.time(), []pair{
+		{"containers", strings.Join(names, ",")},
+		{"node", string(o.Spec.NodeName)},
+		{"service_account", string(o.Spec.ServiceAccountName)},
+		{"restart_policy", string(o.Spec.RestartPolicy)},
+		{"runtime_class", string(o.Spec.RuntimeClassName)},
+		{"owner", o.Metadata.owner()},
+		{"pool", o.Metadata.pool()},
+		{"component", string(o.Metadata.Labels["app.kubernetes.io/component"])},
+		{"memory_limit", string(limit)},
+		{"active_deadline_seconds", o.Spec.ActiveDeadlineSeconds.number()},
+		{"grace_seconds", o.Spec.GraceSeconds.number()},
+		{"command", main.command()},
+	})
+}
+
+// mainContainer is the one named runner, else the first.
+func mainContainer(all []container) container {
+	for _, c := range all {
+		if c.Name == "runner" {
+			return c
+		}
+	}
+	return all[0]
+}
+
+func (c container) command() string {
+	var words []string
+	for _, w := range append(c.Command[:len(c.Command):len(c.Command)], c.Args...) {
+		words = append(words, string(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// owner is Kind/name of the controller, else of the first owner.
+func (m meta) owner() string {
+	for i, o := range m.OwnerReferences {
+		if o.Controller == "true" || i == len(m.OwnerReferences)-1 {
+			return string(o.Kind + "/" + o.Name)
+		}
+	}
+	return ""
+}
+
+// poolLabels name the pool that a runner pod belongs to: the scale sets of
+// ARC, tuist's pools, and the deployments and sets of ARC before 0.5.
+var poolLabels = []string{
+	"actions.github.com/scale-set-name",
+	"tuist.dev/runner-pool",
+	"runner-deployment-name",
+	"runnerset-name",
+}
+
+// pool is the runner pool of the pod. A pod of a Deployment carries the hash of
+// its template instead; the ReplicaSet's name without it is the pool.
+func (m meta) pool() string {
+	for _, l := range poolLabels {
+		if v := m.Labels[l]; v != "" {
+			return string(v)
+		}
+	}
+	for _, l := range []string{"pod-template-hash", "runner-template-hash"} {
+		_, owner, _ := strings.Cut(m.owner(), "/")
+		if h := string(m.Labels[l]); h != "" {
+			if pool, ok := strings.CutSuffix(owner, "-"+h); ok {
+				return pool
+			}
+		}
+	}
+	return ""
+}
+
+func (r *reader) podStatus(id ingest.Entry, o *object) {
+	s := &o.Status
+	if s.Phase == "" && s.Reason == "" && s.Message == "" {
+		return
+	}
+	r.emit(id, "pod status", s.settled(), []pair{
+		{"reason", string(s.Reason)}, {"phase", string(s.Phase)},
+		{"qos", string(s.QOSClass)}, {"message", string(s.Message)},
+	})
+}
+
+// settled is when the status became what it is. Of a finished pod that is the
+// last end of a container, else the last change of a condition; a pod that the
+// kubelet rejected has only its start time. The status of a living pod has no
+// time of its own: zero.
+func (s *stat) settled() time.Time {
+	if s.Phase != "Failed" && s.Phase != "Succeeded" {
+		return time.Time{}
+	}
+	var ended, changed time.Time
+	for _, c := range s.Containers {
+		if t := c.State.Terminated; t != nil {
+			ended = later(ended, t.FinishedAt.time())
+		}
+	}
+	for _, c := range s.Conditions {
+		changed = later(changed, c.LastTransitionTime.time())
+	}
+	for _, at := range []time.Time{ended, changed} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return s.StartTime.time()
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// podDeleting yields when the object is to be gone. The API server stores the
+// moment the request came plus the grace; requested_at is that moment. (When
+// the kubelet then deletes with grace 0, the server takes the grace off again,
+// so the difference stays right.)
+func (r *reader) podDeleting(id ingest.Entry, o *object) {
+	at := o.Metadata.DeletionTimestamp.time()
+	if at.IsZero() {
+		return
+	}
+	grace := o.Metadata.DeletionGracePeriodSeconds.number()
+	requested := ""
+	if d, err := time.ParseDuration(grace + "s"); err == nil && d >= 0 {
+		requested = at.Add(-d).Format(time.RFC3339Nano)
+	}
+	r.emit(id, "pod deleting", at, []pair{
+		{"deletion_timestamp", stamp(o.Metadata.DeletionTimestamp)},
+		{"grace_seconds", grace},
+		{"requested_at", requested},
+	})
+}

@@ -1,0 +1,205 @@
+package ingest
+
+import (
+	"encoding/csv"
+	"strings"
+)
+
+// labels are a Loki stream's, or what a record's own JSON has of them.
+type labels map[string]string
+
+// first is the first of the labels that is set.
+func (l labels) first(keys ...string) string {
+	for _, k := range keys {
+		if v := l[k]; v != "" {
+			return brief(v, 253)
+		}
+	}
+	return ""
+}
+
+// peelLoki: `2026-05-04T10:00:00Z {unit="kubelet.service"} text` of logcli, its
+// `Common labels:` header, and Grafana's text download, `1777888800000<TAB>
+// 2026-05-04T10:00:00.000Z<TAB>text`.
+func peelLoki(r *reader, d *draft, s string) (string, bool) {
+	if s[0] == '{' {
+		return r.labelled(d, s)
+	}
+	if st, ok := epochStamp(s); ok && st.size < len(s) && s[st.size] == '\t' {
+		iso, text, _ := strings.Cut(s[st.size+1:], "\t")
+		if _, ok := isoStamp(iso); !ok {
+			return s, false
+		}
+		r.times.put(&d.Entry, st)
+		r.labels(d, nil)
+		return text, true
+	}
+	st, ok := isoStamp(s)
+	if !ok || st.zone == nil || !strings.HasPrefix(s[st.size:], " {") {
+		return s, false
+	}
+	text, ok := r.labelled(d, s[st.size+1:])
+	if ok {
+		r.times.put(&d.Entry, st)
+	}
+	return text, ok
+}
+
+// labelled reads `{a="b", c="d"} text`.
+func (r *reader) labelled(d *draft, s string) (string, bool) {
+	set, text, ok := labelSet(s)
+	if !ok {
+		return s, false
+	}
+	r.labels(d, set)
+	return strings.TrimLeft(text, " "), true
+}
+
+// labelSet reads a label set as logcli prints it.
+func labelSet(s string) (labels, string, bool) {
+	n := nested(s)
+	if n < 2 || n > 2 && strings.IndexByte(s[:n], '=') < 0 {
+		return nil, s, false
+	}
+	set := labels{}
+	for inside := s[1 : n-1]; inside != ""; {
+		inside = strings.TrimLeft(inside, ", ")
+		k := keySize(inside)
+		if k == 0 || k+1 >= len(inside) || inside[k+1] != '"' || len(set) > maxFields {
+			return nil, s, false
+		}
+		val, rest := unquote(inside[k+1:])
+		set[inside[:k]] = val
+		inside = rest
+	}
+	return set, s[n:], true
+}
+
+// lokiHeader takes the lines that logcli and Grafana print once for all.
+func (r *reader) lokiHeader(s string) bool {
+	if rest, ok := strings.CutPrefix(s, "Common labels: "); ok {
+		if set, _, ok := labelSet(rest); ok {
+			r.common = set
+			return true
+		}
+	}
+	return strings.Contains(s, "/loki/api/v1/") && strings.Contains(s, "http") ||
+		strings.HasPrefix(s, "Line limit: ") || strings.HasPrefix(s, "Total bytes processed: ")
+}
+
+// labels ties a line to the stream that its labels name: a container, or a
+// unit of a node's journal.
+func (r *reader) labels(d *draft, l labels) {
+	all := labels{}
+	for _, set := range []labels{r.common, l} {
+		for k, v := range set {
+			all[k] = v
+		}
+	}
+	d.Node = all.first("node", "nodename", "node_name", "hostname", "host", "instance", "_HOSTNAME")
+	if i := strings.LastIndexByte(d.Node, ':'); i > 0 {
+		d.Node = d.Node[:i]
+	}
+	k := streamKey{namespace: all.first("namespace", "exported_namespace", "k8s_namespace_name"), pod: all.first("pod", "pod_name", "k8s_pod_name"),
+		uid: all.first("pod_uid", "k8s_pod_uid"), container: all.first("container", "container_name", "k8s_container_name")}
+	if k.pod != "" {
+		d.stream = r.stream(k)
+		return
+	}
+	d.Unit = all.first("unit", "systemd_unit", "_SYSTEMD_UNIT", "service_name", "syslog_identifier")
+	switch {
+	case all.first("transport", "_TRANSPORT") == "kernel" || all.first("syslog_identifier", "SYSLOG_IDENTIFIER") == "kernel" && all.first("transport") == "":
+		d.Source, d.Trust, d.Unit = Kernel, Attested, ""
+	case programSource(d.Unit) != Unknown:
+		d.Source, d.Trust = programSource(d.Unit), Attested
+	}
+}
+
+// lokiRecord reads one line of logcli -o jsonl or one object of Grafana's JSON
+// download.
+func (r *reader) lokiRecord() {
+	c := &r.rec
+	d := draft{Entry: Entry{Line: r.n, Cut: r.in.cut}, wraps: shipped}
+	set := map[string]string{}
+	if o, ok := scanObject(c.labels.raw); ok {
+		flatten("", &o, set, 0)
+	}
+	text := clean(trimNewline(c.line.text()))
+	stamp := c.stamp.text()
+	r.shippedLine(&d, stamp, set, text)
+}
+
+// shippedLine yields a line that came with its labels.
+func (r *reader) shippedLine(d *draft, stamp string, set labels, text string) {
+	if st, ok := isoStamp(stamp); ok {
+		r.times.put(&d.Entry, st)
+	} else if st, ok := epochStamp(stamp); ok {
+		r.times.put(&d.Entry, st)
+	}
+	r.labels(d, set)
+	r.seen++
+	allowed := anything &^ shipped
+	if d.stream != nil || d.Source != Unknown {
+		allowed = stamped | running | criLine
+	}
+	text = r.inner(d, text, allowed)
+	if !d.swallowed {
+		r.attribute(d, text, text)
+	}
+}
+
+// csvHead says which columns of Grafana's CSV download are which.
+type csvHead struct {
+	on                 bool
+	time, line, labels int
+}
+
+// csvLine reads a row of Grafana's CSV download, whose head names a time and a
+// column `Line`.
+func (r *reader) csvLine(s string) bool {
+	h := &r.grafana
+	if !h.on && r.seen > 3 || r.closed() || strings.IndexByte(s, ',') < 0 {
+		return false
+	}
+	if !h.on {
+		return h.read(s)
+	}
+	row, err := csv.NewReader(strings.NewReader(s)).Read()
+	if err != nil || len(row) <= max(h.time, h.line) {
+		return false
+	}
+	d := draft{Entry: Entry{Line: r.n, Cut: r.in.cut}, wraps: shipped}
+	set := map[string]string{}
+	if h.labels >= 0 && h.labels < len(row) {
+		if o, ok := scanObject([]byte(row[h.labels])); ok {
+			flatten("", &o, set, 0)
+		}
+	}
+	r.shippedLine(&d, row[h.time], set, row[h.line])
+	return true
+}
+
+func (h *csvHead) read(s string) bool {
+	if !strings.Contains(s, "Line") && !strings.Contains(s, "Time") && !strings.Contains(s, "line") {
+		return false
+	}
+	row, err := csv.NewReader(strings.NewReader(s)).Read()
+	if err != nil {
+		return false
+	}
+	*h = csvHead{time: -1, line: -1, labels: -1}
+	for i, name := range row {
+		switch strings.ToLower(name) {
+		case "tsns", "timestamp", "time", "date":
+			if h.time < 0 || strings.EqualFold(name, "tsNs") {
+				h.time = i
+			}
+		case "line", "body", "message":
+			h.line = i
+		case "labels":
+			h.labels = i
+		}
+	}
+	h.on = h.time >= 0 && h.line >= 0
+	return h.on
+}

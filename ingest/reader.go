@@ -1,0 +1,256 @@
+package ingest
+
+import (
+	"io"
+	"strings"
+)
+
+// reader is one reading of one document.
+type reader struct {
+	doc     Document
+	in      *lines
+	yield   func(Entry) bool
+	stopped bool
+	n       int // number of the line that is being read
+
+	times   times
+	names   names
+	program Source  // whose log the whole document is, by its name
+	proven  bool    // a line of it had the shape of a program's log
+	main    *stream // the container whose output the whole document is, by its path
+	streams map[streamKey]*stream
+	boot    string // of the entries that follow, from a separator
+	fitted  *envelope
+
+	rec     record   // of the JSON line or export record being read
+	pretty  *pretty  // JSON object that goes over several lines
+	object  kubeText // kubectl's text being read
+	grafana csvHead
+	common  labels // labels that logcli gave once for all lines
+
+	cover   coverage
+	taint   taint
+	seen    int // lines that were not blank
+	runners int // of them, lines that only a runner prints
+}
+
+func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
+	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}}
+	r.times = times{ref: d.Ref, given: d.Zone}
+	r.main = streamOfPath(d.Name)
+	if r.main == nil {
+		r.program = programOfName(d.Name)
+	}
+	return r
+}
+
+// prepare learns from the document's head what its first lines do not say.
+func (r *reader) prepare(head []byte) {
+	if r.main != nil {
+		r.main.preview(head)
+	}
+	if !r.doc.Ref.IsZero() && r.doc.Zone != nil {
+		return
+	}
+	h := Sample(head)
+	r.times.latest, r.times.betrayed = h.Latest, h.Zone
+}
+
+// run reads all lines, then says what was covered.
+func (r *reader) run() error {
+	for !r.stopped {
+		b, err := r.in.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		r.n = r.in.n
+		if err := r.line(b); err != nil {
+			return err
+		}
+	}
+	r.finish()
+	return nil
+}
+
+func (r *reader) finish() {
+	r.endPretty()
+	r.object.end(r)
+	for _, s := range r.ordered() {
+		r.flushPart(s)
+	}
+	r.marks()
+}
+
+// line reads one line: an export record, JSON, or text.
+func (r *reader) line(b []byte) error {
+	if isExportStart(b) && !r.closed() {
+		return r.exportRecord(b)
+	}
+	if r.prettyLine(b) {
+		return nil
+	}
+	if i := skipSpace(b, 0); i < len(b) && b[i] == '{' && r.jsonLine(b) {
+		return nil
+	}
+	r.textLine(string(b))
+	return nil
+}
+
+// closed says whether everything in the document is one container's output,
+// so that no line of it can be anybody else's.
+func (r *reader) closed() bool { return r.main != nil || r.runnerLog() }
+
+// runnerLog says whether what was read so far is a runner's log.
+func (r *reader) runnerLog() bool { return r.runners >= 5 && r.runners*2 > r.seen }
+
+// textLine reads one line of text.
+func (r *reader) textLine(raw string) {
+	raw = strings.TrimRight(clean(raw), " \t")
+	s := strings.TrimLeft(raw, " \t")
+	if r.csvLine(s) {
+		return
+	}
+	if s == "" || r.separator(s) || r.lokiHeader(s) {
+		r.object.blank(r)
+		return
+	}
+	r.seen++
+	d := draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}}
+	text := r.peel(&d, s)
+	if d.swallowed {
+		return
+	}
+	if d.wraps == 0 && r.main != nil {
+		text = raw
+	}
+	r.attribute(&d, raw, text)
+}
+
+// separator handles lines that are about the lines.
+func (r *reader) separator(s string) bool {
+	rest, ok := strings.CutPrefix(s, "-- ")
+	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") && !strings.HasPrefix(rest, "Journal begins") {
+		return false
+	}
+	if r.closed() {
+		return false
+	}
+	if id, ok := strings.CutPrefix(rest, "Boot "); ok {
+		r.boot, _, _ = strings.Cut(id, " ")
+	} else if strings.HasPrefix(rest, "Reboot") {
+		r.boot = "after line " + itoa(r.n)
+	}
+	return true
+}
+
+// attribute decides whose record the text is, and yields it. raw is the line
+// before anything was peeled off.
+func (r *reader) attribute(d *draft, raw, text string) {
+	switch {
+	case d.stream != nil:
+		r.fromStream(d, text)
+	case r.main != nil:
+		d.stream = r.main
+		r.fromStream(d, text)
+	case d.Source != Unknown || d.wraps&hosted != 0:
+		r.fromHost(d, text)
+	default:
+		r.bare(d, raw, text)
+	}
+}
+
+// bare reads text that no envelope gives a writer.
+func (r *reader) bare(d *draft, raw, text string) {
+	switch {
+	case d.wraps&jobbed != 0 || jobShaped(text):
+		d.Source = Job
+		r.taint.job = true
+		r.emit(d, text)
+	case d.wraps&running != 0 || runnerShaped(text):
+		r.runners++
+		d.Source = Runner
+		r.taint.job = true
+		r.emit(d, text)
+	case r.runnerLog():
+		d.Source = Runner
+		r.emit(d, text)
+	case d.wraps == 0 && !structuredShape(text) && r.object.line(r, raw):
+	default:
+		r.structured(d, text)
+	}
+}
+
+// structured reads text whose own shape may name its writer.
+func (r *reader) structured(d *draft, text string) {
+	src, st := shapeOf(text)
+	if st.size > 0 && d.Clock != WallClock {
+		r.times.put(&d.Entry, st)
+	}
+	if r.program != Unknown && (src != Unknown || structuredShape(text)) {
+		r.proven = true
+	}
+	switch {
+	case r.proven && !r.program.host():
+		d.Source = r.program
+		r.taint.claimedProgram = true
+		d.Trust = r.taint.programTrust()
+	case src.host() || r.proven:
+		if d.Source = src; !src.host() {
+			d.Source = r.program
+		}
+		r.taint.claimedHost = true
+		d.Trust = r.taint.hostTrust()
+	case src != Unknown:
+		d.Source = src
+		r.taint.claimedProgram = true
+	case !decoration(text):
+		r.taint.unknown = true
+	}
+	r.emit(d, text)
+}
+
+// decoration says whether a line is what people type around a paste.
+func decoration(s string) bool {
+	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") || strings.Trim(s, ".-=*_~ …") == ""
+}
+
+// emit yields d with its text.
+func (r *reader) emit(d *draft, text string) {
+	if r.stopped {
+		return
+	}
+	e := &d.Entry
+	var cut int
+	e.Text, cut = shorten(text)
+	e.Cut += cut
+	e.Doc = r.doc.Name
+	if e.Source.Forgeable() {
+		e.Trust = Claimed
+	}
+	if e.Clock == LocalClock || e.Clock == WallClock {
+		r.times.last = e.At
+	}
+	r.cover.saw(d)
+	r.stopped = !r.yield(*e)
+}
+
+// names keeps one copy of the strings that repeat in every record.
+type names map[string]string
+
+func (n *names) keep(v value) string {
+	if v.kind != '"' && v.kind != 'x' {
+		return brief(v.text(), 512)
+	}
+	if s, ok := (*n)[string(v.raw)]; ok {
+		return s
+	}
+	if *n == nil || len(*n) > 4096 {
+		*n = make(names)
+	}
+	s := brief(v.text(), 512)
+	(*n)[string(v.raw)] = s
+	return s
+}

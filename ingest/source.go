@@ -1,0 +1,93 @@
+package ingest
+
+import "strings"
+
+// programs names the source that a program, a unit or a syslog identifier is.
+var programs = map[string]Source{
+	"kubelet": Kubelet, "k3s": Kubelet, "k3s-agent": Kubelet, "k3s-server": Kubelet,
+	"rke2": Kubelet, "rke2-agent": Kubelet, "rke2-server": Kubelet, "kubelite": Kubelet, "hyperkube": Kubelet,
+	"k0s": Kubelet, "k0sworker": Kubelet, "k0scontroller": Kubelet,
+	"microk8s.daemon-kubelite": Kubelet, "microk8s.daemon-kubelet": Kubelet,
+	"snap.microk8s.daemon-kubelite": Kubelet, "snap.microk8s.daemon-kubelet": Kubelet,
+	"kubelet-wrapper": Kubelet, "kubelet-eks": Kubelet, "snap.kubelet-eks.daemon": Kubelet,
+
+	"containerd": Containerd, "dockerd": Containerd, "docker": Containerd, "cri-dockerd": Containerd,
+	"crio": Containerd, "cri-o": Containerd, "microk8s.daemon-containerd": Containerd,
+	"snap.microk8s.daemon-containerd": Containerd, "containerd-shim": Containerd, "containerd-shim-runc-v2": Containerd,
+
+	"kata": Kata, "kata-runtime": Kata, "kata-shim": Kata, "kata-proxy": Kata, "kata-containers": Kata,
+	"containerd-shim-kata-v2": Kata, "kata-monitor": Kata, "virtiofsd": Kata,
+
+	"init.scope": Systemd, "earlyoom": Systemd, "oomd": Systemd, "nohang": Systemd,
+	"node-problem-detector": Systemd, "node-problem-detector-startup.sh": Systemd,
+
+	"Runner.Listener": Runner, "Runner.Worker": Runner, "runsvc.sh": Runner, "run.sh": Runner,
+	"actions-runner": Runner, "gitlab-runner": Runner, "github-runner": Runner,
+}
+
+// programSource is the source that an identifier or a unit names.
+func programSource(name string) Source {
+	if name == "" {
+		return Unknown
+	}
+	if s, ok := programs[name]; ok {
+		return s
+	}
+	base, isUnit := strings.CutSuffix(name, ".service")
+	if s, ok := programs[base]; ok && isUnit {
+		return s
+	}
+	switch {
+	case base == "systemd" || strings.HasPrefix(base, "systemd-"):
+		return Systemd
+	case strings.HasPrefix(base, "kata-"):
+		return Kata
+	case strings.HasPrefix(base, "actions.runner.") || strings.HasPrefix(base, "github-runner-"):
+		return Runner
+	}
+	return Unknown
+}
+
+// fromKata says whether a line of containerd's is one that it copied from a
+// kata shim.
+func fromKata(text string) bool {
+	i := strings.Index(text, " source=")
+	if i < 0 {
+		return false
+	}
+	s := strings.TrimPrefix(text[i+len(" source="):], "\"")
+	return strings.HasPrefix(s, "containerd-kata-shim-v2") || strings.HasPrefix(s, "virtcontainers") || strings.HasPrefix(s, "katautils")
+}
+
+// loggers names the programs behind zap loggers whose names have no dot.
+var loggers = map[string]Source{
+	"EphemeralRunner": Controller, "EphemeralRunnerSet": Controller, "AutoscalingRunnerSet": Controller,
+	"AutoscalingListener": Controller, "setup": Controller, "runner": Controller, "runnerpod": Controller,
+	"runnerreplicaset": Controller, "runnerdeployment": Controller, "runnerset": Controller, "horizontalrunnerautoscaler": Controller,
+	"controller-runtime": Controller, "listener-app": Listener, "listener": Listener, "worker": Listener,
+	"service": Listener, "auto_scaler": Listener,
+}
+
+// loggerSource is the program that a zap logger's or slog component's name betrays.
+func loggerSource(name string) Source {
+	first, _, dotted := strings.Cut(name, ".")
+	switch first {
+	case "listener-app":
+		return Listener
+	case "controller-runtime", "controllers":
+		return Controller
+	}
+	if dotted {
+		return Unknown
+	}
+	return loggers[name]
+}
+
+// host says whether s is a program of the node itself.
+func (s Source) host() bool {
+	switch s {
+	case Kernel, Kubelet, Containerd, Kata, Systemd:
+		return true
+	}
+	return false
+}

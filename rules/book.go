@@ -1,0 +1,141 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// Rulebook is a compiled set of signals, facts, verdict rules and labels. It
+// is immutable and safe for concurrent use.
+type Rulebook struct {
+	Signals []*SignalDef
+	Facts   []*Fact
+	Rules   []*Rule // highest precedence first
+	Labels  map[Label]*LabelDef
+	Hash    string // first 12 hex digits of the SHA-256 of everything read
+
+	byName  map[string]*SignalDef
+	scan    *scanner
+	env     types.Map
+	empty   map[string]any // the environment of a case without evidence
+	hyphens hyphenNames
+}
+
+// Fact is a named expression that rules use like a word.
+type Fact struct {
+	Name, Doc string
+	value     *program
+}
+
+// LabelDef is what the rulebook says of a label.
+type LabelDef struct {
+	Label         Label
+	Doc           string
+	Domain, Retry string
+	Advice        string
+	Confused      []Label
+	possible      *program
+	ruledOut      []exclusion
+	needs         string
+}
+
+type exclusion struct {
+	when    *program
+	because *template
+}
+
+// Load reads the *.yaml files of each file system and compiles them. Entries
+// of a later file system replace those of the same name in an earlier one.
+// The error joins every mistake found, each a *Error.
+func Load(layers ...fs.FS) (*Rulebook, error) {
+	b := &builder{hash: sha256.New()}
+	for _, layer := range layers {
+		if err := b.read(layer); err != nil {
+			return nil, err
+		}
+	}
+	book := b.compile()
+	if err := b.errs.join(); err != nil {
+		return nil, err
+	}
+	return book, nil
+}
+
+// Signal returns the definition called name, or nil.
+func (b *Rulebook) Signal(name string) *SignalDef { return b.byName[name] }
+
+// Rule returns the verdict rule with that id, or nil.
+func (b *Rulebook) Rule(id string) *Rule {
+	for _, r := range b.Rules {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (b *builder) read(layer fs.FS) error {
+	files, err := fs.Glob(layer, "*.yaml")
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return errNoRules
+	}
+	sort.Strings(files)
+	var s specs
+	for _, name := range files {
+		data, err := fs.ReadFile(layer, name)
+		if err != nil {
+			return err
+		}
+		b.hash.Write(data)
+		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}
+		r.document(r.root(data), &s)
+	}
+	b.merge(s)
+	return nil
+}
+
+// merge lays one layer over what was read before it.
+func (b *builder) merge(s specs) {
+	b.specs.signals = overlay(&b.errs, b.specs.signals, s.signals, func(x signalSpec) scalar { return x.name })
+	b.specs.facts = overlay(&b.errs, b.specs.facts, s.facts, func(x factSpec) scalar { return x.name })
+	b.specs.verdicts = overlay(&b.errs, b.specs.verdicts, s.verdicts, func(x ruleSpec) scalar { return x.id })
+	b.specs.labels = overlay(&b.errs, b.specs.labels, s.labels, func(x labelSpec) scalar { return x.name })
+}
+
+// overlay replaces entries of below that above names again and appends the
+// others. A name that above gives twice is an error.
+func overlay[T any](e *errs, below, above []T, name func(T) scalar) []T {
+	at := map[string]int{}
+	for i, x := range below {
+		at[name(x).value] = i
+	}
+	seen := map[string]bool{}
+	for _, x := range above {
+		n := name(x)
+		if n.value == "" {
+			e.add(n.pos, "has no name")
+			continue
+		}
+		if seen[n.value] {
+			e.add(n.pos, "%q is defined twice", n.value)
+		}
+		seen[n.value] = true
+		if i, ok := at[n.value]; ok {
+			below[i] = x
+			continue
+		}
+		below = append(below, x)
+	}
+	return below
+}
+
+func (b *builder) sum() string { return hex.EncodeToString(b.hash.Sum(nil))[:12] }

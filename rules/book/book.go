@@ -1,0 +1,14 @@
+// Package book is the default rulebook: the signals and verdict rules that
+// coroner ships with, one file per family of log lines or causes.
+//
+// Invariant: the files compile (a test loads them), every verdict rule has an
+// incident that it wins and a near miss that it loses. Crash behaviour: none,
+// the package is data.
+package book
+
+import "embed"
+
+// Files holds the rulebook's YAML files.
+//
+//go:embed *.yaml
+var Files embed.FS

@@ -1,0 +1,43 @@
+package rules
+
+import (
+	"time"
+
+	"coroner/ingest"
+)
+
+// Case is all that is known about one runner: the input of Judge. It is built
+// by classify; nothing in it is read from anywhere else.
+type Case struct {
+	Namespace, Name, UID, Node, Pool string
+
+	Evidence []Evidence // in time order
+	Coverage []Coverage // what was read of the case's node, pod and controller
+	Log      LogRead
+
+	Containers map[string]string // container id -> name, of this pod
+	Sandboxes  map[string]bool   // sandbox ids of this pod
+	Siblings   int               // pods of the node that ended within a minute of this one
+}
+
+// Evidence is a signal attributed to a case.
+type Evidence struct {
+	Signal
+	Mine   bool // the line names this pod; false: it speaks about its node
+	Proven bool // trusted source, unforgeable envelope, and a tie that is both
+}
+
+// Coverage says that Source was read From..To, or, with Why set, that part of
+// it was lost.
+type Coverage struct {
+	Source   ingest.Source
+	From, To time.Time // both zero: no times are known
+	Why      string
+}
+
+// LogRead is how far the runner's own log was read.
+type LogRead struct {
+	Read        bool
+	Lines       int
+	First, Last time.Time
+}

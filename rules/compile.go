@@ -1,0 +1,217 @@
+package rules
+
+import (
+	"hash"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"sort"
+	"strings"
+
+	"coroner/ingest"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// builder collects specs and mistakes, then compiles.
+type builder struct {
+	specs specs
+	errs  errs
+	hash  hash.Hash
+	book  *Rulebook
+}
+
+func (b *builder) compile() *Rulebook {
+	b.book = &Rulebook{byName: map[string]*SignalDef{}, Labels: map[Label]*LabelDef{}, Hash: b.sum()}
+	for _, s := range b.specs.signals {
+		b.signal(s)
+	}
+	b.book.scan = newScanner(b.book.Signals)
+	b.environment()
+	for _, s := range b.specs.facts {
+		b.fact(s)
+	}
+	for _, s := range b.specs.labels {
+		b.label(s)
+	}
+	for _, s := range b.specs.verdicts {
+		b.rule(s)
+	}
+	sort.SliceStable(b.book.Rules, func(i, j int) bool {
+		x, y := b.book.Rules[i], b.book.Rules[j]
+		if x.Precedence != y.Precedence {
+			return x.Precedence > y.Precedence
+		}
+		return x.ID < y.ID
+	})
+	return b.book
+}
+
+func (b *builder) signal(s signalSpec) {
+	if !namePattern.MatchString(s.name.value) {
+		b.errs.add(s.name.pos, "signal name %q must be family.some-name", s.name.value)
+		return
+	}
+	family, _, _ := strings.Cut(s.name.value, ".")
+	d := &SignalDef{
+		Name: s.name.value, Family: family, Doc: s.doc.value, Printed: s.printed.value,
+		Ends: s.ends, Exit: s.exit, Tests: s.tests, pos: s.name.pos,
+		Fills: map[string]string{}, where: map[string]*regexp.Regexp{},
+	}
+	d.Sources = b.sources(s.source, s.name.pos)
+	d.Reach = Reach(b.oneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
+	b.shape(d, s)
+	b.captures(d, s)
+	b.book.Signals = append(b.book.Signals, d)
+	b.book.byName[d.Name] = d
+}
+
+func (b *builder) sources(list []scalar, at pos) (out []ingest.Source) {
+	for _, s := range list {
+		if !slices.Contains(ingest.Sources, ingest.Source(s.value)) {
+			b.errs.add(s.pos, "unknown source %q%s", s.value, nearest(s.value, sourceNames()))
+		}
+		out = append(out, ingest.Source(s.value))
+	}
+	if len(out) == 0 {
+		b.errs.add(at, "has no source: say who may prove it")
+		out = append(out, ingest.Job)
+	}
+	return out
+}
+
+func sourceNames() (out []string) {
+	for _, s := range ingest.Sources {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// oneOf checks an enumerated value.
+func (b *builder) oneOf(s scalar, what, fallback string, allowed ...string) string {
+	if s.value == "" {
+		return fallback
+	}
+	if !slices.Contains(allowed, s.value) {
+		b.errs.add(s.pos, "%s %q must be %s", what, s.value, describe(allowed))
+	}
+	return s.value
+}
+
+// shape compiles what the line looks like and finds the literals that make it
+// cheap to look for.
+func (b *builder) shape(d *SignalDef, s signalSpec) {
+	for _, m := range s.messages {
+		d.messages = append(d.messages, m.value)
+		d.literals = append(d.literals, plainPart(m.value))
+	}
+	if s.match.value != "" {
+		d.match = b.pattern(s.match)
+		d.literals = append(d.literals, requiredLiterals(s.match.value)...)
+	}
+	for _, w := range s.where {
+		d.where[w.key.value] = b.pattern(w.value)
+	}
+	switch {
+	case len(s.messages) == 0 && s.match.value == "":
+		b.errs.add(s.name.pos, "signal %s has neither message nor match", d.Name)
+	case len(d.literals) == 0 || slices.ContainsFunc(d.literals, func(l string) bool { return len(l) < 3 }):
+		b.errs.add(s.match.pos, "signal %s needs at least 3 fixed characters in every alternative, or it would be tried on every line", d.Name)
+		d.literals = nil
+	}
+}
+
+func (b *builder) pattern(s scalar) *regexp.Regexp {
+	re, err := regexp.Compile(s.value)
+	if err != nil {
+		p := s.pos
+		if e, ok := err.(*syntax.Error); ok {
+			p.col += max(0, strings.Index(s.value, e.Expr))
+		}
+		b.errs.add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return regexp.MustCompile(`$^`)
+	}
+	return re
+}
+
+func (b *builder) captures(d *SignalDef, s signalSpec) {
+	groups := groupNames(d)
+	for _, c := range s.captures {
+		k, field, _ := strings.Cut(c.value.value, " ")
+		if _, ok := kindTypes[kind(k)]; !ok {
+			b.errs.add(c.value.pos, "unknown capture type %q%s", k, nearest(k, kindNames()))
+			continue
+		}
+		if field == "" && !groups[c.key.value] {
+			field = c.key.value
+		}
+		d.captures = append(d.captures, capture{c.key.value, kind(k), field})
+	}
+	for _, g := range keys(groups) {
+		if !slices.ContainsFunc(d.captures, func(c capture) bool { return c.name == g }) {
+			d.captures = append(d.captures, capture{g, kindString, ""})
+		}
+	}
+	b.roles(d, s)
+}
+
+// roles checks that what the signal says it carries is captured.
+func (b *builder) roles(d *SignalDef, s signalSpec) {
+	has := func(name scalar) {
+		if !slices.ContainsFunc(d.captures, func(c capture) bool { return c.name == name.value }) {
+			b.errs.add(name.pos, "signal %s captures no %q", d.Name, name.value)
+		}
+	}
+	for _, f := range s.fills {
+		b.oneOf(f.key, "fills", "", fillTargets...)
+		has(f.value)
+		d.Fills[f.key.value] = f.value.value
+	}
+	for _, x := range s.subject {
+		has(x)
+		if d.subject == nil {
+			d.subject = map[string]bool{}
+		}
+		d.subject[x.value] = true
+	}
+}
+
+// groupNames lists the named groups of a definition. name2, name3 … are other
+// places where name can stand.
+func groupNames(d *SignalDef) map[string]bool {
+	out := map[string]bool{}
+	add := func(re *regexp.Regexp) {
+		for _, n := range re.SubexpNames() {
+			if n = strings.TrimRight(n, "23456789"); n != "" {
+				out[n] = true
+			}
+		}
+	}
+	if d.match != nil {
+		add(d.match)
+	}
+	for _, re := range d.where {
+		add(re)
+	}
+	return out
+}
+
+func kindNames() (out []string) {
+	for k := range kindTypes {
+		out = append(out, string(k))
+	}
+	sort.Strings(out)
+	return out
+}
+
+// record is the expr type of one piece of evidence of signal d.
+func record(d *SignalDef) types.Map {
+	m := types.Map{}
+	for name, t := range recordBase {
+		m[name] = t
+	}
+	for _, c := range d.captures {
+		m[c.name] = kindTypes[c.kind]
+	}
+	return m
+}

@@ -1,0 +1,158 @@
+package rules
+
+import (
+	"math"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// recordBase are the fields that every piece of evidence has in expressions.
+var recordBase = types.Map{
+	"at":        types.TypeOf(time.Time{}),
+	"lag":       types.Float64, // seconds from the line to the death; 0 when either time is unknown
+	"near":      types.Bool,    // within 15 s before and 10 s after the death, or a time is unknown
+	"mine":      types.Bool,    // the line names this pod
+	"proven":    types.Bool,    // nobody in the job could have written it
+	"timed":     types.Bool,    // the line has a time
+	"line":      types.Int,     // line in its document, 0 when it has none
+	"source":    types.String,
+	"container": types.String,
+	"node":      types.String,
+	"text":      types.String,
+}
+
+// caseTypes are the words that describe the case as a whole.
+var caseTypes = types.Map{
+	"exit": types.Map{
+		"known": types.Bool, "code": types.Int, "reason": types.String, "signal": types.Int,
+		"message": types.String, "source": types.String, "proven": types.Bool, "synthetic": types.Bool,
+		"restarted": types.Bool, "ran": types.Float64, "container": types.String,
+	},
+	"log": types.Map{
+		"read":   types.Bool,    // the runner's own output was read
+		"lines":  types.Int,     // how many lines it had
+		"silent": types.Float64, // seconds from its last line to the death; -1 when unknown
+	},
+	"pod": types.Map{
+		"name": types.String, "namespace": types.String, "uid": types.String,
+		"node": types.String, "pool": types.String, "siblings": types.Int,
+	},
+	"ended":      types.Bool,                // something says that the pod or its container is over
+	"died":       types.TypeOf(time.Time{}), // when, zero if unknown
+	"died_known": types.Bool,
+}
+
+// environment builds the closed set of words that expressions may use.
+func (b *builder) environment() {
+	env := types.Map{}
+	for name, t := range caseTypes {
+		env[name] = t
+	}
+	covered := types.Map{}
+	for _, s := range ingest.Sources {
+		covered[string(s)] = types.Bool
+	}
+	env["covered"] = covered
+	families, empty := map[string]types.Map{}, map[string]any{}
+	for _, d := range b.book.Signals {
+		if _, clash := env[d.Family]; clash {
+			b.errs.add(d.pos, "signal family %q has the name of something else", d.Family)
+			continue
+		}
+		if families[d.Family] == nil {
+			families[d.Family], empty[d.Family] = types.Map{}, map[string]any{}
+		}
+		families[d.Family][member(d.Name)] = types.Array(record(d))
+		empty[d.Family].(map[string]any)[member(d.Name)] = []any{}
+	}
+	for name, t := range families {
+		env[name] = t
+	}
+	b.book.env, b.book.empty = env, empty
+	b.book.hyphens = newHyphenNames(keys(families))
+}
+
+// environ is the value of that environment for one case.
+func (b *Rulebook) environ(c *Case, f findings) map[string]any {
+	env := make(map[string]any, len(b.env)+1)
+	for family, none := range b.empty {
+		env[family] = none
+	}
+	b.addEvidence(env, c, f)
+	b.addCase(env, c, f)
+	for _, fact := range b.Facts {
+		env[fact.Name] = fact.value.run(env)
+	}
+	return env
+}
+
+func (b *Rulebook) addEvidence(env map[string]any, c *Case, f findings) {
+	own := map[string]map[string]any{}
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		family := own[e.Def.Family]
+		if family == nil {
+			family = map[string]any{}
+			for k, v := range b.empty[e.Def.Family].(map[string]any) {
+				family[k] = v
+			}
+			own[e.Def.Family], env[e.Def.Family] = family, family
+		}
+		key := member(e.Def.Name)
+		family[key] = append(family[key].([]any), e.record(i, f.died))
+	}
+}
+
+// indexKey is how a record remembers which evidence it is; no expression can
+// spell it.
+const indexKey = "#"
+
+// nearBefore and nearAfter bound what counts as happening at the death: exit
+// records have whole seconds, and OOM events may be told after the exit.
+const nearBefore, nearAfter = 15.0, 10.0
+
+func (e *Evidence) record(i int, died time.Time) map[string]any {
+	m := make(map[string]any, len(e.Values)+len(recordBase)+1)
+	for k, v := range e.Values {
+		m[k] = v
+	}
+	lag, timed := 0.0, !e.At.IsZero() && !died.IsZero()
+	if timed {
+		lag = died.Sub(e.At).Seconds()
+	}
+	m[indexKey] = i
+	m["at"], m["lag"], m["timed"] = e.At, lag, !e.At.IsZero()
+	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
+	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
+	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
+	if _, captured := m["container"]; !captured || m["container"] == "" {
+		m["container"] = e.Container
+	}
+	return m
+}
+
+func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
+	x := f.exit
+	env["exit"] = map[string]any{
+		"known": x.known, "code": x.code, "reason": x.reason, "signal": x.signal, "message": x.message,
+		"source": string(x.source), "proven": x.proven, "synthetic": x.synthetic,
+		"restarted": x.restarted, "ran": x.ran, "container": x.container,
+	}
+	silent := -1.0
+	if c.Log.Read && !c.Log.Last.IsZero() && !f.died.IsZero() {
+		silent = math.Max(0, f.died.Sub(c.Log.Last).Seconds())
+	}
+	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
+	env["pod"] = map[string]any{
+		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
+		"pool": orElse(c.Pool, f.fills["pool"]), "siblings": c.Siblings,
+	}
+	covered := map[string]any{}
+	for s, ok := range f.covered {
+		covered[string(s)] = ok
+	}
+	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.ended, f.died, !f.died.IsZero()
+}

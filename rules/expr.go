@@ -1,0 +1,196 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/types"
+	"github.com/expr-lang/expr/vm"
+)
+
+// program is a compiled expression and the signals that it looks at.
+type program struct {
+	text    string
+	vm      *vm.Program
+	signals []string // members of the environment, family.name
+}
+
+// hyphenNames rewrites kernel.oom-kill to kernel.oom_kill, so that a signal
+// has one spelling everywhere. The length stays, so positions do too. A
+// subtraction needs spaces around its minus.
+type hyphenNames struct{ re *regexp.Regexp }
+
+func newHyphenNames(families []string) hyphenNames {
+	return hyphenNames{regexp.MustCompile(`\b(?:` + strings.Join(families, "|") + `)\.[a-z][a-z0-9]*(?:-[a-z0-9]+)+`)}
+}
+
+func (h hyphenNames) flatten(s string) string {
+	return h.re.ReplaceAllStringFunc(s, func(m string) string { return strings.ReplaceAll(m, "-", "_") })
+}
+
+var exprOptions = []expr.Option{
+	expr.Function("seen", func(p ...any) (any, error) { return len(p[0].([]any)) > 0, nil }, new(func([]any) bool)),
+	expr.Function("clock", func(p ...any) (any, error) { return clockText(p[0].(time.Time)), nil }, new(func(time.Time) string)),
+	expr.Function("size", func(p ...any) (any, error) { return sizeText(p[0].(int)), nil }, new(func(int) string)),
+	expr.Function("secs", func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil }, new(func(float64) string)),
+	expr.Function("or_else", func(p ...any) (any, error) { return orElse(p[0].(string), p[1].(string)), nil }, new(func(string, string) string)),
+}
+
+func orElse(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+func clockText(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return t.UTC().Format("15:04:05Z")
+}
+
+func sizeText(n int) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.0f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func secondsText(s float64) string {
+	return time.Duration(math.Round(s) * float64(time.Second)).String()
+}
+
+// expression compiles s against env; want is what it must yield ("" = any).
+func (b *builder) expression(s scalar, env types.Map, want string) *program {
+	text := b.book.hyphens.flatten(s.value)
+	opts := append([]expr.Option{expr.Env(env), expr.MaxNodes(2000)}, exprOptions...)
+	p, err := expr.Compile(text, opts...)
+	if err != nil {
+		b.expressionError(s, err)
+		return nil
+	}
+	if got := kindOf(p); want != "" && got != want && got != "interface {}" {
+		b.errs.add(s.at(1, 1), "must be %s, is %s", want, got)
+	}
+	return &program{text: s.value, vm: p, signals: b.signalsIn(p.Node())}
+}
+
+func kindOf(p *vm.Program) string {
+	if t := p.Node().Type(); t != nil {
+		return t.String()
+	}
+	return "interface {}"
+}
+
+// expressionError places a compile error in the rulebook file and speaks of
+// signals, fields and words instead of the compiler's terms.
+func (b *builder) expressionError(s scalar, err error) {
+	var fe *file.Error
+	if !errors.As(err, &fe) {
+		b.errs.add(s.pos, "%v", err)
+		return
+	}
+	at := s.at(fe.Line, fe.Column+1)
+	msg := fe.Message
+	if word, ok := strings.CutPrefix(msg, "unknown field "); ok {
+		msg = fmt.Sprintf("unknown signal or field %s%s", word, nearest(word, b.words()))
+	} else if word, ok := strings.CutPrefix(msg, "unknown name "); ok {
+		msg = fmt.Sprintf("unknown name %s%s", word, nearest(word, b.words()))
+	}
+	b.errs.add(at, "%s", msg)
+}
+
+// words lists everything that an expression can name, for suggestions.
+func (b *builder) words() []string {
+	set := map[string]bool{}
+	for name := range b.book.env {
+		set[name] = true
+	}
+	for _, d := range b.book.Signals {
+		set[member(d.Name)] = true
+		for _, c := range d.captures {
+			set[c.name] = true
+		}
+	}
+	for name := range recordBase {
+		set[name] = true
+	}
+	out := keys(set)
+	sort.Strings(out)
+	return out
+}
+
+// signalsIn lists the signals that an expression looks at.
+func (b *builder) signalsIn(n ast.Node) []string {
+	v := &memberVisitor{known: map[string]string{}, facts: map[string][]string{}}
+	for _, f := range b.book.Facts {
+		v.facts[f.Name] = f.value.signals
+	}
+	for _, d := range b.book.Signals {
+		v.known[d.Family+"."+member(d.Name)] = d.Name
+	}
+	ast.Walk(&n, v)
+	return v.found
+}
+
+type memberVisitor struct {
+	known map[string]string   // family.member -> signal
+	facts map[string][]string // fact -> its signals
+	found []string
+}
+
+func (v *memberVisitor) Visit(n *ast.Node) {
+	if id, ok := (*n).(*ast.IdentifierNode); ok {
+		v.found = append(v.found, v.facts[id.Value]...)
+		return
+	}
+	m, ok := (*n).(*ast.MemberNode)
+	if !ok {
+		return
+	}
+	id, ok1 := m.Node.(*ast.IdentifierNode)
+	prop, ok2 := m.Property.(*ast.StringNode)
+	if !ok1 || !ok2 {
+		return
+	}
+	if name, ok := v.known[id.Value+"."+prop.Value]; ok {
+		v.found = append(v.found, name)
+	}
+}
+
+// run evaluates the program. The environment is closed and typed, so an error
+// can only be an index out of range or the like: it counts as "no".
+func (p *program) run(env map[string]any) any {
+	if p == nil {
+		return nil
+	}
+	out, err := expr.Run(p.vm, env)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func (p *program) true(env map[string]any) bool {
+	v, _ := p.run(env).(bool)
+	return v
+}
+
+func (p *program) list(env map[string]any) []any {
+	v, _ := p.run(env).([]any)
+	return v
+}

@@ -1,0 +1,257 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"coroner/ingest"
+)
+
+// findings are what is derived from a case before any rule looks at it.
+type findings struct {
+	exit    exitRecord
+	died    time.Time
+	ended   bool
+	covered map[ingest.Source]bool
+	fills   map[string]string
+}
+
+// exitRecord is the best account of how the runner's container ended.
+type exitRecord struct {
+	known     bool
+	code      int
+	reason    string
+	signal    int
+	message   string
+	container string
+	source    ingest.Source
+	proven    bool
+	synthetic bool    // made up by the kubelet, not observed
+	restarted bool    // the container runs again: this is its last termination
+	ran       float64 // seconds it ran; -1 when unknown
+	at        time.Time
+	finished  time.Time
+}
+
+// examine derives the findings of a case.
+func examine(c *Case) findings {
+	f := findings{fills: map[string]string{}}
+	f.exit = c.exitRecord()
+	f.died, f.ended = c.death(f.exit)
+	f.covered = map[ingest.Source]bool{}
+	for _, s := range ingest.Sources {
+		f.covered[s] = c.covers(s, f.died)
+	}
+	for _, e := range c.Evidence {
+		for target, capture := range e.Def.Fills {
+			if v, _ := e.Values[capture].(string); e.Mine && v != "" {
+				f.fills[target] = v
+			}
+		}
+	}
+	return f
+}
+
+// exitRank orders sources of exit records: who observed it best comes first.
+var exitRank = map[ingest.Source]int{
+	ingest.Kube: 1, ingest.Controller: 2, ingest.Containerd: 3, ingest.Kubelet: 4, ingest.Runner: 5,
+}
+
+func (c *Case) exitRecord() exitRecord {
+	var all []exitRecord
+	main := c.mainContainer()
+	for i := range c.Evidence {
+		if e := &c.Evidence[i]; e.Mine && e.Def.Exit && c.isMain(e, main) {
+			all = append(all, newExitRecord(e))
+		}
+	}
+	if len(all) == 0 {
+		return exitRecord{ran: -1}
+	}
+	return mergeExits(lastExits(all))
+}
+
+func newExitRecord(e *Evidence) exitRecord {
+	num := func(name string) int { n, _ := e.Values[name].(int); return n }
+	when := func(name string) time.Time { t, _ := e.Values[name].(time.Time); return t }
+	r := exitRecord{
+		known: true, code: num("exit_code"), reason: e.Str("reason"), signal: num("signal"),
+		message: e.Str("message"), container: e.Container, source: e.Source, proven: e.Proven,
+		at: e.At, finished: when("finished_at"), ran: -1,
+	}
+	r.synthetic = r.reason == "ContainerStatusUnknown"
+	r.restarted = e.Str("which") == "lastState"
+	if start := when("started_at"); !start.IsZero() && !r.finished.IsZero() {
+		r.ran = r.finished.Sub(start).Seconds()
+	}
+	if !r.finished.IsZero() {
+		r.at = r.finished
+	}
+	return r
+}
+
+// lastExits keeps the records of the last termination: those within ten
+// seconds of the latest, or without a time.
+func lastExits(all []exitRecord) []exitRecord {
+	var last time.Time
+	for _, r := range all {
+		if r.at.After(last) {
+			last = r.at
+		}
+	}
+	return slices.DeleteFunc(all, func(r exitRecord) bool {
+		return !r.at.IsZero() && last.Sub(r.at) > 10*time.Second
+	})
+}
+
+// mergeExits takes the best witness and fills what it left out from the
+// others. Records made up by the kubelet lose against observed ones.
+func mergeExits(all []exitRecord) exitRecord {
+	slices.SortStableFunc(all, func(a, b exitRecord) int {
+		return cmp.Or(boolCompare(a.synthetic, b.synthetic), boolCompare(a.restarted, b.restarted),
+			cmp.Compare(exitRank[a.source], exitRank[b.source]))
+	})
+	best := all[0]
+	for _, r := range all[1:] {
+		if r.code != best.code {
+			continue
+		}
+		best.reason = orElse(best.reason, r.reason)
+		best.message = orElse(best.message, r.message)
+		best.signal = cmp.Or(best.signal, r.signal)
+		best.proven = best.proven || r.proven
+		best.ran = max(best.ran, r.ran)
+		if best.finished.IsZero() {
+			best.finished = r.finished
+		}
+	}
+	return best
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// mainContainer is the container whose end is the runner's end.
+func (c *Case) mainContainer() string {
+	names := map[string]bool{}
+	for _, n := range c.Containers {
+		names[n] = true
+	}
+	for _, e := range c.Evidence {
+		if e.Mine && e.Container != "" {
+			names[e.Container] = true
+		}
+	}
+	for _, want := range []string{"runner", "build"} {
+		if names[want] {
+			return want
+		}
+	}
+	return ""
+}
+
+// isMain says whether an exit record is the main container's: not a pause
+// container's, not a sidecar's.
+func (c *Case) isMain(e *Evidence, main string) bool {
+	id, _ := e.Values["container_id"].(string)
+	if id == "" {
+		id = e.ContainerID
+	}
+	name := e.Container
+	if n := e.Str("container"); n != "" {
+		name = n
+	}
+	if name == "" {
+		name = c.Containers[id]
+	}
+	if id != "" && c.Sandboxes[id] || e.Str("id") != "" && e.Str("id") != id {
+		return false // the pause container, or a process that was run beside
+	}
+	if init, _ := e.Values["init"].(bool); init {
+		return false
+	}
+	return main == "" || name == "" || name == main
+}
+
+// death is when the runner ended, and whether it did.
+func (c *Case) death(exit exitRecord) (time.Time, bool) {
+	if exit.known && !exit.at.IsZero() {
+		return exit.at, true
+	}
+	ended, last := exit.known, time.Time{}
+	for _, e := range c.Evidence {
+		if e.Def.Ends && (e.Mine || c.endsWithNode(&e)) {
+			ended = true
+			if e.Mine && !e.At.IsZero() {
+				return e.At, true
+			}
+			return last, true
+		}
+		if e.Mine && !e.At.IsZero() {
+			last = e.At
+		}
+	}
+	return time.Time{}, ended
+}
+
+// endsWithNode says whether an event of the node ended the pod with it: it
+// came after the pod was there.
+func (c *Case) endsWithNode(e *Evidence) bool {
+	start := c.started()
+	return e.Def.Reach == ReachNode && !start.IsZero() && e.At.After(start)
+}
+
+// lookBack is how long before a death its cause is looked for: absence proves
+// something only if that time was read.
+const lookBack = 30 * time.Second
+
+// covers says whether source was read without a gap over the death.
+func (c *Case) covers(source ingest.Source, died time.Time) bool {
+	read := false
+	for _, k := range c.Coverage {
+		switch {
+		case k.Source != source:
+		case k.Why != "":
+			if overlaps(k, died) {
+				return false
+			}
+		case k.From.IsZero() && k.To.IsZero():
+			read = true
+		case died.IsZero():
+		case !k.From.After(died.Add(-lookBack)) && !k.To.Before(died.Add(-time.Second)):
+			read = true
+		case !k.From.After(c.started()) && !k.To.Before(died.Add(-time.Second)):
+			read = true
+		}
+	}
+	return read
+}
+
+// overlaps says whether a gap touches the time around the death.
+func overlaps(gap Coverage, died time.Time) bool {
+	return died.IsZero() || (!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-lookBack)))
+}
+
+// started is the first time anything was heard of the pod.
+func (c *Case) started() time.Time {
+	for _, e := range c.Evidence {
+		if e.Mine && !e.At.IsZero() {
+			return e.At
+		}
+	}
+	return time.Time{}
+}
+
+// DiedAt is the time of a case's death, zero if it is not known.
+func DiedAt(c *Case) time.Time {
+	at, _ := c.death(c.exitRecord())
+	return at
+}

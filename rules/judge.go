@@ -1,0 +1,208 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"coroner/ingest"
+)
+
+// Judge gives the verdict of a case: the rule of highest precedence that fits,
+// as sure as its evidence and the coverage allow, with what else was ruled out
+// or stays open. It always gives one; without any fitting rule it is unknown.
+func (b *Rulebook) Judge(c *Case) Verdict {
+	f := examine(c)
+	env := b.environ(c, f)
+	rule, decisive := b.winner(env)
+	v := Verdict{
+		Runner: orElse(c.Name, f.fills["runner"]), Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
+		Pool: orElse(c.Pool, f.fills["pool"]), Rulebook: b.Hash, Revision: 1,
+		Job:  Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"], Repository: f.fills["job.repository"], Step: f.fills["job.step"]},
+		Exit: Exit{Reason: f.exit.reason, Signal: f.exit.signal},
+	}
+	if f.exit.known {
+		v.Exit.Code = &f.exit.code
+	}
+	if !f.died.IsZero() {
+		died := f.died
+		v.DiedAt = &died
+	}
+	b.cause(&v, rule, decisive, env, f, c)
+	v.Evidence = evidenceLines(c, f, decisive)
+	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
+	if v.Label.Death() {
+		b.differential(&v, env)
+		v.Missing = missing(c, f)
+	}
+	return v
+}
+
+// winner evaluates the rules from the highest precedence down.
+func (b *Rulebook) winner(env map[string]any) (*Rule, []map[string]any) {
+	for _, r := range b.Rules {
+		if decisive, ok := r.fires(env); ok {
+			return r, decisive
+		}
+	}
+	return nil, nil
+}
+
+// cause fills in what the winning rule says.
+func (b *Rulebook) cause(v *Verdict, r *Rule, decisive []map[string]any, env map[string]any, f findings, c *Case) {
+	if r == nil {
+		v.Label, v.Confidence, v.Domain, v.Initiator, v.Retry = Unknown, Suspected, "none", "unknown", "unknown"
+		v.Summary = "No rule of the rulebook fits."
+		return
+	}
+	env["d"] = map[string]any{}
+	if len(decisive) > 0 {
+		env["d"] = decisive[0]
+	}
+	v.Label, v.Rule, v.Domain, v.Retry = r.Label, r.ID, r.Domain, r.Retry
+	v.Confidence = confidence(r, decisive, f, c)
+	v.Summary = r.summary.render(env)
+	v.Resource = r.resource.render(env)
+	v.Initiator = orElse(r.initiator.render(env), "unknown")
+	v.Advice = r.advice.render(env)
+	if def := b.Labels[r.Label]; def != nil && v.Advice == "" {
+		v.Advice = def.Advice
+	}
+}
+
+// confidence is the rule's own claim, held down by what cannot be trusted and
+// by what was not seen: confirmed takes a decisive line that nobody in the job
+// could have written; a need that was not covered costs one step.
+func confidence(r *Rule, decisive []map[string]any, f findings, c *Case) Confidence {
+	conf := r.Confidence
+	if conf == Confirmed && !anyProven(decisive, c) {
+		conf = Probable
+	}
+	for _, s := range r.Needs {
+		if !f.covered[s] {
+			return conf.weaker()
+		}
+	}
+	return conf
+}
+
+func anyProven(decisive []map[string]any, c *Case) bool {
+	for _, d := range decisive {
+		if c.Evidence[d[indexKey].(int)].Proven {
+			return true
+		}
+	}
+	return false
+}
+
+// differential sorts the other labels into ruled out and open. A label that
+// the picture does not suggest is in neither list.
+func (b *Rulebook) differential(v *Verdict, env map[string]any) {
+	for _, name := range Labels {
+		l := b.Labels[name]
+		if l == nil || name == v.Label || l.possible == nil || !l.possible.true(env) {
+			continue
+		}
+		if because, ok := l.excluded(env); ok {
+			v.RuledOut = append(v.RuledOut, RuledOut{name, because})
+		} else if v.Confidence != Confirmed {
+			v.Open = append(v.Open, OpenLabel{name, l.needs})
+		}
+	}
+}
+
+func (l *LabelDef) excluded(env map[string]any) (string, bool) {
+	for _, x := range l.ruledOut {
+		if x.when.true(env) {
+			return x.because.render(env), true
+		}
+	}
+	return "", false
+}
+
+// sourceNouns says what a source is called when it is missing.
+var sourceNouns = []struct {
+	source ingest.Source
+	noun   string
+}{
+	{ingest.Kernel, "the kernel log of the node"},
+	{ingest.Kubelet, "the kubelet's log"},
+	{ingest.Containerd, "containerd's log"},
+	{ingest.Runner, "the runner's own output"},
+	{ingest.Kube, "the pod object"},
+	{ingest.Controller, "the controller's log"},
+}
+
+// missing names every source that was not read over the death, and why.
+func missing(c *Case, f findings) []string {
+	out := []string{}
+	for _, s := range sourceNouns {
+		if f.covered[s.source] || (s.source == ingest.Runner && c.Log.Read) {
+			continue
+		}
+		out = append(out, s.noun+": "+whyMissing(c, s.source, f))
+	}
+	return out
+}
+
+func whyMissing(c *Case, source ingest.Source, f findings) string {
+	read := false
+	for _, k := range c.Coverage {
+		if k.Source != source {
+			continue
+		}
+		read = true
+		if k.Why != "" && overlaps(k, f.died) {
+			return fmt.Sprintf("lost %s–%s (%s)", clockText(k.From), clockText(k.To), k.Why)
+		}
+	}
+	if !read {
+		return "not in what was read"
+	}
+	if f.died.IsZero() {
+		return "read, but the time of death is unknown"
+	}
+	return fmt.Sprintf("read, but not over the death at %s", clockText(f.died))
+}
+
+// maxEvidence bounds the evidence of one verdict; decisive lines always stay.
+const maxEvidence = 400
+
+// evidenceLines lists what the verdict rests on: the pod's own lines, the
+// deciding ones, and what the node said at the time.
+func evidenceLines(c *Case, f findings, decisive []map[string]any) []EvidenceLine {
+	decides := map[int]bool{}
+	for _, d := range decisive {
+		decides[d[indexKey].(int)] = true
+	}
+	out := []EvidenceLine{}
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		if !decides[i] && (len(out) >= maxEvidence || !(e.Mine || e.aroundDeath(f.died))) {
+			continue
+		}
+		out = append(out, e.line(decides[i]))
+	}
+	return out
+}
+
+func (e *Evidence) aroundDeath(died time.Time) bool {
+	if e.At.IsZero() || died.IsZero() {
+		return true
+	}
+	lag := died.Sub(e.At)
+	return lag < 2*time.Minute && lag > -time.Minute
+}
+
+func (e *Evidence) line(decisive bool) EvidenceLine {
+	l := EvidenceLine{
+		Source: string(e.Source), Node: e.Node, Signal: e.Def.Name, Text: e.Text, Decisive: decisive, Where: e.Doc,
+	}
+	if e.Line > 0 {
+		l.Where = fmt.Sprintf("%s:%d", e.Doc, e.Line)
+	}
+	if !e.At.IsZero() {
+		at := e.At
+		l.At = &at
+	}
+	return l
+}

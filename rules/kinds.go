@@ -1,0 +1,211 @@
+package rules
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// kind is the type of a captured value. Identity kinds are what joins a line
+// to a pod; the rule author only names the kind.
+type kind string
+
+const (
+	kindString    kind = "string"
+	kindInt       kind = "int"
+	kindFloat     kind = "float"
+	kindBool      kind = "bool" // true when the text is there and not false/0
+	kindTime      kind = "time"
+	kindSeconds   kind = "seconds"      // a duration, as seconds
+	kindBytes     kind = "bytes"        // a size with or without unit, as bytes
+	kindPod       kind = "pod"          // ns/name, or a name
+	kindPods      kind = "pods"         // a list of them, ["ns/a","ns/b"] or [ns/a ns/b]
+	kindUID       kind = "pod-uid"      // pod UID
+	kindContainer kind = "container-id" // 64 hex, with or without a scheme
+	kindSandbox   kind = "sandbox-id"   // the same, of a sandbox
+	kindCgroup    kind = "cgroup"       // a cgroup path
+	kindUnit      kind = "unit"         // a systemd unit name
+	kindPID       kind = "pid"          // a host process id
+	kindRunner    kind = "runner"       // a runner name
+)
+
+var identityKinds = map[kind]IDKind{
+	kindPod: IDPod, kindUID: IDUID, kindContainer: IDContainer,
+	kindSandbox: IDSandbox, kindRunner: IDRunner, kindPID: IDPID,
+}
+
+// cgroupType is what rules see of a cgroup path.
+var cgroupType = types.Map{
+	"path": types.String, "pod_uid": types.String,
+	"container_id": types.String, "level": types.String,
+}
+
+// kindTypes gives the expr type of each kind; it is also the list of kinds.
+var kindTypes = map[kind]types.Type{
+	kindString: types.String, kindInt: types.Int, kindFloat: types.Float64,
+	kindBool: types.Bool, kindTime: types.TypeOf(time.Time{}),
+	kindSeconds: types.Float64, kindBytes: types.Int, kindPod: types.String,
+	kindPods: types.TypeOf([]string{}), kindUID: types.String,
+	kindContainer: types.String, kindSandbox: types.String,
+	kindCgroup: cgroupType, kindUnit: cgroupType, kindPID: types.Int,
+	kindRunner: types.String,
+}
+
+// zero is the value of a capture that the line did not have.
+func (k kind) zero() any { return k.parse("") }
+
+// parse turns captured text into the kind's value. Text that does not parse
+// gives the zero value: a capture is data, and bad data is no data.
+func (k kind) parse(s string) any {
+	switch k {
+	case kindInt, kindPID:
+		n, _ := strconv.Atoi(s)
+		return n
+	case kindFloat:
+		f, _ := strconv.ParseFloat(s, 64)
+		return f
+	case kindBool:
+		return s != "" && s != "false" && s != "False" && s != "0"
+	case kindTime:
+		return parseTime(s)
+	case kindSeconds:
+		return parseSeconds(s)
+	case kindBytes:
+		return parseBytes(s)
+	case kindPods:
+		return parsePods(s)
+	case kindUID:
+		return canonicalUID(s)
+	case kindContainer, kindSandbox:
+		return bareID(s)
+	case kindCgroup, kindUnit:
+		return parseCgroup(s)
+	}
+	return s
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+var timeLayouts = []string{
+	time.RFC3339Nano, "2006-01-02 15:04:05Z", "2006-01-02 15:04:05 -0700 MST",
+	"2006-01-02 15:04:05.999999999 -0700 MST", time.RFC1123Z, time.RFC1123,
+}
+
+func parseTime(s string) time.Time {
+	for _, l := range timeLayouts {
+		if t, err := time.Parse(l, s); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+func parseSeconds(s string) float64 {
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		return f
+	}
+	d, _ := time.ParseDuration(s)
+	return d.Seconds()
+}
+
+var byteUnits = map[string]int{
+	"": 1, "B": 1, "k": 1e3, "K": 1 << 10, "kB": 1 << 10, "KB": 1 << 10, "Ki": 1 << 10, "KiB": 1 << 10,
+	"M": 1 << 20, "MB": 1 << 20, "Mi": 1 << 20, "MiB": 1 << 20,
+	"G": 1 << 30, "GB": 1 << 30, "Gi": 1 << 30, "GiB": 1 << 30, "T": 1 << 40, "Ti": 1 << 40,
+}
+
+func parseBytes(s string) int {
+	i := len(s)
+	for i > 0 && (s[i-1] < '0' || s[i-1] > '9') {
+		i--
+	}
+	n, err := strconv.ParseFloat(s[:i], 64)
+	unit, ok := byteUnits[strings.TrimSpace(s[i:])]
+	if err != nil || !ok {
+		return 0
+	}
+	return int(n * float64(unit))
+}
+
+func parsePods(s string) []string {
+	var out []string
+	if json.Unmarshal([]byte(s), &out) == nil {
+		return out
+	}
+	out = nil
+	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(`[]", `, r) }) {
+		// older kubelets print name_namespace(uid)
+		if i := strings.IndexByte(f, '('); i > 0 {
+			f = f[:i]
+			if j := strings.LastIndexByte(f, '_'); j > 0 {
+				f = f[j+1:] + "/" + f[:j]
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+var (
+	uidPattern       = regexp.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
+	cgroupPod        = regexp.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
+	cgroupContainer  = regexp.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
+	unitContainer    = regexp.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
+	containerIDMatch = regexp.MustCompile(`[0-9a-f]{12,64}$`)
+)
+
+func canonicalUID(s string) string {
+	if !uidPattern.MatchString(s) {
+		return ""
+	}
+	return strings.ReplaceAll(s, "_", "-")
+}
+
+// bareID strips a runtime scheme: containerd://<id> gives <id>.
+func bareID(s string) string {
+	if i := strings.Index(s, "://"); i >= 0 {
+		s = s[i+3:]
+	}
+	return containerIDMatch.FindString(s)
+}
+
+// parseCgroup reads a cgroup path as the kernel prints it, or a unit name.
+// The container is the first id after the pod: later ids are containers that
+// a job started inside its own (docker in docker).
+func parseCgroup(path string) map[string]any {
+	g := map[string]any{"path": path, "pod_uid": "", "container_id": "", "level": ""}
+	rest := path
+	if m := cgroupPod.FindStringSubmatchIndex(path); m != nil {
+		g["pod_uid"] = canonicalUID(path[m[2]:m[3]])
+		rest = path[m[3]:]
+	}
+	if m := cgroupContainer.FindStringSubmatch(rest); m != nil {
+		g["container_id"] = m[1]
+	} else if m := unitContainer.FindStringSubmatch(path); m != nil {
+		g["container_id"] = m[1]
+	}
+	g["level"] = cgroupLevel(path, g["pod_uid"] != "", g["container_id"] != "")
+	return g
+}
+
+// cgroupLevel names whose limit a cgroup is: container, pod, qos (the node's
+// allocatable or one quality-of-service class), unit (a host service) or root.
+func cgroupLevel(path string, pod, container bool) string {
+	switch {
+	case path == "":
+		return ""
+	case container:
+		return "container"
+	case pod:
+		return "pod"
+	case strings.Contains(path, "kubepods"):
+		return "qos"
+	case path == "/":
+		return "root"
+	}
+	return "unit"
+}

@@ -1,0 +1,190 @@
+package rules
+
+import (
+	"slices"
+
+	"coroner/ingest"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// Rule is one verdict rule: when it fits, its label is the verdict, unless a
+// rule of higher precedence fits too.
+type Rule struct {
+	ID         string
+	Label      Label
+	Precedence int
+	Doc        string
+	Confidence Confidence      // the most that the rule can claim
+	Domain     string          // platform | workload | provider | operator | none
+	Retry      string          // helps | useless | unknown
+	Needs      []ingest.Source // must be covered, or the verdict is one step weaker
+	Signals    []string        // every signal that the rule looks at
+	Tests      []RuleTest
+
+	when      *program
+	decisive  []*program
+	summary   *template
+	advice    *template
+	initiator *template
+	resource  *template
+	pos       pos
+}
+
+// fires says whether the rule fits, and with which deciding evidence.
+func (r *Rule) fires(env map[string]any) (decisive []map[string]any, ok bool) {
+	if r.when != nil && !r.when.true(env) {
+		return nil, false
+	}
+	for _, p := range r.decisive {
+		for _, x := range p.list(env) {
+			if rec, isRecord := x.(map[string]any); isRecord {
+				decisive = append(decisive, rec)
+			}
+		}
+	}
+	return decisive, len(r.decisive) == 0 || len(decisive) > 0
+}
+
+var (
+	domains     = []string{"platform", "workload", "provider", "operator", "none"}
+	retries     = []string{"helps", "useless", "unknown"}
+	confidences = []string{string(Confirmed), string(Probable), string(Suspected)}
+	fillTargets = []string{"runner", "pool", "node", "job.name", "job.id", "job.run_id", "job.repository", "job.step"}
+)
+
+func (b *builder) rule(s ruleSpec) {
+	label := b.labelName(s.verdict)
+	def := b.book.Labels[label]
+	if def == nil {
+		def = &LabelDef{Domain: "none", Retry: "unknown"}
+	}
+	r := &Rule{
+		ID: s.id.value, Label: label, Precedence: s.precedence, Doc: s.doc.value, Tests: s.tests, pos: s.id.pos,
+		Confidence: Confidence(b.oneOf(s.confidence, "confidence", string(Probable), confidences...)),
+		Domain:     b.oneOf(s.domain, "domain", def.Domain, domains...),
+		Retry:      b.oneOf(s.retry, "retry", def.Retry, retries...),
+	}
+	if len(s.needs) > 0 {
+		r.Needs = b.sources(s.needs, s.id.pos)
+	}
+	b.ruleExpressions(r, s)
+	b.book.Rules = append(b.book.Rules, r)
+}
+
+func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
+	use := func(p *program) *program {
+		if p != nil {
+			r.Signals = append(r.Signals, p.signals...)
+		}
+		return p
+	}
+	if s.when.value == "" && len(s.decisive) == 0 {
+		b.errs.add(s.id.pos, "rule %s has neither when nor decisive: it would fit everything", r.ID)
+	}
+	if s.when.value != "" {
+		r.when = use(b.expression(s.when, b.book.env, "bool"))
+	}
+	for _, d := range s.decisive {
+		r.decisive = append(r.decisive, use(b.expression(d, b.book.env, "[]interface {}")))
+	}
+	if r.Confidence == Confirmed && len(s.decisive) == 0 {
+		b.errs.add(s.confidence.pos, "rule %s claims confirmed but names no decisive line", r.ID)
+	}
+	env := b.withDecisive(r)
+	r.summary = b.template(s.summary, env)
+	r.advice = b.template(s.advice, env)
+	r.initiator = b.template(s.initiator, env)
+	r.resource = b.template(s.resource, env)
+	if r.summary == nil {
+		b.errs.add(s.id.pos, "rule %s has no summary", r.ID)
+	}
+	slices.Sort(r.Signals)
+	r.Signals = slices.Compact(r.Signals)
+}
+
+// withDecisive is the environment of a rule's texts: d is its first deciding
+// line, with the captures of every signal that can decide.
+func (b *builder) withDecisive(r *Rule) types.Map {
+	d := types.Map{}
+	for name, t := range recordBase {
+		d[name] = t
+	}
+	for _, p := range r.decisive {
+		if p == nil {
+			continue
+		}
+		for _, s := range p.signals {
+			for name, t := range record(b.book.byName[s]) {
+				if known, ok := d[name]; ok && !known.Equal(t) {
+					t = types.Any
+				}
+				d[name] = t
+			}
+		}
+	}
+	env := types.Map{"d": d}
+	for name, t := range b.book.env {
+		env[name] = t
+	}
+	return env
+}
+
+func (b *builder) labelName(s scalar) Label {
+	if !slices.Contains(Labels, Label(s.value)) {
+		var all []string
+		for _, l := range Labels {
+			all = append(all, string(l))
+		}
+		b.errs.add(s.pos, "unknown label %q%s", s.value, nearest(s.value, all))
+	}
+	return Label(s.value)
+}
+
+func (b *builder) label(s labelSpec) {
+	l := &LabelDef{
+		Label: b.labelName(s.name), Doc: s.doc.value, Advice: s.advice.value, needs: s.needs.value,
+		Domain: b.oneOf(s.domain, "domain", "none", domains...),
+		Retry:  b.oneOf(s.retry, "retry", "unknown", retries...),
+	}
+	for _, c := range s.confused {
+		l.Confused = append(l.Confused, b.labelName(c))
+	}
+	if s.possible.value != "" {
+		l.possible = b.expression(s.possible, b.book.env, "bool")
+	}
+	for _, o := range s.ruledOut {
+		l.ruledOut = append(l.ruledOut, exclusion{
+			b.expression(o.when, b.book.env, "bool"), b.template(o.because, b.book.env),
+		})
+	}
+	b.book.Labels[l.Label] = l
+}
+
+func (b *builder) fact(s factSpec) {
+	if _, taken := b.book.env[s.name.value]; taken {
+		b.errs.add(s.name.pos, "fact %q has the name of something else", s.name.value)
+		return
+	}
+	p := b.expression(s.value, b.book.env, "")
+	if p == nil {
+		return
+	}
+	b.book.Facts = append(b.book.Facts, &Fact{s.name.value, s.doc.value, p})
+	b.book.env[s.name.value] = factType(p)
+}
+
+// factType is what later expressions may do with a fact.
+func factType(p *program) types.Type {
+	switch kindOf(p.vm) {
+	case "bool":
+		return types.Bool
+	case "int":
+		return types.Int
+	case "float64":
+		return types.Float64
+	case "string":
+		return types.String
+	}
+	return types.Any
+}

@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"coroner/ingest"
+)
+
+// Scan returns the signals in an entry, in rulebook order. An entry without a
+// hit costs one pass over its text and no allocation.
+func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
+	var hits hitSet
+	if !b.scan.find(e.Text, &hits) {
+		return nil
+	}
+	var out []Signal
+	line := scannedLine{entry: e}
+	for _, i := range hits.sorted() {
+		d := b.Signals[i]
+		if !d.mayComeFrom(e.Source) {
+			continue
+		}
+		if values, ok := d.recognise(&line); ok {
+			out = append(out, d.signal(e, values))
+		}
+	}
+	return out
+}
+
+// mayComeFrom says whether a record of source s can show the signal. Text
+// that names no writer can show any: it stays a claim.
+func (d *SignalDef) mayComeFrom(s ingest.Source) bool {
+	return s == ingest.Unknown || slices.Contains(d.Sources, s)
+}
+
+// scannedLine splits structured text once, and only when some signal asks.
+type scannedLine struct {
+	entry  *ingest.Entry
+	split  bool
+	msg    string
+	fields map[string]string
+}
+
+func (l *scannedLine) message() string {
+	if !l.split {
+		l.msg, l.fields, _ = l.entry.Message()
+		l.split = true
+	}
+	return l.msg
+}
+
+// recognise matches the line against the definition's shape and returns the
+// captured values.
+func (d *SignalDef) recognise(l *scannedLine) (map[string]any, bool) {
+	msg := l.message()
+	found := map[string]string{}
+	switch {
+	case slices.Contains(d.messages, msg):
+	case d.match != nil && groups(d.match, msg, found):
+	case d.match != nil && msg != l.entry.Text && groups(d.match, l.entry.Text, found):
+	default:
+		return nil, false
+	}
+	for field, re := range d.where {
+		if !groups(re, l.fields[field], found) {
+			return nil, false
+		}
+	}
+	return d.typed(found, l.fields), true
+}
+
+func (d *SignalDef) typed(found, fields map[string]string) map[string]any {
+	values := make(map[string]any, len(d.captures))
+	for _, c := range d.captures {
+		text := found[c.name]
+		if c.field != "" && text == "" {
+			text = fields[c.field]
+		}
+		values[c.name] = c.kind.parse(text)
+	}
+	return values
+}
+
+type submatcher interface {
+	FindStringSubmatchIndex(string) []int
+	SubexpNames() []string
+}
+
+// groups matches s and adds the named groups that took part.
+func groups(re submatcher, s string, into map[string]string) bool {
+	m := re.FindStringSubmatchIndex(s)
+	if m == nil {
+		return false
+	}
+	for i, name := range re.SubexpNames() {
+		if name != "" && m[2*i] >= 0 {
+			into[strings.TrimRight(name, "23456789")] = s[m[2*i]:m[2*i+1]]
+		}
+	}
+	return true
+}
+
+func (d *SignalDef) signal(e *ingest.Entry, values map[string]any) Signal {
+	s := Signal{
+		Def: d, At: e.At, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
+		Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
+		Container: e.Container, ContainerID: e.ContainerID,
+		Values: values, Text: e.Text, Doc: e.Doc, Line: e.Line,
+	}
+	if s.Source == ingest.Unknown {
+		s.Source, s.Trust = d.Sources[0], ingest.Claimed
+	}
+	return s
+}

@@ -1,0 +1,151 @@
+package rules
+
+import (
+	"regexp"
+	"time"
+
+	"coroner/ingest"
+)
+
+// Reach says how far a signal speaks.
+type Reach string
+
+const (
+	ReachPod  Reach = "pod"  // about the pod that it names
+	ReachNode Reach = "node" // about everything on its node
+)
+
+// SignalDef is one line shape that the rulebook recognises.
+type SignalDef struct {
+	Name    string // family.name, the word used everywhere
+	Family  string
+	Sources []ingest.Source // who may prove it; the first is assumed for text that names no writer
+	Doc     string          // what the line means
+	Printed string          // which program prints it, since when
+
+	messages []string                  // the bare message is one of these
+	match    *regexp.Regexp            // or the bare message matches this
+	where    map[string]*regexp.Regexp // and these fields match
+	captures []capture
+	subject  map[string]bool // captures that name whose evidence it is; nil = all identities
+	literals []string        // every matching text contains one of these
+
+	Reach Reach
+	Ends  bool              // the pod or its container was over when this was written
+	Exit  bool              // carries an exit record: exit_code, reason, signal, …
+	Fills map[string]string // verdict field <- capture
+
+	Tests []SignalTest
+	pos   pos
+}
+
+// SignalTest is an inline test of a signal: a line and what it captures.
+type SignalTest struct {
+	Line   string
+	Source ingest.Source
+	Fields map[string]string // attributes of an API object instead of text
+	Want   map[string]string // captured values as text
+	Not    bool              // the line must not match
+	pos    pos
+}
+
+// A capture is one typed value of a signal.
+type capture struct {
+	name  string
+	kind  kind
+	field string // structured field that it is read from; "" = named group
+}
+
+// Signal is one fact recognised in an entry.
+type Signal struct {
+	Def    *SignalDef
+	At     time.Time
+	Clock  ingest.Clock
+	Source ingest.Source
+	Trust  ingest.Trust
+	Node   string
+	Boot   string
+
+	Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
+
+	Values map[string]any // captures by name, typed
+	Text   string
+	Doc    string
+	Line   int
+}
+
+// Proven says whether the signal's line comes from a source that the job
+// cannot write, through an envelope that it cannot forge.
+func (s *Signal) Proven() bool {
+	return s.Trust == ingest.Attested && !s.Source.Forgeable()
+}
+
+// Str returns the text capture name, or "".
+func (s *Signal) Str(name string) string {
+	v, _ := s.Values[name].(string)
+	return v
+}
+
+// IDKind is what a captured value identifies.
+type IDKind uint8
+
+// The identities that tie a line to a pod.
+const (
+	IDPod       IDKind = iota + 1 // namespace/name, or a bare name
+	IDUID                         // pod UID
+	IDContainer                   // container or sandbox id
+	IDSandbox                     // sandbox id: its exit is not the runner's
+	IDPID                         // process id on the host, for seconds only
+	IDRunner                      // runner name: the pod's name unless told otherwise
+)
+
+// Identity is one name for a pod found in a signal.
+type Identity struct {
+	Kind  IDKind
+	Value string
+}
+
+// Identities returns the names that the signal's captures give to its
+// subject, in capture order.
+func (s *Signal) Identities() []Identity {
+	var out []Identity
+	for _, c := range s.Def.captures {
+		if s.Def.subject != nil && !s.Def.subject[c.name] {
+			continue
+		}
+		out = appendIdentities(out, c.kind, s.Values[c.name])
+	}
+	return out
+}
+
+func appendIdentities(out []Identity, k kind, v any) []Identity {
+	add := func(kind IDKind, value string) {
+		if value != "" {
+			out = append(out, Identity{kind, value})
+		}
+	}
+	switch k {
+	case kindPod, kindUID, kindContainer, kindSandbox, kindRunner:
+		add(identityKinds[k], v.(string))
+	case kindPID:
+		if pid := v.(int); pid > 0 {
+			add(IDPID, itoa(pid))
+		}
+	case kindPods:
+		for _, p := range v.([]string) {
+			add(IDPod, p)
+		}
+	case kindCgroup, kindUnit:
+		g := v.(map[string]any)
+		add(IDUID, g["pod_uid"].(string))
+		add(IDContainer, g["container_id"].(string))
+	}
+	return out
+}
+
+// LastWords marks the last lines of a runner's own output. They are kept with
+// every case as context and prove nothing.
+var LastWords = &SignalDef{
+	Name: "runner.last-words", Family: "runner", Sources: []ingest.Source{ingest.Runner},
+	Doc: "One of the last lines that the runner printed.", Reach: ReachPod,
+}

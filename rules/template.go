@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// template is text with ${expression} parts, compiled at load.
+type template struct{ parts []templatePart }
+
+type templatePart struct {
+	text  string
+	value *program // nil for plain text
+}
+
+// template compiles s. Every part is checked like any other expression.
+func (b *builder) template(s scalar, env types.Map) *template {
+	if s.value == "" {
+		return nil
+	}
+	t := &template{}
+	rest, offset := s.value, 0
+	for {
+		open := strings.Index(rest, "${")
+		if open < 0 {
+			t.parts = append(t.parts, templatePart{text: rest})
+			return t
+		}
+		length := strings.IndexByte(rest[open:], '}')
+		if length < 0 {
+			b.errs.add(s.at(1, offset+open+1), "${ without }")
+			return t
+		}
+		inner := s
+		inner.value = rest[open+2 : open+length]
+		inner.pos.col += offset + open + 2
+		t.parts = append(t.parts, templatePart{text: rest[:open]}, templatePart{value: b.expression(inner, env, "")})
+		offset += open + length + 1
+		rest = rest[open+length+1:]
+	}
+}
+
+func (t *template) render(env map[string]any) string {
+	if t == nil {
+		return ""
+	}
+	var sb strings.Builder
+	for _, p := range t.parts {
+		sb.WriteString(p.text)
+		if p.value != nil {
+			sb.WriteString(valueText(p.value.run(env)))
+		}
+	}
+	return strings.TrimSpace(sb.String())
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case time.Time:
+		return clockText(v)
+	case float64:
+		return fmt.Sprintf("%.4g", v)
+	}
+	return fmt.Sprint(v)
+}

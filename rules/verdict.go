@@ -1,0 +1,158 @@
+package rules
+
+import "time"
+
+// Label is a cause of death, from the closed set Labels.
+type Label string
+
+// The labels. They are public: stored in Loki labels, metrics and dashboards.
+const (
+	HostTeardown          Label = "host-teardown"
+	CgroupOOM             Label = "cgroup-OOM"
+	GuestOOM              Label = "guest-OOM"
+	SIGTERMDrain          Label = "SIGTERM-drain"
+	CleanHandshakeFailure Label = "clean-handshake-failure"
+	ChildOOM              Label = "child-OOM"
+	NodeOOM               Label = "node-OOM"
+	NodeShutdown          Label = "node-shutdown"
+	NodeCrash             Label = "node-crash"
+	NodeLost              Label = "node-lost"
+	ForceDeleted          Label = "force-deleted"
+	Evicted               Label = "evicted"
+	DeadlineExceeded      Label = "deadline-exceeded"
+	NetworkLoss           Label = "network-loss"
+	RunnerCrash           Label = "runner-crash"
+	ResourceExhaustion    Label = "resource-exhaustion"
+	RegistrationFailure   Label = "registration-failure"
+	RateLimited           Label = "rate-limited"
+	ImagePullFailure      Label = "image-pull-failure"
+	Unschedulable         Label = "unschedulable"
+	SandboxFailure        Label = "sandbox-failure"
+	NeverStarted          Label = "never-started"
+	NeverRan              Label = "never-ran"
+	WorkdirContaminated   Label = "workdir-contaminated"
+	JobCancelled          Label = "job-cancelled"
+	IdleRemoved           Label = "idle-removed"
+	RunnerUpdated         Label = "runner-updated"
+	Completed             Label = "completed"
+	Unknown               Label = "unknown"
+	None                  Label = "none"
+)
+
+// Labels is the closed set, in the order in which people meet them.
+var Labels = []Label{
+	HostTeardown, CgroupOOM, GuestOOM, SIGTERMDrain, CleanHandshakeFailure,
+	ChildOOM, NodeOOM, NodeShutdown, NodeCrash, NodeLost, ForceDeleted, Evicted,
+	DeadlineExceeded, NetworkLoss, RunnerCrash, ResourceExhaustion,
+	RegistrationFailure, RateLimited, ImagePullFailure, Unschedulable,
+	SandboxFailure, NeverStarted, NeverRan, WorkdirContaminated, JobCancelled,
+	IdleRemoved, RunnerUpdated, Completed, Unknown, None,
+}
+
+// Death says whether the label names a death: the others end without harm.
+func (l Label) Death() bool {
+	switch l {
+	case IdleRemoved, RunnerUpdated, Completed, None:
+		return false
+	}
+	return true
+}
+
+// Confidence says how much a verdict can be trusted.
+type Confidence string
+
+const (
+	Confirmed Confidence = "confirmed" // a decisive line from a trusted source ties the cause to this runner
+	Probable  Confidence = "probable"  // the rest is ruled out under coverage, or the decisive line could be forged
+	Suspected Confidence = "suspected" // best fit; gaps remain
+)
+
+// rank orders confidences, best first.
+func (c Confidence) rank() int {
+	switch c {
+	case Confirmed:
+		return 0
+	case Probable:
+		return 1
+	}
+	return 2
+}
+
+// Better says whether c is the stronger confidence.
+func (c Confidence) Better(d Confidence) bool { return c.rank() < d.rank() }
+
+// weaker returns the confidence one step below c, or the weakest.
+func (c Confidence) weaker() Confidence {
+	if c == Confirmed {
+		return Probable
+	}
+	return Suspected
+}
+
+// Verdict is what is known about one runner's death. Its JSON form is public:
+// fields are added, never renamed or removed.
+type Verdict struct {
+	Runner     string         `json:"runner"`
+	Namespace  string         `json:"namespace"`
+	Node       string         `json:"node"`
+	PodUID     string         `json:"pod_uid"`
+	Pool       string         `json:"pool,omitempty"`
+	Label      Label          `json:"verdict"`
+	Confidence Confidence     `json:"confidence"`
+	Domain     string         `json:"domain"`
+	Initiator  string         `json:"initiator"`
+	Retry      string         `json:"retry"`
+	Resource   string         `json:"resource,omitempty"` // resource-exhaustion: which one
+	Rule       string         `json:"rule"`
+	Rulebook   string         `json:"rulebook"`
+	Revision   int            `json:"revision"`
+	DiedAt     *time.Time     `json:"died_at"`
+	Exit       Exit           `json:"exit"`
+	Job        Job            `json:"job"`
+	Summary    string         `json:"summary"`
+	Evidence   []EvidenceLine `json:"evidence"`
+	RuledOut   []RuledOut     `json:"ruled_out"`
+	Open       []OpenLabel    `json:"open"`
+	Missing    []string       `json:"missing"`
+	Advice     string         `json:"advice,omitempty"` // what to do about it, one sentence
+}
+
+// Exit is the exit record of the runner's container. Code is nil when none
+// was published.
+type Exit struct {
+	Code   *int   `json:"code"`
+	Reason string `json:"reason"`
+	Signal int    `json:"signal"`
+}
+
+// Job is what the runner was doing.
+type Job struct {
+	Name       string `json:"name"`
+	ID         string `json:"id"`
+	RunID      string `json:"run_id"`
+	Repository string `json:"repository"`
+	Step       string `json:"step"`
+}
+
+// EvidenceLine is one recognised record that speaks about the runner.
+type EvidenceLine struct {
+	At       *time.Time `json:"at"`
+	Source   string     `json:"source"`
+	Node     string     `json:"node"`
+	Signal   string     `json:"signal"`
+	Text     string     `json:"text"`
+	Decisive bool       `json:"decisive"`
+	Where    string     `json:"where,omitempty"` // document:line
+}
+
+// RuledOut is a label that the evidence excludes, and the fact that does.
+type RuledOut struct {
+	Label   Label  `json:"verdict"`
+	Because string `json:"because"`
+}
+
+// OpenLabel is a label that stays possible, and what would decide it.
+type OpenLabel struct {
+	Label Label  `json:"verdict"`
+	Needs string `json:"needs"`
+}
