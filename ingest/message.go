@@ -231,8 +231,8 @@ func takeLogger(s string, fields map[string]string) string {
 }
 
 func isLogger(word string) bool {
-	if _, known := loggers[word]; known {
-		return true
+	if _, known := loggers[word]; known && word != strings.ToLower(word) {
+		return true // a small word may be the message's first
 	}
 	dot := strings.IndexByte(word, '.')
 	return dot > 0 && dot < len(word)-1 && !strings.ContainsAny(word, ":/='\"(") && !digit(word[dot+1])

@@ -152,6 +152,11 @@ func (b *builder) captures(d *SignalDef, s signalSpec) {
 			d.captures = append(d.captures, capture{g, kindString, ""})
 		}
 	}
+	for _, c := range d.captures {
+		if _, taken := recordBase[c.name]; taken && c.name != "container" {
+			b.errs.add(s.name.pos, "signal %s: %q is a field of every signal, capture it under another name", d.Name, c.name)
+		}
+	}
 	b.roles(d, s)
 }
 

@@ -17,6 +17,7 @@ var recordBase = types.Map{
 	"mine":      types.Bool,    // the line names this pod
 	"proven":    types.Bool,    // nobody in the job could have written it
 	"timed":     types.Bool,    // the line has a time
+	"sandbox":   types.Bool,    // the container it names is the pod's sandbox
 	"line":      types.Int,     // line in its document, 0 when it has none
 	"source":    types.String,
 	"container": types.String,
@@ -102,7 +103,8 @@ func (b *Rulebook) addEvidence(env map[string]any, c *Case, f findings) {
 			own[e.Def.Family], env[e.Def.Family] = family, family
 		}
 		key := member(e.Def.Name)
-		family[key] = append(family[key].([]any), e.record(i, f.died))
+		list, _ := family[key].([]any) // none for the reader's own marks
+		family[key] = append(list, c.record(i, f.died))
 	}
 }
 
@@ -114,7 +116,8 @@ const indexKey = "#"
 // records have whole seconds, and OOM events may be told after the exit.
 const nearBefore, nearAfter = 15.0, 10.0
 
-func (e *Evidence) record(i int, died time.Time) map[string]any {
+func (c *Case) record(i int, died time.Time) map[string]any {
+	e := &c.Evidence[i]
 	m := make(map[string]any, len(e.Values)+len(recordBase)+1)
 	for k, v := range e.Values {
 		m[k] = v
@@ -127,6 +130,8 @@ func (e *Evidence) record(i int, died time.Time) map[string]any {
 	m["at"], m["lag"], m["timed"] = e.At, lag, !e.At.IsZero()
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
+	id, _ := e.Values["container_id"].(string)
+	m["sandbox"] = c.Sandboxes[id]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
 	if _, captured := m["container"]; !captured || m["container"] == "" {
 		m["container"] = e.Container

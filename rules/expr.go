@@ -173,16 +173,25 @@ func (v *memberVisitor) Visit(n *ast.Node) {
 }
 
 // run evaluates the program. The environment is closed and typed, so an error
-// can only be an index out of range or the like: it counts as "no".
+// can only be an index out of range or the like: it counts as "no". Verify
+// finds such expressions.
 func (p *program) run(env map[string]any) any {
-	if p == nil {
-		return nil
-	}
-	out, err := expr.Run(p.vm, env)
+	out, err := p.try(env)
 	if err != nil {
 		return nil
 	}
 	return out
+}
+
+func (p *program) try(env map[string]any) (any, error) {
+	if p == nil {
+		return nil, nil
+	}
+	out, err := expr.Run(p.vm, env)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.text, err)
+	}
+	return out, nil
 }
 
 func (p *program) true(env map[string]any) bool {

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"coroner/ingest"
 )
@@ -19,23 +21,40 @@ func (b *Rulebook) TestSignals() (failed []string, ran int) {
 	return failed, ran
 }
 
+// testSignal reads the line as a document of its own, as a user would paste it.
 func (b *Rulebook) testSignal(d *SignalDef, t SignalTest) string {
-	e := ingest.Entry{Text: t.Line, Source: t.Source, Fields: t.Fields}
-	if t.Fields != nil {
-		e.Source, e.Text = ingest.Kube, t.Fields["msg"]
-	}
-	if e.Source == ingest.Unknown {
-		e.Source = d.Sources[0]
-	}
-	for _, s := range b.Scan(&e) {
-		if s.Def == d {
-			return t.compare(&s)
+	var found *Signal
+	t.entries(d.Sources[0], func(e *ingest.Entry) {
+		for _, s := range b.Scan(e) {
+			if s.Def == d && found == nil {
+				found = &s
+			}
 		}
-	}
-	if t.Not {
+	})
+	switch {
+	case found != nil:
+		return t.compare(found)
+	case t.Not:
 		return ""
 	}
 	return "does not match " + fmt.Sprintf("%.120q", t.Line)
+}
+
+func (t SignalTest) entries(assumed ingest.Source, f func(*ingest.Entry)) {
+	if t.Fields != nil {
+		f(&ingest.Entry{Source: ingest.Kube, Text: t.Fields["msg"], Fields: t.Fields})
+		return
+	}
+	doc := ingest.Document{Name: "line"}
+	_ = doc.Read(strings.NewReader(t.Line), func(e ingest.Entry) bool { // a string does not fail to be read
+		if e.Source == ingest.Unknown || t.Source != "" {
+			e.Source = cmp.Or(t.Source, assumed)
+		}
+		if e.Mark == nil {
+			f(&e)
+		}
+		return true
+	})
 }
 
 func (t SignalTest) compare(s *Signal) string {

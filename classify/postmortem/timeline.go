@@ -2,9 +2,13 @@ package postmortem
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -64,7 +68,7 @@ func (p *page) row(r row) {
 	if r.At != nil {
 		at = r.At.UTC().Format("15:04:05.000")
 	}
-	text := cut(Clean(r.Text), p.s.Width-32)
+	text := cut(Clean(brief(r.EvidenceLine)), p.s.Width-32)
 	if r.times > 1 {
 		text += p.paint(dim, fmt.Sprintf("  (%d times", r.times))
 		if !r.until.IsZero() {
@@ -76,6 +80,32 @@ func (p *page) row(r row) {
 		text = p.paint(bold, text)
 	}
 	p.printf("    %s%s  %s %s\n", mark, p.paint(dim, at), p.paint(cyan, fmt.Sprintf("%-10s", r.Source)), text)
+}
+
+var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// brief says what a structured line says without its clockwork: the message
+// and its fields, container ids cut short.
+func brief(l rules.EvidenceLine) string {
+	e := ingest.Entry{Source: ingest.Source(l.Source), Text: l.Text}
+	msg, fields, ok := e.Message()
+	if !ok || l.Source == string(ingest.Kube) || l.Source == string(ingest.Runner) || l.Source == string(ingest.Job) {
+		return longID.ReplaceAllString(l.Text, "$1…")
+	}
+	var b strings.Builder
+	b.WriteString(msg)
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if !clockwork[k] && fields[k] != "" && fields[k] != msg {
+			fmt.Fprintf(&b, " %s=%s", k, fields[k])
+		}
+	}
+	return longID.ReplaceAllString(b.String(), "$1…")
+}
+
+// clockwork are fields that only tell how a line was written.
+var clockwork = map[string]bool{
+	"time": true, "ts": true, "level": true, "severity": true, "logger": true, "version": true, "source": true,
+	"caller": true, "msg": true, "message": true, "namespace": true, "controller": true, "v": true, "name": true,
 }
 
 // collapse joins runs of one signal from one source, so that an hour of

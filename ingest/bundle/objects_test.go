@@ -90,6 +90,24 @@ func TestStreamIsNoObject(t *testing.T) {
 	}
 }
 
+// TestEmptyStream: a container that printed nothing is a fact, not a problem,
+// in a folder as at the root of an archive.
+func TestEmptyStream(t *testing.T) {
+	const name = "n_p_aaaaaaaa-0000-4000-8000-000000000001/runner/0.log"
+	for _, tree := range []map[string]string{{name: ""}, {"x.zip": packZip(name, "")}} {
+		b := open(t, files(t, tree))
+		covered := 0
+		for e := range b.Entries(nil) {
+			if e.Mark != nil && e.Mark.Kind == ingest.Covered && e.Mark.Lines == 0 && e.Pod == "p" && e.Container == "runner" {
+				covered++
+			}
+		}
+		if covered != 1 || len(b.Problems()) > 0 || b.Documents() != 1 {
+			t.Errorf("%v: covered %d, problems %v, documents %d", tree, covered, b.Problems(), b.Documents())
+		}
+	}
+}
+
 // TestHugeObjects: more objects than fit in memory are read as text.
 func TestHugeObjects(t *testing.T) {
 	list := `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat(pod+",\n", 20000/len(pod)) + pod + "]}"

@@ -1,0 +1,122 @@
+package ingest
+
+import (
+	"testing"
+	"time"
+)
+
+func TestHostLines(t *testing.T) {
+	checkLines(t, "node.txt", []wanted{
+		{line: "May 04 10:00:00 node-a kernel: hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z", node: "node-a", text: "hello"},
+		{line: "May  4 10:00:00.123456 node-a kernel: hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00.123456Z"},
+		{line: "Dec 24 10:00:00 node-a kernel: hello", src: Kernel, trust: Attested, at: "2025-12-24T10:00:00Z"},
+		{line: "mai 04 10:00:00 node-a kernel: hallo", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z"},
+		{line: "5月 04 10:00:00 node-a kernel: hallo", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z"},
+		{line: "May 04 10:00:00 node-a kernel[12]: hello", src: Unknown, text: "hello"},
+		{line: "May 04 10:00:00 node-a kernel: [  123.456789] hello", src: Kernel, trust: Attested, text: "hello"},
+		{line: "May 04 10:00:00 node-a kubelet[777]: I0504 10:00:00.000001 777 a.go:1] \"Hi\"", src: Kubelet, trust: Attested},
+		{line: "May 04 10:00:00 node-a microk8s.daemon-kubelite[1]: x", src: Kubelet, trust: Attested},
+		{line: "May 04 10:00:00 node-a containerd[1]: time=\"2026-05-04T08:00:00Z\" level=info msg=\"x\"", src: Containerd, trust: Attested, at: "2026-05-04T08:00:00Z"},
+		{line: "May 04 10:00:00 node-a containerd[1]: time=\"2026-05-04T10:00:00Z\" level=info msg=\"x\" source=katautils", src: Kata, trust: Attested},
+		{line: "May 04 10:00:00 node-a systemd-oomd[1]: Killed /a", src: Systemd, trust: Attested},
+		{line: "May 04 10:00:00 systemd[1]: no host", src: Systemd, trust: Attested, node: "-", text: "no host"},
+		{line: "May 04 10:00:00 node-a systemd-logind: System is powering down.", src: Systemd, trust: Attested},
+		{line: "May 04 10:00:00 node-a runsvc.sh[1]: 2026-05-04 10:00:00Z: Listening for Jobs", src: Runner, text: "Listening for Jobs"},
+		{line: "2026-05-04T12:00:00+0200 node-a kernel: hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z", node: "node-a"},
+		{line: "2026-05-04T12:00:00.123456+02:00 node-a kernel: [    1.5000] hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00.123456Z"},
+		{line: "Mon 2026-05-04 12:00:00 CEST node-a kubelet.service[12]: x", src: Kubelet, trust: Attested, at: "2026-05-04T10:00:00Z"},
+		{line: "Mon 2026-05-04 12:00:00 XYZ node-a kubelet[12]: x", src: Kubelet, trust: Attested, at: "2026-05-04T12:00:00Z"},
+		{line: "1777888800.123456 node-a kernel: x", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00.123456Z"},
+		{line: "<6>May  4 10:00:00 node-a kernel: x", src: Kernel, trust: Attested, text: "x"},
+		{line: "<30>1 2026-05-04T10:00:00.5Z node-a kubelet 77 - - x", src: Kubelet, trust: Attested, at: "2026-05-04T10:00:00.5Z", text: "x"},
+		{line: `<30>1 2026-05-04T10:00:00Z node-a kubelet 77 ID1 [a@1 b="]"] x`, src: Kubelet, trust: Attested, text: "x"},
+		{line: "kernel: x", src: Kernel, trust: Attested, at: "-", text: "x"},
+		{line: "earlyoom[4]: mem avail: 1", src: Systemd, trust: Attested, text: "mem avail: 1"},
+	})
+}
+
+// TestNoHostLines: what only looks a little like a host's line.
+func TestNoHostLines(t *testing.T) {
+	for _, line := range []string{
+		"result: ok", "Step result: Failed", "foo[12]: bar", "kernel panic", "kernel:", "kubectl: not found", "May be later",
+		"Mon dieu 12", "<b>bold</b>", "<999>x", "<6>", "2026-05-04T10:00:00Z Step result: Failed", "2026-05-04T10:00:00Z INFO kubelet: x",
+	} {
+		entries, _ := readAll(t, Document{Name: "x"}, line)
+		for _, e := range entries {
+			if e.Source.host() {
+				t.Errorf("%q: source %q", line, e.Source)
+			}
+		}
+	}
+}
+
+func TestDmesg(t *testing.T) {
+	checkLines(t, "dmesg.txt", []wanted{
+		{line: "[  123.456789] hello", src: Kernel, trust: Attested, at: "-", text: "hello"},
+		{line: "[  123.456789][   T28] hello", src: Kernel, trust: Attested, text: "hello"},
+		{line: "[Mon May  4 10:00:00 2026] hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z", text: "hello"},
+		{line: "[lun. mai  4 10:00:00 2026] hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z"},
+		{line: "[Di März 3 10:00:00 2026] hello", src: Kernel, trust: Attested, at: "2026-03-03T10:00:00Z"},
+		{line: "[mar. mars  3 10:00:00 2026] hello", src: Kernel, trust: Attested, at: "2026-03-03T10:00:00Z"},
+		{line: "[周一 5月  4 10:00:00 2026] hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z"},
+		{line: "[xx yyy  4 10:00:00 2026] hello", src: Kernel, trust: Attested, at: "-", text: "hello"},
+		{line: "kern  :info  : [  123.456789] hello", src: Kernel, trust: Attested, text: "hello"},
+		{line: "user  :notice: [  123.456789] fake", src: Unknown, text: "fake"},
+		{line: "<6>[  123.456789] hello", src: Kernel, trust: Attested, text: "hello"},
+		{line: "<14>[  123.456789] fake", src: Unknown, text: "fake"},
+		{line: "2026-05-04T12:00:00,123456+02:00 hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00.123456Z", text: "hello"},
+		{line: "[May 4 10:00] hello", src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z"},
+		{line: "[  +0.000123] hello", src: Kernel, trust: Attested, at: "-", text: "hello"},
+		{line: "[    5.100000] systemd[1]: Starting", src: Systemd, trust: Claimed, text: "Starting"},
+		{line: "[    5.100000] node-a kubelet[9]: x", src: Kubelet, trust: Attested, node: "node-a", text: "x"},
+		{line: "[    5.100000] node-a kernel: x", src: Kernel, trust: Attested, node: "node-a", text: "x"},
+		{line: "[    5.100000] usb 1-1: new device", src: Kernel, trust: Attested, node: "-", text: "usb 1-1: new device"},
+	})
+	if e := one(t, "d", "[  123.456789] x"); e.Clock != BootClock || e.Mono != 123456789*time.Microsecond {
+		t.Errorf("clock %d mono %v", e.Clock, e.Mono)
+	}
+	for _, line := range []string{"[1/3] building", "[note] x", "[12] y", "[ 4.5% ] done", "[a.b] c"} {
+		if e := one(t, "d", line); e.Source != Unknown {
+			t.Errorf("%q: source %q", line, e.Source)
+		}
+	}
+}
+
+func TestBootSeparator(t *testing.T) {
+	doc := "-- Journal begins at Mon 2026-05-04 --\n-- Boot aa --\nMay 04 10:00:00 n kernel: a\n-- Boot bb --\nMay 04 11:00:00 n kernel: b\n-- No entries --\n"
+	entries, marks := readAll(t, Document{Ref: at("2026-05-05T00:00:00Z")}, doc)
+	if len(entries) != 2 || entries[0].Boot != "aa" || entries[1].Boot != "bb" {
+		t.Fatalf("%+v", entries)
+	}
+	boots := 0
+	for _, m := range marks {
+		if m.Mark.Kind == Covered && m.Source == Kernel {
+			boots++
+		}
+	}
+	if boots != 2 {
+		t.Errorf("%d boots covered", boots)
+	}
+}
+
+// TestYears: the year comes from Ref, or from the document's other times, or
+// the time stays unknown.
+func TestYears(t *testing.T) {
+	entries, _ := readAll(t, Document{}, "May 04 10:00:00 n kernel: a\n")
+	if e := entries[0]; !e.At.IsZero() || e.Clock != NoClock {
+		t.Errorf("without any year: %v clock %d", e.At, e.Clock)
+	}
+	doc := "May 04 10:00:00 n kernel: a\nMay 04 10:00:01 n containerd[1]: time=\"2024-05-04T08:00:01Z\" level=info msg=x\n"
+	entries, _ = readAll(t, Document{}, doc)
+	if e := entries[0]; !e.At.Equal(at("2024-05-04T08:00:00Z")) || e.Clock != LocalClock {
+		t.Errorf("year and zone of the other line: %v clock %d", e.At, e.Clock)
+	}
+	entries, _ = readAll(t, Document{Zone: time.FixedZone("", 3600), Ref: at("2026-01-02T00:00:00Z")}, "Dec 31 23:30:00 n kernel: a\n")
+	if e := entries[0]; !e.At.Equal(at("2025-12-31T22:30:00Z")) {
+		t.Errorf("given zone: %v", e.At)
+	}
+	entries, _ = readAll(t, Document{Ref: at("2026-06-01T00:00:00Z")}, "Feb 29 10:00:00 n kernel: a\n")
+	if e := entries[0]; !e.At.Equal(at("2024-02-29T10:00:00Z")) {
+		t.Errorf("leap day: %v", e.At)
+	}
+}

@@ -1,0 +1,29 @@
+package rules
+
+// Verify evaluates every condition of the rulebook on a case, whether or not
+// Judge would reach it, and returns the errors that Judge takes for "no". A
+// rulebook's tests call it on every case that they have.
+func (b *Rulebook) Verify(c *Case) (bad []error) {
+	env := b.environ(c, examine(c))
+	try := func(programs ...*program) {
+		for _, p := range programs {
+			if _, err := p.try(env); err != nil {
+				bad = append(bad, err)
+			}
+		}
+	}
+	for _, f := range b.Facts {
+		try(f.value)
+	}
+	for _, r := range b.Rules {
+		try(r.when)
+		try(r.decisive...)
+	}
+	for _, l := range b.Labels {
+		try(l.possible)
+		for _, x := range l.ruledOut {
+			try(x.when)
+		}
+	}
+	return bad
+}
