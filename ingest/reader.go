@@ -108,7 +108,7 @@ func (r *reader) runnerLog() bool { return r.runners >= 5 && r.runners*2 > r.see
 
 // textLine reads one line of text.
 func (r *reader) textLine(raw string) {
-	raw = strings.TrimRight(clean(raw), " \t")
+	raw = clean(raw)
 	s := strings.TrimLeft(raw, " \t")
 	if r.csvLine(s) {
 		return
@@ -224,7 +224,7 @@ func (r *reader) emit(d *draft, text string) {
 	}
 	e := &d.Entry
 	var cut int
-	e.Text, cut = shorten(text)
+	e.Text, cut = shorten(strings.TrimRight(text, " \t"))
 	e.Cut += cut
 	e.Doc = r.doc.Name
 	if e.Source.Forgeable() {

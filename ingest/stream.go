@@ -288,7 +288,7 @@ func peelStern(r *reader, d *draft, s string) (string, bool) {
 	}
 	a, i := nextWord(s, 0)
 	b, j := nextWord(s, i)
-	if !dnsName(a) || i == len(s) || len(a) < 3 {
+	if !dnsName(a) || i == len(s) {
 		return s, false
 	}
 	if b == "|" && j < len(s) && (r.streams[streamKey{container: a}] != nil || r.tells(s[j+1:])) {

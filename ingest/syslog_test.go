@@ -38,7 +38,7 @@ func TestHostLines(t *testing.T) {
 // TestNoHostLines: what only looks a little like a host's line.
 func TestNoHostLines(t *testing.T) {
 	for _, line := range []string{
-		"result: ok", "Step result: Failed", "foo[12]: bar", "kernel panic", "kernel:", "kubectl: not found", "May be later",
+		"result: ok", "Step result: Failed", "foo[12]: bar", "kernel panic", "kubectl: not found", "May be later",
 		"Mon dieu 12", "<b>bold</b>", "<999>x", "<6>", "2026-05-04T10:00:00Z Step result: Failed", "2026-05-04T10:00:00Z INFO kubelet: x",
 	} {
 		entries, _ := readAll(t, Document{Name: "x"}, line)
