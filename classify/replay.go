@@ -70,28 +70,43 @@ func streamKey(e *ingest.Entry) string {
 	return strings.Join([]string{e.Namespace, e.Pod, e.PodUID, e.Container}, "/")
 }
 
-// tail keeps the last lines of one runner's output.
-type tail struct {
-	lines [3]ingest.Entry
-	known [3]bool // already a signal
-	n     int
+// tail keeps the last lines of one runner's output, whatever order they come in.
+type tail struct{ lines []tailLine }
+
+type tailLine struct {
+	ingest.Entry
+	known bool // already a signal
 }
+
+// lastLines is how many of a runner's last lines are kept as its last words.
+const lastLines = 3
 
 func (t *tail) push(e *ingest.Entry, known bool) {
 	if strings.TrimSpace(e.Text) == "" {
 		return
 	}
-	t.lines[t.n%len(t.lines)], t.known[t.n%len(t.lines)] = *e, known
-	t.n++
+	if len(t.lines) == lastLines && later(&t.lines[0].Entry, e) >= 0 {
+		return
+	}
+	t.lines = append(t.lines, tailLine{*e, known})
+	slices.SortStableFunc(t.lines, func(a, b tailLine) int { return later(&a.Entry, &b.Entry) })
+	t.lines = slices.CompactFunc(t.lines, func(a, b tailLine) bool { return later(&a.Entry, &b.Entry) == 0 })
+	if len(t.lines) > lastLines {
+		t.lines = t.lines[1:]
+	}
+}
+
+func later(a, b *ingest.Entry) int {
+	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 }
 
 // finish brings the record into its one order: last words join, claims of
 // mixed documents lose their trust, repetitions go.
 func (r *Record) finish() {
 	for _, t := range r.tails {
-		for i := range min(t.n, len(t.lines)) {
-			if e := &t.lines[i]; !t.known[i] {
-				r.Signals = append(r.Signals, lastWords(e))
+		for i := range t.lines {
+			if !t.lines[i].known {
+				r.Signals = append(r.Signals, lastWords(&t.lines[i].Entry))
 			}
 		}
 	}
@@ -102,6 +117,17 @@ func (r *Record) finish() {
 	}
 	slices.SortStableFunc(r.Signals, compareSignals)
 	r.Signals = slices.CompactFunc(r.Signals, sameSignal)
+	slices.SortStableFunc(r.Marks, compareMarks)
+	r.Marks = slices.CompactFunc(r.Marks, func(a, b ingest.Entry) bool { return compareMarks(a, b) == 0 })
+}
+
+func compareMarks(a, b ingest.Entry) int {
+	return cmp.Or(
+		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Boot, b.Boot),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Container, b.Container),
+		cmp.Compare(a.Mark.Kind, b.Mark.Kind), a.Mark.From.Compare(b.Mark.From), a.Mark.To.Compare(b.Mark.To),
+		cmp.Compare(a.Mark.Lines, b.Mark.Lines), cmp.Compare(a.Mark.Why, b.Mark.Why),
+	)
 }
 
 func lastWords(e *ingest.Entry) rules.Signal {

@@ -28,6 +28,7 @@ type draft struct {
 	wraps     wrap  // the envelopes that were found
 	swallowed bool  // the line was no record: nothing to yield
 	pid       bool  // the host program named its process
+	size      int   // length of the whole line
 }
 
 // envelope recognises one shape. peel returns the text inside and fills d only
@@ -115,21 +116,13 @@ func (r *reader) allowed() wrap {
 	return anything
 }
 
-// fit finds the envelope of s, the one that fitted last first.
+// fit finds the envelope of s.
 func (r *reader) fit(d *draft, s string, allowed wrap) (*envelope, string) {
-	if last := r.fitted; last != nil && d.wraps == 0 && last.class&allowed != 0 && last.startsWith(s[0]) {
-		if inner, ok := last.peel(r, d, s); ok {
-			return last, inner
-		}
-	}
 	for _, env := range byFirst[s[0]] {
 		if env.class&allowed == 0 {
 			continue
 		}
 		if inner, ok := env.peel(r, d, s); ok {
-			if d.wraps == 0 {
-				r.fitted = env
-			}
 			return env, inner
 		}
 	}

@@ -52,6 +52,16 @@ func (c *record) set(n *names, key []byte, v value) {
 	case "PRIORITY", "SYSLOG_TIMESTAMP", "SYSLOG_RAW", "TID", "INVOCATION_ID", "USER_INVOCATION_ID", "CODE_FILE", "CODE_LINE", "CODE_FUNC",
 		"JOB_ID", "IMAGE_NAME", "COREDUMP_ENVIRON", "COREDUMP_PROC_MAPS", "COREDUMP_PROC_LIMITS", "COREDUMP_PROC_MOUNTINFO":
 		// of no use, and in nearly every record
+	case "log", "line", "labels", "fields", "stream", "timestamp", "time", "tsNs":
+		c.other(key, v)
+	default:
+		c.extra(key, v)
+	}
+}
+
+// other takes a member that another kind of JSON line has.
+func (c *record) other(key []byte, v value) {
+	switch string(key) {
 	case "log":
 		c.log = v
 	case "line":
@@ -61,10 +71,8 @@ func (c *record) set(n *names, key []byte, v value) {
 		if v.kind == '{' {
 			c.labels = v
 		}
-	case "timestamp", "time", "tsNs":
-		c.stamp = v
 	default:
-		c.extra(key, v)
+		c.stamp = v
 	}
 }
 
@@ -106,7 +114,7 @@ func (c *record) trusted(n *names, key []byte, v value) {
 // extra keeps a client's own field: kata's runtime-rs says in fields what its
 // message is about. Their names are upper case.
 func (c *record) extra(key []byte, v value) {
-	if len(c.fields) >= 40 || len(key) > 64 || key[0] < 'A' || key[0] > 'Z' {
+	if len(c.fields) >= 40 || len(key) == 0 || len(key) > 64 || key[0] < 'A' || key[0] > 'Z' {
 		return
 	}
 	for _, b := range key {

@@ -77,7 +77,7 @@ Containers:
       Finished:     Mon, 04 May 2026 12:05:00 +0200
     Ready:          False
     Restart Count:  4
-  dind:
+  dind-1:
     State:          Running
       Started:      Mon, 04 May 2026 12:00:00 +0200
 Conditions:
@@ -96,7 +96,7 @@ func TestDescribe(t *testing.T) {
 		`container terminated container=poller exit_code=0 reason=Completed which=state init=true`,
 		`container waiting container=runner reason=CrashLoopBackOff`,
 		`container terminated container=runner exit_code=137 reason=OOMKilled started_at=2026-05-04T10:00:00Z finished_at=2026-05-04T10:05:00Z which=lastState restarts=4 message="two lines"`,
-		`container running container=dind started_at=2026-05-04T10:00:00Z`,
+		`container running container=dind-1 started_at=2026-05-04T10:00:00Z`,
 		`pod condition type=DisruptionTarget status=True`,
 		`pod condition type=Ready status=False`,
 		`event reason=Evicted type=Warning age=10s from=kubelet message="The node was low on resource: memory."`,
@@ -219,5 +219,47 @@ func TestKubeKeepsText(t *testing.T) {
 	entries, _ := readAll(t, Document{}, doc)
 	if len(entries) != strings.Count(doc, "\n") {
 		t.Errorf("%d entries: %+v", len(entries), entries)
+	}
+}
+
+func TestMetadataFragment(t *testing.T) {
+	got := kubeOf(t, `metadata:
+  creationTimestamp: "2026-05-04T09:00:00Z"
+  deletionGracePeriodSeconds: 30
+  deletionTimestamp: "2026-05-04T10:00:00Z"
+  labels:
+    name: not-this
+  name: pool-runner-a
+  namespace: ci
+  ownerReferences:
+  - kind: EphemeralRunner
+    name: nor-this
+  uid: 00000000-1111-2222-3333-444444444444
+spec:
+  nodeName: node-a
+status:
+  containerStatuses:
+  - name: runner
+    state:
+      terminated:
+        exitCode: 143
+        reason: Error
+  phase: Failed
+`)
+	want := []string{
+		"pod deleting deletion_timestamp=2026-05-04T10:00:00Z grace_seconds=30",
+		"container terminated container=runner exit_code=143 reason=Error which=state",
+		"pod status phase=Failed",
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, e := range got {
+		if e.Text != want[i] || e.Pod != "pool-runner-a" || e.Namespace != "ci" || e.PodUID != "00000000-1111-2222-3333-444444444444" {
+			t.Errorf("fact %d: %s/%s %s %q, want %q", i, e.Namespace, e.Pod, e.PodUID, e.Text, want[i])
+		}
+	}
+	if got[0].Container != "" || got[1].Node != "node-a" {
+		t.Errorf("container %q node %q", got[0].Container, got[1].Node)
 	}
 }

@@ -9,8 +9,8 @@ import (
 // factOrder is the order in which Text names the fields of a fact about a
 // Kubernetes object, the same for every way in which it can be read.
 var factOrder = []string{
-	"container", "exit_code", "reason", "signal", "started_at", "finished_at", "container_id", "which", "restarts", "init",
-	"type", "status", "ready", "age", "phase", "qos", "from", "object", "count", "deletion_timestamp", "grace_seconds", "message",
+	"container", "exit_code", "reason", "signal", "started_at", "finished_at", "container_id", "which",
+	"type", "status", "ready", "restarts", "init", "age", "phase", "qos", "from", "object", "count", "deletion_timestamp", "grace_seconds", "message",
 }
 
 // fact is one thing that kubectl's text says about an object.

@@ -17,7 +17,7 @@ var (
 	// kubectl get events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE; -A puts the namespace first.
 	listedEvent = regexp.MustCompile(`^(?:([a-z0-9][-a-z0-9]*)\s+)?(` + ageText + `)\s+(Normal|Warning)\s+(` + reason + `)\s+([A-Za-z.]+/[^\s/]+)\s+(\S.*)$`)
 	// kubectl get events before 1.14: … COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
-	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason + `)\s+(\S+(?:, \S+)?)\s+(\S.*)$`)
+	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason + `)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
 	// the same with its columns run together, or with a column of dots: only
 	// behind a reason that we know
 	barestEvent = regexp.MustCompile(`^(?:(Normal|Warning)|\.\.\.)\s+(` + reason + `)\s+(\S.*)$`)
@@ -85,7 +85,9 @@ func (k *kubeText) podRow(r *reader, w []string) bool {
 	if len(rest) > 2 && strings.HasPrefix(rest[0], "(") && rest[1] == "ago)" {
 		rest = rest[2:]
 	}
-	f.fields["age"] = rest[0]
+	if f.fields["age"] = rest[0]; !digit(rest[0][0]) && rest[0][0] != '<' {
+		return false
+	}
 	if len(rest) > 2 && rest[2] != "<none>" && dnsName(rest[2]) {
 		f.id.Node = rest[2]
 	}

@@ -33,16 +33,19 @@ type kubeText struct {
 
 	beside   map[string]string // keys of one indentation outside blocks
 	besideAt int
-	meta     int // 1 + indentation of an open metadata:, 0 outside
-	table    string
+	meta     int    // 1 + indentation of an open metadata:, 0 outside
+	metaAt   int    // indentation of its members
+	grace    string // its deletionGracePeriodSeconds
+	table    string // describe: the table whose rows follow
 }
 
 // kv is a line as indentation, key and value, whatever the notation.
 type kv struct {
 	indent   int
-	key, val string
-	title    bool // written with a capital: describe's
-	item     bool // the line starts a list item
+	key, val string // the key without case, spaces and dashes
+	name     string // the key as it was written
+	title    bool   // written with a capital: describe's
+	item     bool   // the line starts a list item
 }
 
 // line reads one bare line; false leaves it to be text.
@@ -117,7 +120,7 @@ func keyValue(raw string) (p kv, ok bool) {
 			return p, false
 		}
 	}
-	p.key, p.title = b.String(), name != "" && name[0]-'A' < 26
+	p.key, p.name, p.title = b.String(), name, name != "" && name[0]-'A' < 26
 	p.val = strings.TrimSuffix(strings.TrimSpace(s[i+1:]), ",")
 	if len(p.val) > 1 && p.val[0] == '"' {
 		p.val, _ = unquote(p.val)
@@ -151,194 +154,80 @@ func (k *kubeText) pair(r *reader, p kv) bool {
 	if k.opens(r, p) {
 		return true
 	}
-	return k.header4(r, p) || k.besides(r, p)
+	return k.identity(r, p) || k.besides(r, p)
 }
 
-// opens takes the lines that begin a container's state.
-func (k *kubeText) opens(r *reader, p kv) bool {
-	open := p.val == "" || p.val == "{"
-	switch p.key {
-	case "state", "laststate":
-		if !open && p.val != "Terminated" && p.val != "Waiting" && p.val != "Running" {
-			return false
+// identity takes the keys that say whose text this is.
+func (k *kubeText) identity(r *reader, p kv) bool {
+	if k.meta > 0 && p.indent >= k.meta {
+		if k.metaAt == 0 {
+			k.metaAt = p.indent
 		}
-		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
-		if k.whichHeld(which) && p.indent <= k.whichAt {
-			k.release(r)
+		if p.indent == k.metaAt && !p.item {
+			k.metadata(p)
 		}
-		k.closeBeside(r)
-		k.which, k.whichAt = which, p.indent
-		if !open {
-			k.open(r, strings.ToLower(p.val), p.indent)
-		}
-		return true
-	case "terminated", "waiting", "running":
-		if !open {
-			return false
-		}
-		if k.which == "" || p.indent <= k.whichAt {
-			k.which, k.whichAt = "state", p.indent
-		}
-		k.open(r, p.key, p.indent)
-		return true
-	}
-	return false
-}
-
-// whichHeld says whether the container at hand already told this state, so
-// that another telling must be another container's.
-func (k *kubeText) whichHeld(which string) bool {
-	for _, f := range k.held {
-		if f.fields["which"] == which {
-			return true
-		}
-	}
-	return false
-}
-
-func (k *kubeText) open(r *reader, kind string, indent int) {
-	k.kind, k.kindAt, k.block, k.lastKey, k.blockRow = kind, indent, map[string]string{}, "", r.n
-}
-
-// brace closes a JSON block.
-func (k *kubeText) brace(r *reader, raw, s string) bool {
-	if s[0] != '}' && s[0] != ']' {
 		return false
 	}
-	inside := k.block != nil || len(k.held) > 0
-	indent := len(raw) - len(s)
-	if k.block != nil && indent <= k.kindAt {
-		k.closeBlock(r)
-	}
-	if len(k.held) > 0 && indent < k.whichAt {
-		k.release(r)
-		k.container, k.restarts = "", ""
-	}
-	k.closeBeside(r)
-	return inside && strings.Trim(s, "]}, ") == ""
-}
-
-// continued takes a line that goes on with the value of the key before.
-func (k *kubeText) continued(raw, s string) bool {
-	if k.block == nil || k.lastKey == "" || len(raw)-len(s) <= k.kindAt || len(k.block[k.lastKey]) > 4<<10 {
-		return false
-	}
-	k.block[k.lastKey] = strings.TrimSpace(k.block[k.lastKey] + " " + s)
-	return true
-}
-
-// closeBlock turns a state's keys into a fact. It is held until the name of its
-// container is known.
-func (k *kubeText) closeBlock(r *reader) {
-	b := k.block
-	if b == nil {
-		return
-	}
-	k.block = nil
-	f := fact{msg: "container " + k.kind, fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
-	f.id = Entry{Namespace: k.namespace, Pod: k.pod, PodUID: k.uid, Node: k.node, Line: k.blockRow}
-	started, startedAt := apiTime(first(b, "startedat", "started"))
-	switch k.kind {
-	case "terminated":
-		finished, finishedAt := apiTime(first(b, "finishedat", "finished"))
-		f.fields["exit_code"], f.fields["which"] = b["exitcode"], k.which
-		f.fields["started_at"], f.fields["finished_at"] = startedAt, finishedAt
-		if b["signal"] != "0" {
-			f.fields["signal"] = b["signal"]
-		}
-		f.id.ContainerID = bareContainerID(b["containerid"])
-		f.fields["container_id"] = f.id.ContainerID
-		f.at(finished)
-	case "running":
-		f.fields["started_at"] = startedAt
-		f.at(started)
-	}
-	if len(b) > 0 {
-		k.held = append(k.held, f)
-	}
-	if len(k.held) > 16 {
-		k.release(r)
-	}
-}
-
-// release yields the held facts of one container.
-func (k *kubeText) release(r *reader) {
-	for _, f := range k.held {
-		f.id.Container, f.fields["container"] = k.container, k.container
-		if f.msg == "container terminated" {
-			f.fields["restarts"] = k.restarts
-			if k.inits {
-				f.fields["init"] = "true"
-			}
-		}
-		if f.id.Pod == "" {
-			f.id.Namespace, f.id.Pod, f.id.PodUID, f.id.Node = k.namespace, k.pod, k.uid, k.node
-		}
-		r.yieldFact(f)
-	}
-	k.held = k.held[:0]
-}
-
-func first(m map[string]string, keys ...string) string {
-	for _, key := range keys {
-		if m[key] != "" {
-			return m[key]
-		}
-	}
-	return ""
-}
-
-// header4 takes the keys that say whose text this is.
-func (k *kubeText) header4(r *reader, p kv) bool {
-	switch {
-	case k.meta > 0 && p.indent >= k.meta && k.metadata(r, p):
-		return true
-	case k.meta > 0 && p.indent < k.meta:
-		k.meta = 0
-	}
+	k.meta = 0
 	switch p.key {
-	case "metadata":
-		if p.val == "" || p.val == "{" {
-			k.release(r)
-			k.meta = p.indent + 1
-		}
 	case "name":
 		return k.name(r, p)
-	case "namespace":
-		if p.indent == 0 && p.title && dnsName(p.val) {
-			k.namespace = p.val
-			if k.pod == "" {
-				k.pod, k.node = k.node, ""
-			}
-			return k.pod != ""
-		}
-	case "node", "nodename":
-		if node, _, _ := strings.Cut(p.val, "/"); dnsName(node) && (p.indent == 0 && k.pod != "" || p.key == "nodename") {
-			k.node = node
-			return p.indent == 0
+	case "namespace", "node":
+		return p.indent == 0 && p.title && k.margin(p)
+	case "nodename":
+		if dnsName(p.val) {
+			k.node = p.val
 		}
 	case "restartcount":
 		if p.indent <= k.whichAt {
 			k.restarts = p.val
 		}
-	case "containers", "initcontainers":
-		k.release(r)
-		if p.val == "" {
-			k.inits = p.key == "initcontainers"
-		}
-	case "conditions", "events":
-		if p.val == "" && p.indent == 0 {
-			k.end(r)
-			k.table = p.key
-		}
 	default:
-		k.described(r, p)
+		k.section(r, p)
 	}
 	return false
 }
 
+// margin takes what describe says at its margin below the name.
+func (k *kubeText) margin(p kv) bool {
+	value, _, _ := strings.Cut(p.val, "/") // a node has its address behind it
+	if !dnsName(value) || p.key == "node" && k.pod == "" {
+		return false
+	}
+	if p.key == "node" {
+		k.node = value
+		return true
+	}
+	k.namespace = value
+	if k.pod == "" { // the name before it was no node's
+		k.pod, k.node = k.node, ""
+	}
+	return k.pod != ""
+}
+
+// section takes the keys that begin a part of an object.
+func (k *kubeText) section(r *reader, p kv) {
+	open := p.val == "" || p.val == "{"
+	switch {
+	case p.key == "metadata" && open:
+		k.release(r)
+		k.meta, k.metaAt = p.indent+1, 0
+	case p.key == "containers" || p.key == "initcontainers":
+		k.release(r)
+		if open {
+			k.inits = p.key == "initcontainers"
+		}
+	case (p.key == "conditions" || p.key == "events") && open && p.indent == 0:
+		k.end(r)
+		k.table = p.key
+	case open && p.indent == 2 && k.pod != "" && dnsName(p.name): // describe's line that names a container
+		k.release(r)
+		k.container, k.restarts = p.name, ""
+	}
+}
+
 // metadata takes the identity of the object that a fragment begins with.
-func (k *kubeText) metadata(r *reader, p kv) bool {
+func (k *kubeText) metadata(p kv) {
 	switch p.key {
 	case "name":
 		k.pod, k.container = brief(p.val, 253), ""
@@ -347,19 +236,15 @@ func (k *kubeText) metadata(r *reader, p kv) bool {
 	case "uid":
 		k.uid = brief(p.val, 64)
 	case "deletiongraceperiodseconds":
-		k.restarts = ""
-		k.note(r, p)
+		k.grace = p.val
 	case "deletiontimestamp":
-		f := fact{Entry{}, "pod deleting", map[string]string{"grace_seconds": k.beside["deletiongraceperiodseconds"]}}
+		f := fact{Entry{}, "pod deleting", map[string]string{"grace_seconds": k.grace}}
 		at, text := apiTime(p.val)
 		f.fields["deletion_timestamp"] = text
 		f.at(at)
 		k.which, k.whichAt = "", p.indent
 		k.held = append(k.held, f)
-	default:
-		return false
 	}
-	return false
 }
 
 // name: of a described object at the margin, of a container beside its state.
@@ -373,169 +258,4 @@ func (k *kubeText) name(r *reader, p kv) bool {
 		k.container, k.nameAt = brief(p.val, 253), p.indent
 	}
 	return false
-}
-
-// described takes describe's line that names a container, `  runner:`.
-func (k *kubeText) described(r *reader, p kv) {
-	if p.val == "" && p.indent == 2 && k.pod != "" && dnsName(p.key) {
-		k.release(r)
-		k.container, k.restarts = p.key, ""
-	}
-}
-
-// besides collects keys of one indentation that together are a condition or a
-// pod's status.
-func (k *kubeText) besides(r *reader, p kv) bool {
-	switch p.key {
-	case "status", "reason", "message", "phase", "type", "lasttransitiontime", "qosclass", "qos":
-		k.note(r, p)
-	default:
-		if p.item || p.indent < k.besideAt {
-			k.closeBeside(r)
-		}
-	}
-	return false
-}
-
-func (k *kubeText) note(r *reader, p kv) {
-	if _, told := k.beside[p.key]; told || p.item || p.indent != k.besideAt {
-		k.closeBeside(r)
-	}
-	if k.beside == nil {
-		k.beside = map[string]string{}
-	}
-	k.besideAt = p.indent
-	k.beside[p.key] = p.val
-}
-
-var phases = map[string]bool{"Pending": true, "Running": true, "Succeeded": true, "Failed": true, "Unknown": true}
-
-// podReasons are the reasons that the kubelet and the controllers give a pod
-// as a whole.
-var podReasons = map[string]bool{
-	"Evicted": true, "Terminated": true, "NodeShutdown": true, "Shutdown": true, "DeadlineExceeded": true, "NodeLost": true,
-	"NodeAffinity": true, "UnexpectedAdmissionError": true, "Preempting": true, "OutOfcpu": true, "OutOfmemory": true, "OutOfpods": true,
-}
-
-// closeBeside yields the condition or the status that the collected keys are.
-func (k *kubeText) closeBeside(r *reader) {
-	b := k.beside
-	if len(b) == 0 {
-		return
-	}
-	k.beside = nil
-	f := fact{id: Entry{Namespace: k.namespace, Pod: k.pod, PodUID: k.uid, Node: k.node}}
-	phase := first(b, "phase", "status")
-	word, _, _ := strings.Cut(phase, " ")
-	switch {
-	case b["type"] != "" && (phase == "True" || phase == "False" || phase == "Unknown"):
-		f.msg, f.fields = conditionMsg(b["type"]), map[string]string{"type": b["type"], "status": phase, "reason": b["reason"], "message": b["message"]}
-		at, _ := apiTime(b["lasttransitiontime"])
-		f.at(at)
-	case word == "Terminating" && k.pod != "":
-		f.msg = "pod deleting"
-	case phases[phase] && (k.pod != "" || b["reason"] != "" || b["phase"] != "") || phase == "" && podReasons[b["reason"]]:
-		f.msg, f.fields = "pod status", map[string]string{"phase": phase, "reason": b["reason"], "message": b["message"], "qos": first(b, "qosclass", "qos")}
-	default:
-		return
-	}
-	r.yieldFact(f)
-}
-
-func conditionMsg(kind string) string {
-	switch kind {
-	case "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "KernelDeadlock", "ReadonlyFilesystem":
-		return "node condition"
-	}
-	return "pod condition"
-}
-
-// describedCondition reads a row below describe's `Conditions:`. A node's has
-// two times, a reason and a message.
-func (k *kubeText) describedCondition(r *reader, raw, s string) bool {
-	if k.table != "conditions" || raw == s {
-		return false
-	}
-	w := columns(s)
-	if len(w) < 2 || w[1] != "True" && w[1] != "False" && w[1] != "Unknown" {
-		return false
-	}
-	f := fact{Entry{Namespace: k.namespace, Pod: k.pod, PodUID: k.uid, Node: k.node}, "pod condition", map[string]string{"type": w[0], "status": w[1]}}
-	if k.pod == "" {
-		f.msg = "node condition"
-	}
-	if len(w) >= 6 {
-		at, _ := apiTime(w[3])
-		f.at(at)
-		f.fields["reason"], f.fields["message"] = w[4], strings.Join(w[5:], " ")
-	}
-	r.yieldFact(f)
-	return true
-}
-
-// columns splits a row where two spaces or a tab stand.
-func columns(s string) []string {
-	var out []string
-	for s = strings.TrimSpace(s); s != ""; s = strings.TrimLeft(s, " \t") {
-		i := strings.Index(s, "  ")
-		if t := strings.IndexByte(s, '\t'); t >= 0 && (i < 0 || t < i) {
-			i = t
-		}
-		if i < 0 {
-			return append(out, s)
-		}
-		out = append(out, s[:i])
-		s = s[i:]
-	}
-	return out
-}
-
-// inline reads a state on one line: `"terminated":{"exitCode":137,…}` of
-// compact JSON, `terminated:map[exitCode:137 …]` of Go.
-func (k *kubeText) inline(r *reader, s string) bool {
-	found := false
-	for rest := s; ; {
-		i := strings.Index(rest, "erminated")
-		if i < 1 || i > 64<<10 {
-			return found
-		}
-		head, tail := rest[:i-1], rest[i+len("erminated"):]
-		rest = tail
-		b := inlineBlock(strings.TrimLeft(tail, `": `))
-		if b == nil {
-			continue
-		}
-		k.which = "state"
-		if strings.LastIndex(strings.ToLower(head), "laststate") > strings.LastIndex(strings.ToLower(head), `"state`) {
-			k.which = "lastState"
-		}
-		k.kind, k.block, k.blockRow, found = "terminated", b, r.n, true
-		k.closeBlock(r)
-		k.release(r)
-	}
-}
-
-// inlineBlock reads the keys of one state.
-func inlineBlock(s string) map[string]string {
-	b := map[string]string{}
-	if inner, ok := strings.CutPrefix(s, "map["); ok {
-		inner, _, _ = strings.Cut(inner, "]")
-		for _, w := range strings.Fields(inner) {
-			if key, v, ok := strings.Cut(w, ":"); ok {
-				b[strings.ToLower(key)] = v
-			}
-		}
-	} else if o, ok := scanObject([]byte(s)); ok {
-		for {
-			key, v, more := o.next()
-			if !more {
-				break
-			}
-			b[strings.ToLower(string(key))] = v.text()
-		}
-	}
-	if b["exitcode"] == "" && b["reason"] == "" {
-		return nil
-	}
-	return b
 }

@@ -19,8 +19,8 @@ type reader struct {
 	proven  bool    // a line of it had the shape of a program's log
 	main    *stream // the container whose output the whole document is, by its path
 	streams map[streamKey]*stream
-	boot    string // of the entries that follow, from a separator
-	fitted  *envelope
+	boot    string   // of the entries that follow, from a separator
+	held    heldLine // a line that the next one may continue
 
 	rec     record   // of the JSON line or export record being read
 	pretty  *pretty  // JSON object that goes over several lines
@@ -78,6 +78,7 @@ func (r *reader) run() error {
 func (r *reader) finish() {
 	r.endPretty()
 	r.object.end(r)
+	r.letGo()
 	for _, s := range r.ordered() {
 		r.flushPart(s)
 	}
@@ -113,12 +114,12 @@ func (r *reader) textLine(raw string) {
 	if r.csvLine(s) {
 		return
 	}
-	if s == "" || r.separator(s) || r.lokiHeader(s) {
+	if s == "" || !r.closed() && (r.separator(s) || r.lokiHeader(s)) {
 		r.object.blank(r)
 		return
 	}
 	r.seen++
-	d := draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}}
+	d := draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}, size: len(s)}
 	text := r.peel(&d, s)
 	if d.swallowed {
 		return
@@ -133,9 +134,6 @@ func (r *reader) textLine(raw string) {
 func (r *reader) separator(s string) bool {
 	rest, ok := strings.CutPrefix(s, "-- ")
 	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") && !strings.HasPrefix(rest, "Journal begins") {
-		return false
-	}
-	if r.closed() {
 		return false
 	}
 	if id, ok := strings.CutPrefix(rest, "Boot "); ok {
@@ -179,12 +177,12 @@ func (r *reader) bare(d *draft, raw, text string) {
 		r.emit(d, text)
 	case d.wraps == 0 && !structuredShape(text) && r.object.line(r, raw):
 	default:
-		r.structured(d, text)
+		r.structured(d, raw, text)
 	}
 }
 
 // structured reads text whose own shape may name its writer.
-func (r *reader) structured(d *draft, text string) {
+func (r *reader) structured(d *draft, raw, text string) {
 	src, st := shapeOf(text)
 	if st.size > 0 && d.Clock != WallClock {
 		r.times.put(&d.Entry, st)
@@ -206,8 +204,12 @@ func (r *reader) structured(d *draft, text string) {
 	case src != Unknown:
 		d.Source = src
 		r.taint.claimedProgram = true
+	case d.wraps == 0 && strings.HasPrefix(raw, "        "): // journalctl indents the further lines of a message
 	case !decoration(text):
 		r.taint.unknown = true
+		if r.continues(d, text) {
+			return
+		}
 	}
 	r.emit(d, text)
 }
@@ -217,8 +219,17 @@ func decoration(s string) bool {
 	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") || strings.Trim(s, ".-=*_~ …") == ""
 }
 
-// emit yields d with its text.
+// emit yields d with its text, after the line before it.
 func (r *reader) emit(d *draft, text string) {
+	r.letGo()
+	if r.hold(d, text) {
+		return
+	}
+	r.deliver(d, text)
+}
+
+// deliver hands out d.
+func (r *reader) deliver(d *draft, text string) {
 	if r.stopped {
 		return
 	}

@@ -98,11 +98,11 @@ var (
 // the name does not say.
 func streamOfPath(name string) *stream {
 	if m := podsPath.FindStringSubmatch(name); m != nil {
-		return newStream(streamKey{namespace: m[1], pod: m[2], uid: m[3], container: m[4]})
+		return newStream(streamKey{namespace: m[1], pod: m[2], uid: m[3], container: brief(m[4], 253)})
 	}
 	base := path.Base(name)
 	if m := containersPath.FindStringSubmatch(base); m != nil {
-		return newStream(streamKey{namespace: m[2], pod: m[1], container: m[3], id: m[4]})
+		return newStream(streamKey{namespace: m[2], pod: m[1], container: brief(m[3], 253), id: m[4]})
 	}
 	if m := dockerPath.FindStringSubmatch(base); m != nil {
 		return newStream(streamKey{id: m[1]})
@@ -259,7 +259,7 @@ func (r *reader) flushPart(s *stream) {
 	}
 	d := s.partAt
 	d.Cut += s.partCut
-	text := string(s.part)
+	text := clean(trimNewline(string(s.part)))
 	s.part = nil
 	r.fromStream(&d, text)
 }

@@ -15,16 +15,21 @@ import (
 
 // builder collects specs and mistakes, then compiles.
 type builder struct {
-	specs specs
-	errs  errs
-	hash  hash.Hash
-	book  *Rulebook
+	specs   specs
+	errs    errs
+	hash    hash.Hash
+	book    *Rulebook
+	members map[string]string // signal as expressions spell it -> its name
 }
 
 func (b *builder) compile() *Rulebook {
 	b.book = &Rulebook{byName: map[string]*SignalDef{}, Labels: map[Label]*LabelDef{}, Hash: b.sum()}
 	for _, s := range b.specs.signals {
 		b.signal(s)
+	}
+	if len(b.book.Signals) > maxSignals {
+		b.errs.add(pos{}, "%d signals are more than the %d that a rulebook can have", len(b.book.Signals), maxSignals)
+		return b.book
 	}
 	b.book.scan = newScanner(b.book.Signals)
 	b.environment()

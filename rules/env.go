@@ -6,6 +6,7 @@ import (
 
 	"coroner/ingest"
 
+	"github.com/expr-lang/expr/checker/nature"
 	"github.com/expr-lang/expr/types"
 )
 
@@ -58,6 +59,7 @@ func (b *builder) environment() {
 	}
 	env["covered"] = covered
 	families, empty := map[string]types.Map{}, map[string]any{}
+	b.members = map[string]string{}
 	for _, d := range b.book.Signals {
 		if _, clash := env[d.Family]; clash {
 			b.errs.add(d.pos, "signal family %q has the name of something else", d.Family)
@@ -67,14 +69,24 @@ func (b *builder) environment() {
 			families[d.Family], empty[d.Family] = types.Map{}, map[string]any{}
 		}
 		families[d.Family][member(d.Name)] = types.Array(record(d))
+		b.members[d.Family+"."+member(d.Name)] = d.Name
 		empty[d.Family].(map[string]any)[member(d.Name)] = []any{}
 	}
 	for name, t := range families {
-		env[name] = t
+		env[name] = worked{t, t.Nature()}
 	}
 	b.book.env, b.book.empty = env, empty
 	b.book.hyphens = newHyphenNames(keys(families))
 }
+
+// worked is a type whose nature was worked out once, not for every expression.
+type worked struct {
+	types.Type
+	nature nature.Nature
+}
+
+// Nature returns it.
+func (w worked) Nature() nature.Nature { return w.nature }
 
 // environ is the value of that environment for one case.
 func (b *Rulebook) environ(c *Case, f findings) map[string]any {

@@ -136,12 +136,9 @@ func (b *builder) words() []string {
 
 // signalsIn lists the signals that an expression looks at.
 func (b *builder) signalsIn(n ast.Node) []string {
-	v := &memberVisitor{known: map[string]string{}, facts: map[string][]string{}}
+	v := &memberVisitor{known: b.members, facts: map[string][]string{}}
 	for _, f := range b.book.Facts {
 		v.facts[f.Name] = f.value.signals
-	}
-	for _, d := range b.book.Signals {
-		v.known[d.Family+"."+member(d.Name)] = d.Name
 	}
 	ast.Walk(&n, v)
 	return v.found

@@ -60,6 +60,9 @@ func (b *Rulebook) cause(v *Verdict, r *Rule, decisive []map[string]any, env map
 	}
 	v.Label, v.Rule, v.Domain, v.Retry = r.Label, r.ID, r.Domain, r.Retry
 	v.Confidence = confidence(r, decisive, f, c)
+	if v.DiedAt == nil && r.Label.Death() {
+		v.DiedAt = firstTime(decisive) // no end was seen: the cause's time is the best there is
+	}
 	v.Summary = r.summary.render(env)
 	v.Resource = r.resource.render(env)
 	v.Initiator = orElse(r.initiator.render(env), "unknown")
@@ -67,6 +70,15 @@ func (b *Rulebook) cause(v *Verdict, r *Rule, decisive []map[string]any, env map
 	if def := b.Labels[r.Label]; def != nil && v.Advice == "" {
 		v.Advice = def.Advice
 	}
+}
+
+func firstTime(decisive []map[string]any) *time.Time {
+	for _, d := range decisive {
+		if at, _ := d["at"].(time.Time); !at.IsZero() {
+			return &at
+		}
+	}
+	return nil
 }
 
 // confidence is the rule's own claim, held down by what cannot be trusted and

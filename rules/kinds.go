@@ -55,9 +55,6 @@ var kindTypes = map[kind]types.Type{
 	kindRunner: types.String,
 }
 
-// zero is the value of a capture that the line did not have.
-func (k kind) zero() any { return k.parse("") }
-
 // parse turns captured text into the kind's value. Text that does not parse
 // gives the zero value: a capture is data, and bad data is no data.
 func (k kind) parse(s string) any {

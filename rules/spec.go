@@ -27,7 +27,7 @@ type factSpec struct{ name, doc, value scalar }
 type ruleSpec struct {
 	id, verdict, when, confidence, initiator, retry, domain scalar
 	summary, advice, resource, doc                          scalar
-	decisive, needs, shows                                  []scalar
+	decisive, needs                                         []scalar
 	precedence                                              int
 	tests                                                   []RuleTest
 }

@@ -62,11 +62,21 @@ func valueText(v any) string {
 	case nil:
 		return ""
 	case string:
-		return v
+		return clip(v)
 	case time.Time:
 		return clockText(v)
 	case float64:
 		return fmt.Sprintf("%.4g", v)
 	}
 	return fmt.Sprint(v)
+}
+
+// maxValue is how much of one log value goes into a sentence.
+const maxValue = 300
+
+func clip(s string) string {
+	if len(s) <= maxValue {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxValue], "") + "…"
 }

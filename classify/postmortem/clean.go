@@ -56,3 +56,6 @@ func cut(s string, n int) string {
 	}
 	return string([]rune(s)[:n-1]) + "…"
 }
+
+// short is Clean for a value inside a line: a name, a reason, a sentence.
+func short(s string) string { return cut(Clean(s), 400) }

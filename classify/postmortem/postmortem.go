@@ -74,30 +74,30 @@ func (p *page) headline() {
 	}
 	cause := p.paint(color, string(v.Label))
 	if v.Resource != "" {
-		cause += " of " + Clean(v.Resource)
+		cause += " of " + short(v.Resource)
 	}
 	parts = append(parts, fmt.Sprintf("%s (%s)", cause, v.Confidence), p.whose())
 	if v.DiedAt != nil {
 		parts = append(parts, v.DiedAt.UTC().Format("2006-01-02 15:04:05Z"))
 	}
 	if v.Node != "" {
-		parts = append(parts, "node "+Clean(v.Node))
+		parts = append(parts, "node "+short(v.Node))
 	}
 	if v.Initiator != "none" {
-		parts = append(parts, "by "+Clean(v.Initiator))
+		parts = append(parts, "by "+short(v.Initiator))
 	}
-	p.printf("%s\n  %s\n", strings.Join(parts, " · "), p.paint(bold, Clean(v.Summary)))
+	p.printf("%s\n  %s\n", strings.Join(parts, " · "), p.paint(bold, short(v.Summary)))
 }
 
 func (p *page) whose() string {
 	v := p.v
 	switch {
 	case v.Runner != "" && v.Namespace != "":
-		return Clean(v.Namespace + "/" + v.Runner)
+		return short(v.Namespace + "/" + v.Runner)
 	case v.Runner != "":
-		return Clean(v.Runner)
+		return short(v.Runner)
 	case v.PodUID != "":
-		return "pod UID " + Clean(v.PodUID)
+		return "pod UID " + short(v.PodUID)
 	}
 	return "no runner named"
 }
@@ -105,7 +105,7 @@ func (p *page) whose() string {
 func (p *page) facts() {
 	v := p.v
 	if v.Exit.Code != nil {
-		p.fact("exit", strings.TrimSpace(fmt.Sprintf("%d %s", *v.Exit.Code, Clean(v.Exit.Reason))))
+		p.fact("exit", strings.TrimSpace(fmt.Sprintf("%d %s", *v.Exit.Code, short(v.Exit.Reason))))
 	} else if v.Label.Death() {
 		p.fact("exit", "no exit record")
 	}
@@ -113,7 +113,7 @@ func (p *page) facts() {
 		p.fact("job", job)
 	}
 	if v.Pool != "" {
-		p.fact("pool", Clean(v.Pool))
+		p.fact("pool", short(v.Pool))
 	}
 	if v.Label.Death() {
 		p.fact("domain", v.Domain)
@@ -125,25 +125,25 @@ func advice(v *rules.Verdict) string {
 	if v.Advice == "" {
 		return ""
 	}
-	return " — " + Clean(v.Advice)
+	return " — " + short(v.Advice)
 }
 
 func jobText(j rules.Job) string {
 	var parts []string
 	if j.Name != "" {
-		parts = append(parts, Clean(j.Name))
+		parts = append(parts, short(j.Name))
 	}
 	if j.Step != "" {
-		parts = append(parts, "step "+Clean(j.Step))
+		parts = append(parts, "step "+short(j.Step))
 	}
 	if j.Repository != "" {
-		parts = append(parts, Clean(j.Repository))
+		parts = append(parts, short(j.Repository))
 	}
 	if j.RunID != "" {
-		parts = append(parts, "run "+Clean(j.RunID))
+		parts = append(parts, "run "+short(j.RunID))
 	}
 	if len(parts) == 0 && j.ID != "" {
-		parts = append(parts, "job "+Clean(j.ID))
+		parts = append(parts, "job "+short(j.ID))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -158,13 +158,13 @@ func (p *page) differential() {
 	if len(p.v.RuledOut) > 0 {
 		p.section("ruled out")
 		for _, r := range p.v.RuledOut {
-			p.printf("    %-24s %s\n", r.Label, Clean(r.Because))
+			p.printf("    %-24s %s\n", r.Label, short(r.Because))
 		}
 	}
 	if len(p.v.Open) > 0 {
 		p.section("still open")
 		for _, o := range p.v.Open {
-			p.printf("    %-24s would be decided by %s\n", o.Label, Clean(o.Needs))
+			p.printf("    %-24s would be decided by %s\n", o.Label, short(o.Needs))
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (p *page) missing() {
 	}
 	p.section("missing")
 	for _, m := range p.v.Missing {
-		p.printf("    %s\n", Clean(m))
+		p.printf("    %s\n", short(m))
 	}
 }
 

@@ -32,10 +32,7 @@ func (c *demoCmd) Run(p *program) error {
 	shown := map[rules.Label]bool{}
 	var table []string
 	for _, in := range incidents {
-		v, err := explainIncident(book, in)
-		if err != nil {
-			return err
-		}
+		v := explainIncident(book, in)
 		if c.Full || (isMain(v.Label) && !shown[v.Label]) {
 			shown[v.Label] = true
 			if err := p.demoPage(in, v); err != nil {
@@ -69,11 +66,7 @@ func (p *program) demoPage(in fixtures.Incident, v rules.Verdict) error {
 }
 
 // explainIncident takes an incident the way that a user's files take.
-func explainIncident(book *rules.Rulebook, in fixtures.Incident) (rules.Verdict, error) {
-	b, err := bundle.Open([]string{"-"}, bundle.Options{Stdin: strings.NewReader(string(in.Archive()))})
-	if err != nil {
-		return rules.Verdict{}, err
-	}
-	defer b.Close()
-	return classify.Replay(b.Entries(nil), book, classify.Options{Runner: in.Want.Runner})[0], nil
+func explainIncident(book *rules.Rulebook, in fixtures.Incident) rules.Verdict {
+	b := bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{})
+	return classify.Replay(b.Entries(nil), book, classify.Options{Runner: in.Want.Runner})[0]
 }

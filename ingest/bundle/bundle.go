@@ -13,6 +13,7 @@ package bundle
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -92,6 +93,7 @@ type input struct {
 
 	stream *bufio.Reader // it can be read once only; nil for a file
 	spool  *os.File      // a copy without a name; nil for a file with one
+	memory io.ReaderAt   // its content; nil for what is not in memory
 }
 
 // Open finds the documents behind the paths and samples them: their number,
@@ -107,6 +109,16 @@ func Open(paths []string, o Options) (*Bundle, error) {
 	b.inputs = c.inputs
 	b.survey()
 	return b, nil
+}
+
+// Bytes prepares one file that is already in memory, as Open would prepare it
+// under that name.
+func Bytes(name string, data []byte, o Options) *Bundle {
+	o.MaxFile, o.MaxUnpacked = defaultMaxFile, defaultMaxUnpacked
+	b := &Bundle{opts: o, known: map[Problem]bool{}}
+	b.inputs = []input{{path: name, name: name, size: int64(len(data)), mtime: o.Now, memory: bytes.NewReader(data)}}
+	b.survey()
+	return b
 }
 
 // Close frees the copies of archives that could not be read in place. A bundle

@@ -56,6 +56,8 @@ func (x *expander) input(in *input) error {
 		if !x.quick {
 			s.r = bufio.NewReaderSize(counted{Reader: in.stream, count: x.count}, headSize)
 		}
+	case in.memory != nil:
+		s.open(in.memory, x.count)
 	case in.spool != nil:
 		s.open(in.spool, x.count)
 	default:

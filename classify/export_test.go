@@ -1,7 +1,10 @@
 package classify
 
+// What the tests need to see of the inside.
+
 import (
 	"iter"
+	"slices"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -15,4 +18,10 @@ func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad
 		bad = append(bad, book.Verify(c)...)
 	}
 	return bad
+}
+
+// Cases returns the cases that entries make, for benchmarks of the judgement.
+func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*rules.Case {
+	files := assemble(Collect(slices.Values(entries), book), o)
+	return append(files.named, files.unnamed)
 }

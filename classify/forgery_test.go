@@ -1,0 +1,104 @@
+package classify_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"coroner/classify"
+	"coroner/fixtures"
+	"coroner/ingest/bundle"
+	"coroner/rules"
+
+	"golang.org/x/tools/txtar"
+)
+
+// forged are lines that a job prints to be taken for somebody else, as good as
+// they get.
+func forged(pod, uid string) string {
+	id := strings.Repeat("ab", 32)
+	path := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice"
+	return strings.Join([]string{
+		"[  100.000001] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=" + path + ",task_memcg=" + path + "/cri-containerd-" + id + ".scope,task=node,pid=42,uid=0",
+		"2026-03-01T10:00:00+00:00 host-1 kernel: Memory cgroup out of memory: Killed process 42 (node) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0",
+		"Mar  1 10:00:00 host-1 kernel: Kernel panic - not syncing: forged",
+		`{"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"host-1","__REALTIME_TIMESTAMP":"1772359200000000","_BOOT_ID":"00000000000000000000000000000001","MESSAGE":"Kernel panic - not syncing: forged"}`,
+		`{"_TRANSPORT":"kernel","_HOSTNAME":"host-1","__REALTIME_TIMESTAMP":"1772359200000000","MESSAGE":"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=` + path + `,task_memcg=` + path + `/x,task=node,pid=42,uid=0"}`,
+		"2026-03-01T10:00:00Z\tINFO\trunner pod terminated\t{\"pod\": \"" + pod + "\", \"exitCode\": 137, \"signal\": 0, \"reason\": \"OOMKilled\"}",
+		`I0301 10:00:00.000000 1 kubelet.go:1] "Eviction manager: pod is evicted successfully" pod="ci/` + pod + `"`,
+		`Mar  1 10:00:00 host-1 kubelet[1]: I0301 10:00:00.000000 1 kubelet.go:1] "SyncLoop DELETE" source="api" pods=["ci/` + pod + `"]`,
+		`time="2026-03-01T10:00:00Z" level=warning msg="sandbox stopped unexpectedly" sandbox=` + id + ` source=containerd-kata-shim-v2`,
+		"[RUNNER 2026-03-01 10:00:00Z INFO JobDispatcher] Job cancellation request 00000000-0000-0000-0000-000000000001 received, cancellation timeout 5 minutes.",
+		"[RUNNER 2026-03-01 10:00:00Z INFO Listener] Runner execution has finished with return code 0",
+		"2026-03-01T10:00:00.000000000Z stdout F Mar  1 10:00:00 host-1 kernel: Kernel panic - not syncing: forged",
+		"[pod/other/controller] 2026-03-01T10:00:00Z\tINFO\trunner pod terminated\t{\"pod\": \"" + pod + "\", \"exitCode\": 137, \"reason\": \"OOMKilled\"}",
+		"  reason: OOMKilled", "    exitCode: 137", "Status: Failed", "Reason: Evicted",
+		"ci   " + pod + "   0/1   OOMKilled   0   3m",
+		"Warning  Evicted  1s  kubelet  The node was low on resource: memory.",
+	}, "\n") + "\n"
+}
+
+// A job that prints everybody else's best lines never gets a confirmed verdict
+// out of them: what was confirmed stays, and nothing else becomes confirmed.
+func TestForgedLinesConfirmNothing(t *testing.T) {
+	b := loadBook(t)
+	for _, in := range incidents(t) {
+		for i := range in.Files {
+			if !jobOutput(in.Files[i]) {
+				continue
+			}
+			forgedIn := in
+			forgedIn.Files = slices.Clone(in.Files)
+			forgedIn.Files[i].Data = slices.Concat(in.Files[i].Data, []byte(asIn(in.Files[i], forged(in.Want.Runner, "0a0b0c0d-1111-2222-3333-444455556666"))))
+			for _, v := range replayAll(b, forgedIn) {
+				if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict && !confirmedBefore(b, in, v) {
+					t.Errorf("%s: forged lines in %s give %s, confirmed by %s", in.Name, in.Files[i].Name, v.Label, v.Rule)
+				}
+			}
+		}
+	}
+}
+
+func replayAll(b *rules.Rulebook, in fixtures.Incident) []rules.Verdict {
+	return classify.Replay(bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{}).Entries(nil), b, classify.Options{Runner: in.Want.Runner})
+}
+
+// confirmedBefore says whether the same runner had that verdict without the
+// forged lines.
+func confirmedBefore(b *rules.Rulebook, in fixtures.Incident, v rules.Verdict) bool {
+	return slices.ContainsFunc(replayAll(b, in), func(w rules.Verdict) bool {
+		return w.Runner == v.Runner && w.Label == v.Label && w.Confidence == v.Confidence
+	})
+}
+
+func jobOutput(f txtar.File) bool {
+	s := string(f.Data)
+	return strings.Contains(s, "[RUNNER ") || strings.Contains(s, "[WORKER ") || strings.Contains(s, "##[") ||
+		strings.Contains(s, "Listening for Jobs") || strings.Contains(f.Name, "/runner/")
+}
+
+// asIn puts lines in the envelope that the file's own lines have.
+func asIn(f txtar.File, lines string) string {
+	if !strings.Contains(f.Name, "pods/") {
+		return lines
+	}
+	var b strings.Builder
+	for _, l := range strings.Split(strings.TrimSpace(lines), "\n") {
+		b.WriteString("2026-03-01T10:00:00.000000000Z stdout F " + l + "\n")
+	}
+	return b.String()
+}
+
+// A document that is nothing but a job's forged lines confirms nothing either.
+func TestForgedLinesAlone(t *testing.T) {
+	b := loadBook(t)
+	text := "√ Connected to GitHub\n2026-03-01 09:59:00Z: Running job: build\n" + forged("amber-1", "0a0b0c0d-1111-2222-3333-444455556666")
+	for _, name := range []string{"runner.log", "pods/ci_amber-1_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log", "job.txt", "controller.log"} {
+		in := fixtures.Incident{Name: "forged", Story: "x", Files: []txtar.File{{Name: name, Data: []byte(text)}}}
+		for _, v := range replayAll(b, in) {
+			if v.Confidence == rules.Confirmed {
+				t.Errorf("%s: %s is confirmed by %s", name, v.Label, v.Rule)
+			}
+		}
+	}
+}

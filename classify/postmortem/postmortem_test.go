@@ -1,0 +1,130 @@
+package postmortem_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"coroner/classify/postmortem"
+	"coroner/rules"
+)
+
+func verdict() *rules.Verdict {
+	at := time.Date(2026, 3, 1, 10, 0, 4, 0, time.UTC)
+	code := 137
+	return &rules.Verdict{
+		Runner: "amber-4kx2p", Namespace: "ci", Node: "build-7", Label: rules.CgroupOOM, Confidence: rules.Confirmed,
+		Initiator: "kernel", Retry: "useless", Domain: "workload", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc", Revision: 1,
+		DiedAt: &at, Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Summary: "The kernel killed node.",
+		Job: rules.Job{Name: "build", Step: "Compile"},
+		Evidence: []rules.EvidenceLine{
+			{At: &at, Source: "kernel", Signal: "kernel.oom-kill", Text: "oom-kill:constraint=CONSTRAINT_MEMCG", Decisive: true},
+			{At: &at, Source: "kubelet", Signal: "kubelet.killing", Text: `I0301 10:00:04.000000 1 k.go:1] "Killing container with a grace period" pod="ci/amber-4kx2p" gracePeriod=30`},
+		},
+		RuledOut: []rules.RuledOut{{Label: rules.NodeOOM, Because: "no global OOM"}},
+		Missing:  []string{"the controller's log: not in what was read"},
+	}
+}
+
+func write(t *testing.T, v *rules.Verdict, s postmortem.Style) string {
+	t.Helper()
+	var b strings.Builder
+	if err := postmortem.Write(&b, v, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The first line says cause, confidence, whose, when, where and who.
+func TestFirstLine(t *testing.T) {
+	first, _, _ := strings.Cut(write(t, verdict(), postmortem.Style{}), "\n")
+	want := "cgroup-OOM (confirmed) · ci/amber-4kx2p · 2026-03-01 10:00:04Z · node build-7 · by kernel"
+	if first != want {
+		t.Errorf("got  %s\nwant %s", first, want)
+	}
+}
+
+// Everything that a responder looks for is there, the deciding line marked.
+func TestSections(t *testing.T) {
+	text := write(t, verdict(), postmortem.Style{})
+	for _, want := range []string{
+		"exit    137 OOMKilled", "job     build · step Compile", "retry   useless",
+		"» 10:00:04.000  kernel     oom-kill:constraint=CONSTRAINT_MEMCG",
+		"10:00:04.000  kubelet    Killing container with a grace period gracePeriod=30 pod=ci/amber-4kx2p",
+		"node-OOM                 no global OOM", "the controller's log: not in what was read",
+		"kubectl -n ci get pod amber-4kx2p -o yaml", `{namespace="ci", pod="amber-4kx2p"}`,
+		"rule cgroup-OOM-kernel-kill · rulebook abc · revision 1",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// Colours come only when asked for.
+func TestColour(t *testing.T) {
+	if strings.Contains(write(t, verdict(), postmortem.Style{}), "\x1b") {
+		t.Error("escape codes without colour")
+	}
+	if !strings.Contains(write(t, verdict(), postmortem.Style{Color: true}), "\x1b[") {
+		t.Error("no colour")
+	}
+}
+
+// A log line cannot break the page: no control characters, no direction
+// marks, no new lines, bounded length; names are not put into commands.
+func TestHostileTextIsHarmless(t *testing.T) {
+	evil := "a\x1b[2Jb\u202ec\u2066d\r\ne\x00f\xffg\u200bh\u2028i" + strings.Repeat("x", 1<<20)
+	v := verdict()
+	v.Runner, v.Namespace, v.Node, v.Summary = evil, evil, evil, evil
+	v.Job.Name, v.Job.Step, v.Exit.Reason, v.Initiator, v.Pool = evil, evil, evil, evil, evil
+	v.Evidence[0].Text, v.Missing[0], v.RuledOut[0].Because = evil, evil, evil
+	v.Runner = "$(reboot)`x`'"
+	text := write(t, v, postmortem.Style{Width: 120})
+	for _, r := range text {
+		if r != '\n' && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError) {
+			t.Fatalf("rune %U in the page", r)
+		}
+	}
+	for _, l := range strings.Split(text, "\n") {
+		if strings.Contains(l, "kubectl") && strings.Contains(l, "reboot") {
+			t.Errorf("a name became part of a command: %s", l)
+		}
+	}
+	if i := strings.Index(text, "»"); len(text[i:strings.Index(text[i:], "\n")+i]) > 400 {
+		t.Error("a timeline line is not cut")
+	}
+}
+
+// Heartbeats of an hour are one row; deciding rows are always shown.
+func TestTimelineIsShort(t *testing.T) {
+	v := verdict()
+	start := v.DiedAt.Add(-time.Hour)
+	var lines []rules.EvidenceLine
+	for i := range 60 {
+		at := start.Add(time.Duration(i) * time.Minute)
+		lines = append(lines, rules.EvidenceLine{At: &at, Source: "runner", Signal: "runner.renewed", Text: "Successfully renew job 1"})
+	}
+	v.Evidence = append(lines, v.Evidence...)
+	text := write(t, v, postmortem.Style{})
+	if n := strings.Count(text, "Successfully renew"); n != 1 || !strings.Contains(text, "60 times until 09:59:04") {
+		t.Errorf("%d rows of heartbeats:\n%s", n, text)
+	}
+	if !strings.Contains(text, "» 10:00:04.000  kernel") {
+		t.Error("the deciding line is gone")
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("plain")
+	f.Add("a\x1b[31m\u202e\xff\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range postmortem.Clean(s) {
+			if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+				t.Fatalf("rune %U left of %q", r, s)
+			}
+		}
+	})
+}

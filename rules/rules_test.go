@@ -1,0 +1,214 @@
+package rules_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules"
+	"coroner/rules/book"
+)
+
+func load(t testing.TB, layers ...string) (*rules.Rulebook, error) {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for i, text := range layers {
+		fsys[string(rune('a'+i))+".yaml"] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return rules.Load(book.Files, fsys)
+}
+
+// A mistake in a rulebook is reported with its place and a caret under it.
+func TestMistakesHavePlaceAndCaret(t *testing.T) {
+	for _, c := range []struct{ name, yaml, at, says string }{
+		{"misspelt signal", "verdicts:\n  - id: x\n    verdict: unknown\n    when: seen(kernel.oom-kil)\n    summary: s\n", "a.yaml:4:23", "unknown signal or field oom_kil (did you mean oom_kill?)"},
+		{"misspelt field", "verdicts:\n  - id: x\n    verdict: unknown\n    when: any(kernel.oom-kill, .tsk == \"a\")\n    summary: s\n", "a.yaml:4:33", "unknown signal or field tsk (did you mean task?)"},
+		{"misspelt field in a block", "verdicts:\n  - id: x\n    verdict: unknown\n    when: |\n      seen(kernel.oom-kill) and\n      any(kernel.oom-kill, .tsk == \"a\")\n    summary: s\n", "a.yaml:6:29", "did you mean task?"},
+		{"unknown label", "verdicts:\n  - id: x\n    verdict: cgroup-OMM\n    when: ended\n    summary: s\n", "a.yaml:3:14", `unknown label "cgroup-OMM" (did you mean cgroup-OOM?)`},
+		{"unknown word", "verdicts:\n  - id: x\n    verdict: unknown\n    when: job_runing\n    summary: s\n", "a.yaml:4:11", "did you mean job_running?"},
+		{"not a condition", "verdicts:\n  - id: x\n    verdict: unknown\n    when: exit.code\n    summary: s\n", "a.yaml:4:11", "must be bool, is int"},
+		{"in a template", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    summary: 'code ${exit.cod}'\n", "a.yaml:5:27", "did you mean code?"},
+		{"unknown key", "verdicts:\n  - id: x\n    verdit: unknown\n", "a.yaml:3:5", `unknown key "verdit" in verdict rule (did you mean verdict?)`},
+		{"unknown source", "signals:\n  - name: a.b\n    source: kernal\n    match: some text\n", "a.yaml:3:13", `unknown source "kernal" (did you mean kernel?)`},
+		{"unknown capture type", "signals:\n  - name: a.b\n    source: kernel\n    match: some text (?P<n>\\d+)\n    captures: {n: itn}\n", "a.yaml:5:19", `unknown capture type "itn" (did you mean int?)`},
+		{"broken pattern", "signals:\n  - name: a.b\n    source: kernel\n    match: 'some (text'\n", "a.yaml:4:13", "missing closing )"},
+		{"pattern without fixed text", "signals:\n  - name: a.b\n    source: kernel\n    match: '\\w+'\n", "a.yaml:4:13", "at least 3 fixed characters"},
+		{"confirmed without a line", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    confidence: confirmed\n    summary: s\n", "a.yaml:5:17", "names no decisive line"},
+		{"twice", "facts:\n  - {name: f, value: ended}\n  - {name: f, value: ended}\n", "a.yaml:3:12", `"f" is defined twice`},
+		{"broken yaml", "verdicts:\n  - id: [x\n", "a.yaml:", ""},
+		{"not a mapping", "verdicts:\n  - just text\n", "a.yaml:2:5", "must be a mapping"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := load(t, c.yaml)
+			var re *rules.Error
+			if !errors.As(err, &re) {
+				t.Fatalf("no rule error, got %v", err)
+			}
+			if !strings.Contains(err.Error(), c.at) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got\n%v\nwant %s … %s", err, c.at, c.says)
+			}
+			if lines := strings.Split(re.Error(), "\n"); len(lines) == 3 && !strings.HasSuffix(lines[2], "^") {
+				t.Errorf("no caret:\n%v", re)
+			}
+		})
+	}
+}
+
+// The caret stands under the column that the message names.
+func TestCaretStandsUnderTheColumn(t *testing.T) {
+	_, err := load(t, "verdicts:\n  - id: x\n    verdict: unknown\n    when: seen(kernel.oom-kil)\n    summary: s\n")
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("got %q", err)
+	}
+	if caret := strings.IndexByte(lines[2], '^'); !strings.HasPrefix(lines[1][caret:], "oom-kil") {
+		t.Errorf("caret at %q in\n%v", lines[1][caret:], err)
+	}
+}
+
+// A user's folder replaces entries of the same name and adds new ones.
+func TestLayersOverride(t *testing.T) {
+	b, err := load(t, `
+signals:
+  - name: kernel.oom-memory
+    source: kernel
+    match: 'memory: usage (?P<usage>\d+kB), limit (?P<limit>\d+kB) of mine'
+    captures: {usage: bytes, limit: bytes}
+  - name: mine.fire
+    source: systemd
+    match: 'rack (?P<rack>\d+) is on fire'
+verdicts:
+  - id: node-crash-fire
+    verdict: node-crash
+    precedence: 999
+    confidence: probable
+    decisive: mine.fire
+    summary: 'Rack ${d.rack} burnt.'
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ingest.Entry{Source: ingest.Systemd, Text: "rack 7 is on fire", Trust: ingest.Attested}
+	found := b.Scan(&e)
+	if len(found) != 1 || found[0].Str("rack") != "7" {
+		t.Fatalf("signals: %+v", found)
+	}
+	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: found[0], Mine: true}}})
+	if v.Label != rules.NodeCrash || v.Summary != "Rack 7 burnt." {
+		t.Errorf("got %s %q", v.Label, v.Summary)
+	}
+	if b.Rule("cgroup-OOM-kernel-kill") == nil {
+		t.Error("the built-in rules are gone")
+	}
+}
+
+// A signal is recognised only from the sources that may prove it; text that
+// names no writer stays a claim.
+func TestSourcesDecideWhatALineCanShow(t *testing.T) {
+	b, err := load(t, "facts:\n  - {name: nothing, value: ended}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "Memory cgroup out of memory: Killed process 42 (node) total-vm:1kB, anon-rss:1kB, file-rss:0kB"
+	for _, c := range []struct {
+		source ingest.Source
+		trust  ingest.Trust
+		found  bool
+		proven bool
+	}{
+		{ingest.Kernel, ingest.Attested, true, true},
+		{ingest.Kernel, ingest.Claimed, true, false},
+		{ingest.Unknown, ingest.Attested, true, false},
+		{ingest.Runner, ingest.Attested, false, false},
+		{ingest.Job, ingest.Claimed, false, false},
+		{ingest.Controller, ingest.Attested, false, false},
+	} {
+		got := b.Scan(&ingest.Entry{Source: c.source, Trust: c.trust, Text: text})
+		if (len(got) > 0) != c.found {
+			t.Errorf("%q: found %v, want %v", c.source, len(got) > 0, c.found)
+			continue
+		}
+		if c.found && got[0].Proven() != c.proven {
+			t.Errorf("%q trust %d: proven %v, want %v", c.source, c.trust, got[0].Proven(), c.proven)
+		}
+	}
+}
+
+// confirmed takes a decisive line that is proven; a need that was not covered
+// costs a step.
+func TestConfidence(t *testing.T) {
+	b, err := load(t, `
+signals:
+  - {name: mine.cause, source: kubelet, match: the cause}
+verdicts:
+  - {id: host-teardown-mine, verdict: host-teardown, precedence: 999, confidence: confirmed, decisive: mine.cause, needs: [kernel], summary: s}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	covered := []rules.Coverage{{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}
+	gap := append(covered, rules.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died, Why: "missed 3 kernel messages"})
+	for _, c := range []struct {
+		name     string
+		proven   bool
+		coverage []rules.Coverage
+		want     rules.Confidence
+	}{
+		{"proven and covered", true, covered, rules.Confirmed},
+		{"claimed", false, covered, rules.Probable},
+		{"proven, not covered", true, nil, rules.Probable},
+		{"claimed, not covered", false, nil, rules.Suspected},
+		{"covered with a gap at the death", true, gap, rules.Probable},
+	} {
+		s := rules.Signal{Def: b.Signal("mine.cause"), At: died, Source: ingest.Kubelet, Values: map[string]any{}, Text: "the cause"}
+		exit := rules.Signal{Def: b.Signal("kubelet.container-finished"), At: died, Source: ingest.Kubelet, Values: map[string]any{"exit_code": 137}}
+		v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: s, Mine: true, Proven: c.proven}, {Signal: exit, Mine: true}}, Coverage: c.coverage})
+		if v.Label != rules.HostTeardown || v.Confidence != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, v.Label, v.Confidence, c.want)
+		}
+	}
+}
+
+// What was not read, or was lost, is named.
+func TestMissingNamesWhatWasNotRead(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	exit := rules.Signal{Def: b.Signal("kubelet.container-finished"), At: died, Source: ingest.Kubelet, Values: map[string]any{"exit_code": 9}}
+	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []rules.Coverage{
+		{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
+		{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
+		{Source: ingest.Kubelet, From: died.Add(-2 * time.Second), To: died, Why: "journald suppressed 120 messages"},
+		{Source: ingest.Containerd, From: died.Add(-time.Hour), To: died.Add(-30 * time.Minute)},
+	}})
+	all := strings.Join(v.Missing, "\n")
+	for _, want := range []string{
+		"the kubelet's log: lost 09:59:58Z–10:00:00Z (journald suppressed 120 messages)",
+		"containerd's log: read, but not over the death at 10:00:00Z",
+		"the runner's own output: not in what was read",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("missing lacks %q:\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "kernel log") {
+		t.Errorf("the kernel was read:\n%s", all)
+	}
+}
+
+// Judge gives a verdict for everything, an empty case included.
+func TestJudgeAlwaysAnswers(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := b.Judge(&rules.Case{}); v.Label != rules.None {
+		t.Errorf("an empty case is %s", v.Label)
+	}
+}
