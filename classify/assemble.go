@@ -53,12 +53,12 @@ func (a *assembler) streams() {
 		if m.Pod == "" && m.PodUID == "" {
 			continue
 		}
-		s := rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
+		s := &rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
 			Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID, Container: m.Container, ContainerID: m.ContainerID, Node: m.Node}
 		if s.PodUID != "" {
-			a.roster.learnUIDs([]rules.Signal{s}, trusted(&s))
+			a.roster.learnUIDs([]*rules.Signal{s}, trusted(s))
 		} else {
-			a.roster.learnNames(&s)
+			a.roster.learnNames(s)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (a *assembler) open() {
 // a node to every pod on it.
 func (a *assembler) attribute() {
 	for i := range a.record.Signals {
-		s := &a.record.Signals[i]
+		s := a.record.Signals[i]
 		mine, proven := a.owners(s)
 		for _, p := range mine {
 			a.give(p, s, true, proven)
@@ -154,11 +154,7 @@ func (a *assembler) nameless(s *rules.Signal) bool {
 
 func (a *assembler) give(p *Pod, s *rules.Signal, mine, proven bool) {
 	c := a.cases[p]
-	e := rules.Evidence{Signal: *s, Mine: mine, Proven: proven}
-	if id := s.Str("container_id"); e.Container == "" && id != "" {
-		e.Container = p.Containers[id]
-	}
-	c.Evidence = append(c.Evidence, e)
+	c.Evidence = append(c.Evidence, rules.Evidence{Signal: s, Mine: mine, Proven: proven})
 }
 
 // nodeBefore and nodeAfter bound which node events are of interest to a pod.

@@ -134,7 +134,7 @@ func first(a, b string) string {
 
 // learn takes in all signals: trusted ones first, so that a claim can add a
 // pod but never change what a trusted record said.
-func (r *Roster) learn(signals []rules.Signal) {
+func (r *Roster) learn(signals []*rules.Signal) {
 	r.nameDocuments(signals)
 	for _, proven := range []bool{true, false} {
 		r.learnUIDs(signals, proven)
@@ -143,15 +143,15 @@ func (r *Roster) learn(signals []rules.Signal) {
 		}
 	}
 	for i := range signals {
-		r.learnNames(&signals[i])
+		r.learnNames(signals[i])
 	}
 	r.learnPIDs(signals)
 }
 
 // nameDocuments finds the runner name that a runner's log prints of itself.
-func (r *Roster) nameDocuments(signals []rules.Signal) {
+func (r *Roster) nameDocuments(signals []*rules.Signal) {
 	for i := range signals {
-		s := &signals[i]
+		s := signals[i]
 		if s.Doc == "" || s.Pod != "" || r.docs[s.Doc] != "" {
 			continue
 		}
@@ -169,9 +169,9 @@ func trusted(s *rules.Signal) bool {
 	return s.Proven() || (s.Source.Forgeable() && s.Namespace != "" && s.Pod != "" && s.PodUID != "")
 }
 
-func (r *Roster) learnUIDs(signals []rules.Signal, proven bool) {
+func (r *Roster) learnUIDs(signals []*rules.Signal, proven bool) {
 	for i := range signals {
-		s := &signals[i]
+		s := signals[i]
 		if n := r.namesOf(s); n.uid != "" && trusted(s) == proven {
 			p := r.byUID[n.uid]
 			if p == nil {
@@ -230,9 +230,9 @@ func (r *Roster) bind(p *Pod, id string, sandbox bool, name string, proven bool)
 
 // learnIDs ties container ids to pods through records that name two things,
 // and says whether it learned anything.
-func (r *Roster) learnIDs(signals []rules.Signal, proven bool) (learned bool) {
+func (r *Roster) learnIDs(signals []*rules.Signal, proven bool) (learned bool) {
 	for i := range signals {
-		s := &signals[i]
+		s := signals[i]
 		n := r.namesOf(s)
 		if n.uid != "" || n.strong() < 2 || n.several || trusted(s) != proven {
 			continue
@@ -271,9 +271,9 @@ func (r *Roster) learnNames(s *rules.Signal) {
 	r.describe(p, n, s, s.Proven())
 }
 
-func (r *Roster) learnPIDs(signals []rules.Signal) {
+func (r *Roster) learnPIDs(signals []*rules.Signal) {
 	for i := range signals {
-		s := &signals[i]
+		s := signals[i]
 		n := r.namesOf(s)
 		if n.pid == "" || n.strong() == 0 {
 			continue

@@ -142,7 +142,7 @@ func first(m map[string]string, keys ...string) string {
 // compact JSON, `terminated:map[exitCode:137 …]` of Go.
 func (k *kubeText) inline(r *reader, s string) bool {
 	found := false
-	for rest := s; ; {
+	for rest, tries := s, 0; tries < 64; tries++ {
 		i := strings.Index(rest, "erminated")
 		if i < 1 || i > 64<<10 {
 			return found
@@ -161,6 +161,7 @@ func (k *kubeText) inline(r *reader, s string) bool {
 		k.closeBlock(r)
 		k.release(r)
 	}
+	return found
 }
 
 // inlineBlock reads the keys of one state.

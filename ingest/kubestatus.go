@@ -95,7 +95,7 @@ func (k *kubeText) describedCondition(r *reader, raw, s string) bool {
 // columns splits a row where two spaces or a tab stand.
 func columns(s string) []string {
 	var out []string
-	for s = strings.TrimSpace(s); s != ""; s = strings.TrimLeft(s, " \t") {
+	for s = strings.TrimSpace(s); s != "" && len(out) < 12; s = strings.TrimLeft(s, " \t") {
 		i := strings.Index(s, "  ")
 		if t := strings.IndexByte(s, '\t'); t >= 0 && (i < 0 || t < i) {
 			i = t

@@ -39,6 +39,9 @@ type kubeText struct {
 	table    string // describe: the table whose rows follow
 }
 
+// maxRow is the longest line that can be a row or a key of kubectl's text.
+const maxRow = 32 << 10
+
 // kv is a line as indentation, key and value, whatever the notation.
 type kv struct {
 	indent   int
@@ -53,6 +56,9 @@ func (k *kubeText) line(r *reader, raw string) bool {
 	s := strings.TrimLeft(raw, " \t")
 	if k.inline(r, s) {
 		return true
+	}
+	if len(raw) > maxRow {
+		return false
 	}
 	k.announced(r, s)
 	p, ok := keyValue(raw)

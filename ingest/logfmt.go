@@ -58,10 +58,10 @@ func pairValue(s string) (val, rest string) {
 }
 
 // nested is the length of the bracketed text that s starts with; 0 if it does
-// not end before a line does.
+// not end soon.
 func nested(s string) int {
 	depth, quoted := 0, false
-	for i := 0; i < len(s); i++ {
+	for i := 0; i < min(len(s), 8<<10); i++ {
 		switch c := s[i]; {
 		case quoted && c == '\\':
 			i++

@@ -245,10 +245,12 @@ func tailPairs(s string) (msg string, fields map[string]string) {
 		if (i > 0 && s[i-1] != ' ') || keySize(s[i:]) == 0 {
 			continue
 		}
-		if pairs(s[i:], fields) == "" {
+		rest := pairs(s[i:], fields)
+		if rest == "" {
 			return strings.TrimSpace(s[:i]), fields
 		}
 		clear(fields)
+		i = len(s) - len(rest) - 1
 	}
 	return strings.TrimSpace(s), fields
 }

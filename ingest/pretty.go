@@ -9,6 +9,7 @@ type pretty struct {
 	buf   []byte
 	first int // number of its first line
 	rows  int
+	tries int // lines that could have been its last
 }
 
 // openPretty starts collecting if b can be the first line of such an object.
@@ -56,7 +57,7 @@ func (r *reader) prettyLine(b []byte) bool {
 	if line := bytes.TrimRight(bytes.TrimSpace(b), ","); bytes.HasSuffix(line, []byte("}")) && r.closePretty() {
 		return true
 	}
-	if p.rows > 4096 || len(p.buf) > maxLine || len(bytes.TrimSpace(b)) == 0 {
+	if p.rows > 4096 || p.tries > 64 || len(p.buf) > maxLine || len(bytes.TrimSpace(b)) == 0 {
 		r.endPretty()
 	}
 	return true
@@ -65,6 +66,7 @@ func (r *reader) prettyLine(b []byte) bool {
 // closePretty reads the object if it is whole.
 func (r *reader) closePretty() bool {
 	p := r.pretty
+	p.tries++
 	o, _ := scanObject(p.buf)
 	r.rec = record{}
 	for {

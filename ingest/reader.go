@@ -22,6 +22,7 @@ type reader struct {
 	boot    string   // of the entries that follow, from a separator
 	held    heldLine // a line that the next one may continue
 
+	scratch draft    // of the line that is being read
 	rec     record   // of the JSON line or export record being read
 	pretty  *pretty  // JSON object that goes over several lines
 	object  kubeText // kubectl's text being read
@@ -119,15 +120,16 @@ func (r *reader) textLine(raw string) {
 		return
 	}
 	r.seen++
-	d := draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}, size: len(s)}
-	text := r.peel(&d, s)
+	d := &r.scratch
+	*d = draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}, size: len(s)}
+	text := r.peel(d, s)
 	if d.swallowed {
 		return
 	}
 	if d.wraps == 0 && r.main != nil {
 		text = raw
 	}
-	r.attribute(&d, raw, text)
+	r.attribute(d, raw, text)
 }
 
 // separator handles lines that are about the lines.

@@ -230,6 +230,7 @@ func (r *reader) fromHost(d *draft, text string) {
 	if d.Clock != WallClock && d.Source.host() {
 		r.innerTime(d, text)
 	}
+	r.letGo()
 	r.gap(d, text)
 	switch {
 	case d.Source.host():

@@ -118,3 +118,23 @@ func TestWrapped(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileLines: text made to be expensive is not.
+func TestHostileLines(t *testing.T) {
+	for _, unit := range []string{
+		"a={ ", "x a=b ", "\"terminated\":{\"a\":", "terminated:map[", "a  b  ", "{", "[", "{\"a\":[", "\\\"", "\x1b[", "#033[", "Warning ", "k: v: ",
+		"{\"MESSAGE\":\"", "}\n", "{\n\"line\": {\n}\n", "Conditions:\n  a  True  ", "> ", "[pod/a/b] ", "a=\"", "2026-05-04T10:00:00Z ", "<6>", "__CURSOR=s=1\n", "May 04 10:00:00 ",
+	} {
+		doc := strings.Repeat(unit, (2<<20)/len(unit))
+		n := 0
+		err := Document{}.Read(strings.NewReader(doc), func(e Entry) bool {
+			if n++; n%1000 == 1 {
+				e.Message()
+			}
+			return true
+		})
+		if err != nil {
+			t.Errorf("%q: %v", unit, err)
+		}
+	}
+}

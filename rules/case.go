@@ -22,7 +22,7 @@ type Case struct {
 
 // Evidence is a signal attributed to a case.
 type Evidence struct {
-	Signal
+	*Signal
 	Mine   bool // the line names this pod; false: it speaks about its node
 	Proven bool // trusted source, unforgeable envelope, and a tie that is both
 }

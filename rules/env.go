@@ -19,6 +19,7 @@ var recordBase = types.Map{
 	"proven":    types.Bool,    // nobody in the job could have written it
 	"timed":     types.Bool,    // the line has a time
 	"sandbox":   types.Bool,    // the container it names is the pod's sandbox
+	"seq":       types.Int,     // place among the case's evidence, in time order
 	"line":      types.Int,     // line in its document, 0 when it has none
 	"source":    types.String,
 	"container": types.String,
@@ -130,9 +131,9 @@ const nearBefore, nearAfter = 15.0, 10.0
 
 func (c *Case) record(i int, died time.Time) map[string]any {
 	e := &c.Evidence[i]
-	m := make(map[string]any, len(e.Values)+len(recordBase)+1)
-	for k, v := range e.Values {
-		m[k] = v
+	m := make(map[string]any, len(e.values)+len(recordBase)+1)
+	for j, v := range e.values {
+		m[e.Def.captures[j].name] = v
 	}
 	lag, timed := 0.0, !e.At.IsZero() && !died.IsZero()
 	if timed {
@@ -142,12 +143,9 @@ func (c *Case) record(i int, died time.Time) map[string]any {
 	m["at"], m["lag"], m["timed"] = e.At, lag, !e.At.IsZero()
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
-	id, _ := e.Values["container_id"].(string)
-	m["sandbox"] = c.Sandboxes[id]
+	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
-	if _, captured := m["container"]; !captured || m["container"] == "" {
-		m["container"] = e.Container
-	}
+	m["container"] = c.containerOf(e)
 	return m
 }
 

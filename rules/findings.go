@@ -45,7 +45,7 @@ func examine(c *Case) findings {
 	}
 	for _, e := range c.Evidence {
 		for target, capture := range e.Def.Fills {
-			if v, _ := e.Values[capture].(string); e.Mine && v != "" {
+			if v := e.Str(capture); e.Mine && v != "" {
 				f.fills[target] = v
 			}
 		}
@@ -63,7 +63,7 @@ func (c *Case) exitRecord() exitRecord {
 	main := c.mainContainer()
 	for i := range c.Evidence {
 		if e := &c.Evidence[i]; e.Mine && e.Def.Exit && c.isMain(e, main) {
-			all = append(all, newExitRecord(e))
+			all = append(all, c.newExitRecord(e))
 		}
 	}
 	if len(all) == 0 {
@@ -72,12 +72,12 @@ func (c *Case) exitRecord() exitRecord {
 	return mergeExits(lastExits(all))
 }
 
-func newExitRecord(e *Evidence) exitRecord {
-	num := func(name string) int { n, _ := e.Values[name].(int); return n }
-	when := func(name string) time.Time { t, _ := e.Values[name].(time.Time); return t }
+func (c *Case) newExitRecord(e *Evidence) exitRecord {
+	num := func(name string) int { n, _ := e.Value(name).(int); return n }
+	when := func(name string) time.Time { t, _ := e.Value(name).(time.Time); return t }
 	r := exitRecord{
 		known: true, code: num("exit_code"), reason: e.Str("reason"), signal: num("signal"),
-		message: e.Str("message"), container: e.Container, source: e.Source, proven: e.Proven,
+		message: e.Str("message"), container: c.containerOf(e), source: e.Source, proven: e.Proven,
 		at: e.At, finished: when("finished_at"), ran: -1,
 	}
 	r.synthetic = r.reason == "ContainerStatusUnknown"
@@ -146,8 +146,8 @@ func (c *Case) mainContainer() string {
 		names[n] = true
 	}
 	for _, e := range c.Evidence {
-		if e.Mine && e.Container != "" {
-			names[e.Container] = true
+		if name := c.containerOf(&e); e.Mine && name != "" {
+			names[name] = true
 		}
 	}
 	for _, want := range []string{"runner", "build"} {
@@ -158,24 +158,23 @@ func (c *Case) mainContainer() string {
 	return ""
 }
 
+// containerOf is the name of the container that a line is about, "" if it is
+// not known.
+func (c *Case) containerOf(e *Evidence) string {
+	if name := orElse(e.Str("container"), e.Container); name != "" {
+		return name
+	}
+	return c.Containers[orElse(e.Str("container_id"), e.ContainerID)]
+}
+
 // isMain says whether an exit record is the main container's: not a pause
 // container's, not a sidecar's.
 func (c *Case) isMain(e *Evidence, main string) bool {
-	id, _ := e.Values["container_id"].(string)
-	if id == "" {
-		id = e.ContainerID
-	}
-	name := e.Container
-	if n := e.Str("container"); n != "" {
-		name = n
-	}
-	if name == "" {
-		name = c.Containers[id]
-	}
+	id, name := orElse(e.Str("container_id"), e.ContainerID), c.containerOf(e)
 	if id != "" && c.Sandboxes[id] || e.Str("id") != "" && e.Str("id") != id {
 		return false // the pause container, or a process that was run beside
 	}
-	if init, _ := e.Values["init"].(bool); init {
+	if init, _ := e.Value("init").(bool); init {
 		return false
 	}
 	return main == "" || name == "" || name == main

@@ -38,10 +38,17 @@ var identityKinds = map[kind]IDKind{
 	kindSandbox: IDSandbox, kindRunner: IDRunner, kindPID: IDPID,
 }
 
-// cgroupType is what rules see of a cgroup path.
+// Cgroup is what rules see of a cgroup path or of a unit that names one.
+type Cgroup struct {
+	Path        string `expr:"path" json:"path"`
+	PodUID      string `expr:"pod_uid" json:"pod_uid"`
+	ContainerID string `expr:"container_id" json:"container_id"`
+	Level       string `expr:"level" json:"level"` // whose limit it is: container, pod, qos, root, unit
+}
+
+// cgroupType is the same for the compiler.
 var cgroupType = types.Map{
-	"path": types.String, "pod_uid": types.String,
-	"container_id": types.String, "level": types.String,
+	"path": types.String, "pod_uid": types.String, "container_id": types.String, "level": types.String,
 }
 
 // kindTypes gives the expr type of each kind; it is also the list of kinds.
@@ -173,19 +180,19 @@ func bareID(s string) string {
 // parseCgroup reads a cgroup path as the kernel prints it, or a unit name.
 // The container is the first id after the pod: later ids are containers that
 // a job started inside its own (docker in docker).
-func parseCgroup(path string) map[string]any {
-	g := map[string]any{"path": path, "pod_uid": "", "container_id": "", "level": ""}
+func parseCgroup(path string) Cgroup {
+	g := Cgroup{Path: path}
 	rest := path
 	if m := cgroupPod.FindStringSubmatchIndex(path); m != nil {
-		g["pod_uid"] = canonicalUID(path[m[2]:m[3]])
+		g.PodUID = canonicalUID(path[m[2]:m[3]])
 		rest = path[m[3]:]
 	}
 	if m := cgroupContainer.FindStringSubmatch(rest); m != nil {
-		g["container_id"] = m[1]
+		g.ContainerID = m[1]
 	} else if m := unitContainer.FindStringSubmatch(path); m != nil {
-		g["container_id"] = m[1]
+		g.ContainerID = m[1]
 	}
-	g["level"] = cgroupLevel(path, g["pod_uid"] != "", g["container_id"] != "")
+	g.Level = cgroupLevel(path, g.PodUID != "", g.ContainerID != "")
 	return g
 }
 

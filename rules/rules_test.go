@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -96,7 +97,7 @@ verdicts:
 	if len(found) != 1 || found[0].Str("rack") != "7" {
 		t.Fatalf("signals: %+v", found)
 	}
-	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: found[0], Mine: true}}})
+	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: &found[0], Mine: true}}})
 	if v.Label != rules.NodeCrash || v.Summary != "Rack 7 burnt." {
 		t.Errorf("got %s %q", v.Label, v.Summary)
 	}
@@ -137,6 +138,20 @@ func TestSourcesDecideWhatALineCanShow(t *testing.T) {
 	}
 }
 
+// signal scans one line of the kubelet that must show one signal.
+func signal(t *testing.T, b *rules.Rulebook, at time.Time, text string) *rules.Signal {
+	t.Helper()
+	found := b.Scan(&ingest.Entry{At: at, Source: ingest.Kubelet, Trust: ingest.Attested, Text: text})
+	if len(found) != 1 {
+		t.Fatalf("%d signals in %q", len(found), text)
+	}
+	return &found[0]
+}
+
+func exitLine(code int) string {
+	return fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="%s" exitCode=%d`, strings.Repeat("1", 64), code)
+}
+
 // confirmed takes a decisive line that is proven; a need that was not covered
 // costs a step.
 func TestConfidence(t *testing.T) {
@@ -164,8 +179,7 @@ verdicts:
 		{"claimed, not covered", false, nil, rules.Suspected},
 		{"covered with a gap at the death", true, gap, rules.Probable},
 	} {
-		s := rules.Signal{Def: b.Signal("mine.cause"), At: died, Source: ingest.Kubelet, Values: map[string]any{}, Text: "the cause"}
-		exit := rules.Signal{Def: b.Signal("kubelet.container-finished"), At: died, Source: ingest.Kubelet, Values: map[string]any{"exit_code": 137}}
+		s, exit := signal(t, b, died, "the cause"), signal(t, b, died, exitLine(137))
 		v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: s, Mine: true, Proven: c.proven}, {Signal: exit, Mine: true}}, Coverage: c.coverage})
 		if v.Label != rules.HostTeardown || v.Confidence != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.name, v.Label, v.Confidence, c.want)
@@ -180,7 +194,7 @@ func TestMissingNamesWhatWasNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	exit := rules.Signal{Def: b.Signal("kubelet.container-finished"), At: died, Source: ingest.Kubelet, Values: map[string]any{"exit_code": 9}}
+	exit := signal(t, b, died, exitLine(9))
 	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []rules.Coverage{
 		{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
 		{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},

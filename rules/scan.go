@@ -52,7 +52,7 @@ func (l *scannedLine) message() string {
 
 // recognise matches the line against the definition's shape and returns the
 // captured values.
-func (d *SignalDef) recognise(l *scannedLine) (map[string]any, bool) {
+func (d *SignalDef) recognise(l *scannedLine) ([]any, bool) {
 	msg := l.message()
 	found := map[string]string{}
 	switch {
@@ -70,14 +70,14 @@ func (d *SignalDef) recognise(l *scannedLine) (map[string]any, bool) {
 	return d.typed(found, l.fields), true
 }
 
-func (d *SignalDef) typed(found, fields map[string]string) map[string]any {
-	values := make(map[string]any, len(d.captures))
-	for _, c := range d.captures {
+func (d *SignalDef) typed(found, fields map[string]string) []any {
+	values := make([]any, len(d.captures))
+	for i, c := range d.captures {
 		text := found[c.name]
 		if c.field != "" && text == "" {
 			text = fields[c.field]
 		}
-		values[c.name] = c.kind.parse(text)
+		values[i] = c.kind.parse(text)
 	}
 	return values
 }
@@ -101,12 +101,12 @@ func groups(re submatcher, s string, into map[string]string) bool {
 	return true
 }
 
-func (d *SignalDef) signal(e *ingest.Entry, values map[string]any) Signal {
+func (d *SignalDef) signal(e *ingest.Entry, values []any) Signal {
 	s := Signal{
 		Def: d, At: e.At, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
 		Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
 		Container: e.Container, ContainerID: e.ContainerID,
-		Values: values, Text: e.Text, Doc: e.Doc, Line: e.Line,
+		values: values, Text: e.Text, Doc: e.Doc, Line: e.Line,
 	}
 	if s.Source == ingest.Unknown {
 		s.Source, s.Trust = d.Sources[0], ingest.Claimed

@@ -68,7 +68,7 @@ type Signal struct {
 
 	Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
 
-	Values map[string]any // captures by name, typed
+	values []any // one for each capture of Def, typed
 	Text   string
 	Doc    string
 	Line   int
@@ -80,10 +80,46 @@ func (s *Signal) Proven() bool {
 	return s.Trust == ingest.Attested && !s.Source.Forgeable()
 }
 
+// Value returns the capture called name, nil if the signal has none.
+func (s *Signal) Value(name string) any {
+	for i := range s.values {
+		if s.Def.captures[i].name == name {
+			return s.values[i]
+		}
+	}
+	return nil
+}
+
 // Str returns the text capture name, or "".
 func (s *Signal) Str(name string) string {
-	v, _ := s.Values[name].(string)
+	v, _ := s.Value(name).(string)
 	return v
+}
+
+// OwnValues replaces the signal's text values by what keep returns for them, so
+// that none of them holds on to the buffer that its line was read in.
+func (s *Signal) OwnValues(keep func(string) string) {
+	own := make([]any, len(s.values))
+	for i, v := range s.values {
+		switch v := v.(type) {
+		case string:
+			own[i] = keep(v)
+		case Cgroup:
+			own[i] = Cgroup{keep(v.Path), keep(v.PodUID), keep(v.ContainerID), v.Level}
+		default:
+			own[i] = v
+		}
+	}
+	s.values = own
+}
+
+// Captures returns all captures by name.
+func (s *Signal) Captures() map[string]any {
+	m := make(map[string]any, len(s.values))
+	for i, v := range s.values {
+		m[s.Def.captures[i].name] = v
+	}
+	return m
 }
 
 // IDKind is what a captured value identifies.
@@ -109,11 +145,11 @@ type Identity struct {
 // subject, in capture order.
 func (s *Signal) Identities() []Identity {
 	var out []Identity
-	for _, c := range s.Def.captures {
-		if s.Def.subject != nil && !s.Def.subject[c.name] {
-			continue
+	for i, v := range s.values {
+		c := &s.Def.captures[i]
+		if s.Def.subject == nil || s.Def.subject[c.name] {
+			out = appendIdentities(out, c.kind, v)
 		}
-		out = appendIdentities(out, c.kind, s.Values[c.name])
 	}
 	return out
 }
@@ -136,9 +172,9 @@ func appendIdentities(out []Identity, k kind, v any) []Identity {
 			add(IDPod, p)
 		}
 	case kindCgroup, kindUnit:
-		g := v.(map[string]any)
-		add(IDUID, g["pod_uid"].(string))
-		add(IDContainer, g["container_id"].(string))
+		g := v.(Cgroup)
+		add(IDUID, g.PodUID)
+		add(IDContainer, g.ContainerID)
 	}
 	return out
 }

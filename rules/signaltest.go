@@ -62,7 +62,7 @@ func (t SignalTest) compare(s *Signal) string {
 		return "must not match " + fmt.Sprintf("%.120q", t.Line)
 	}
 	for name, want := range t.Want {
-		if got := fmt.Sprint(s.Values[name]); got != want {
+		if got := fmt.Sprint(s.Value(name)); got != want {
 			return fmt.Sprintf("captures %s=%q, want %q", name, got, want)
 		}
 	}

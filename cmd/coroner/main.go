@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -41,7 +42,12 @@ type cli struct {
 	Color string `help:"Colours: auto (on a terminal, unless NO_COLOR is set), always or never." enum:"auto,always,never" default:"auto"`
 }
 
+// heapGoal is what the garbage collector aims to stay under: a journal of a
+// gigabyte must not need one.
+const heapGoal = 150 << 20
+
 func main() {
+	debug.SetMemoryLimit(heapGoal)
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, tty: isTerminal}
 	os.Exit(p.run(os.Args[1:]))
 }

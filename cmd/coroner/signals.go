@@ -71,7 +71,7 @@ func (p *program) counts(counts map[string]int) {
 }
 
 func newSignalLine(s *rules.Signal) signalLine {
-	l := signalLine{File: s.Doc, Line: s.Line, Signal: s.Def.Name, Source: s.Source, Node: s.Node, Pod: s.Pod, Captures: s.Values, Text: s.Text}
+	l := signalLine{File: s.Doc, Line: s.Line, Signal: s.Def.Name, Source: s.Source, Node: s.Node, Pod: s.Pod, Captures: s.Captures(), Text: s.Text}
 	if !s.At.IsZero() {
 		l.At = &s.At
 	}
