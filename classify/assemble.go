@@ -168,7 +168,7 @@ func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
 		if slices.Contains(mine, p) || !sameNode(p.Node, s.Node) {
 			continue
 		}
-		if !p.First.IsZero() && !s.At.IsZero() && s.At.Before(p.First.Add(-nodeBefore)) {
+		if !p.First.IsZero() && !s.At.IsZero() && (s.At.Before(p.First.Add(-nodeBefore)) || s.At.After(p.Last.Add(nodeAfter))) {
 			continue
 		}
 		a.give(p, s, false, s.Proven())

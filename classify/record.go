@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -163,7 +164,13 @@ func (t *tail) push(e *ingest.Entry, known bool) {
 }
 
 func later(a, b *ingest.Entry) int {
-	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
+	at := func(e *ingest.Entry) time.Time {
+		if e.At.IsZero() {
+			return e.After
+		}
+		return e.At
+	}
+	return cmp.Or(at(a).Compare(at(b)), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 }
 
 // finish brings the record into its one order: last words join, claims of
@@ -186,7 +193,7 @@ func (r *Record) finish() {
 		}
 	}
 	slices.SortFunc(r.Signals, compareSignals)
-	r.Signals = slices.CompactFunc(r.Signals, sameSignal)
+	r.Signals = unique(r.Signals)
 	slices.SortStableFunc(r.Marks, compareMarks)
 	r.Marks = slices.CompactFunc(r.Marks, func(a, b ingest.Entry) bool { return compareMarks(a, b) == 0 })
 }
@@ -202,51 +209,38 @@ func compareMarks(a, b ingest.Entry) int {
 
 func lastWords(e *ingest.Entry) *rules.Signal {
 	return &rules.Signal{
-		Def: rules.LastWords, At: e.At, Clock: e.Clock, Source: e.Source, Trust: e.Trust, Node: e.Node, Boot: e.Boot,
+		Def: rules.LastWords, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust, Node: e.Node, Boot: e.Boot,
 		Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID, Container: e.Container, ContainerID: e.ContainerID,
 		Text: e.Text, Doc: e.Doc, Line: e.Line,
 	}
 }
 
-// compareSignals orders by time. What has no time keeps its place in its
-// document and comes first; so do lines of one moment.
+// compareSignals orders by time; records of one moment by source, node,
+// document and line. What has no time stands where its document has it.
 func compareSignals(a, b *rules.Signal) int {
-	if c := a.At.Compare(b.At); c != 0 {
+	if c := placeInTime(a).Compare(placeInTime(b)); c != 0 {
 		return c
 	}
-	if c := comparePlace(a, b); c != 0 {
+	if c := cmp.Or(cmp.Compare(sourceOrder[a.Source], sourceOrder[b.Source]), cmp.Compare(a.Node, b.Node),
+		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
 		return c
 	}
-	if c := cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
-		return c
-	}
-	if c := compareValues(a, b); c != 0 {
-		return c
-	}
-	return cmp.Or(-cmp.Compare(a.Trust, b.Trust), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line),
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Container, b.Container))
+	return cmp.Or(cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Container, b.Container),
+		cmp.Compare(valuesText(a), valuesText(b)), -cmp.Compare(a.Trust, b.Trust))
 }
 
-// comparePlace orders records that time cannot: by source, by node, and within
-// a document by line.
-func comparePlace(a, b *rules.Signal) int {
-	if c := cmp.Or(cmp.Compare(sourceOrder[a.Source], sourceOrder[b.Source]), cmp.Compare(a.Node, b.Node)); c != 0 {
-		return c
+// placeInTime is when a record was written, or for one without a time when the
+// record before it was.
+func placeInTime(s *rules.Signal) time.Time {
+	if s.At.IsZero() {
+		return s.After
 	}
-	if a.Doc == b.Doc {
-		return cmp.Compare(a.Line, b.Line)
-	}
-	if a.At.IsZero() {
-		return cmp.Compare(a.Doc, b.Doc)
-	}
-	return 0
+	return s.At
 }
 
-// compareValues tells signals of one text apart that differ in what travelled
+// valuesText tells signals of one text apart that differ in what travelled
 // beside the text.
-func compareValues(a, b *rules.Signal) int {
-	return cmp.Compare(fmt.Sprint(a.Captures()), fmt.Sprint(b.Captures()))
-}
+func valuesText(s *rules.Signal) string { return fmt.Sprint(s.Captures()) }
 
 var sourceOrder = func() map[ingest.Source]int {
 	m := map[ingest.Source]int{}
@@ -256,10 +250,32 @@ var sourceOrder = func() map[ingest.Source]int {
 	return m
 }()
 
-// sameSignal says whether b repeats a: the same record delivered twice. The
-// better trusted one was sorted first.
-func sameSignal(a, b *rules.Signal) bool {
-	return a.Def == b.Def && a.At.Equal(b.At) && a.Source == b.Source && a.Node == b.Node && a.Text == b.Text &&
-		a.Pod == b.Pod && a.PodUID == b.PodUID && a.Container == b.Container &&
-		(!a.At.IsZero() || a.Doc == b.Doc) && compareValues(a, b) == 0
+// record is what makes two signals the same record, delivered twice. Lines
+// without a time can be alike and yet two.
+type record struct {
+	def                                                *rules.SignalDef
+	at                                                 time.Time
+	source                                             ingest.Source
+	node, namespace, pod, uid, container, text, values string
+	doc                                                string
+	line                                               int
+}
+
+// unique drops repetitions. The one that stays has the best trust of them.
+func unique(signals []*rules.Signal) []*rules.Signal {
+	seen := make(map[record]*rules.Signal, len(signals))
+	return slices.DeleteFunc(signals, func(s *rules.Signal) bool {
+		k := record{def: s.Def, at: s.At.UTC(), source: s.Source, node: s.Node, namespace: s.Namespace, pod: s.Pod, uid: s.PodUID,
+			container: s.Container, text: s.Text, values: valuesText(s)}
+		if s.At.IsZero() {
+			k.doc, k.line = s.Doc, s.Line
+		}
+		first := seen[k]
+		if first == nil {
+			seen[k] = s
+			return false
+		}
+		first.Trust = max(first.Trust, s.Trust)
+		return true
+	})
 }

@@ -14,9 +14,9 @@ import (
 type Pod struct {
 	Namespace, Name, UID, Node string
 
-	Containers map[string]string // container id -> container name, "" if not known
-	Sandboxes  map[string]bool
-	First      time.Time // first time it was heard of
+	Containers  map[string]string // container id -> container name, "" if not known
+	Sandboxes   map[string]bool
+	First, Last time.Time // first and last time it was heard of
 
 	proven    bool // its name and UID belong together: a trusted record said so
 	anonymous bool // stands for text that names nobody
@@ -203,6 +203,9 @@ func (r *Roster) describe(p *Pod, n names, s *rules.Signal, proven bool) {
 	}
 	if !s.At.IsZero() && (p.First.IsZero() || s.At.Before(p.First)) {
 		p.First = s.At
+	}
+	if s.At.After(p.Last) {
+		p.Last = s.At
 	}
 }
 

@@ -67,6 +67,7 @@ const (
 // Entry is one log record as read.
 type Entry struct {
 	At    time.Time     // when it was written; zero when Clock is NoClock or BootClock
+	After time.Time     // where At is zero: the time of the last dated record before it in its document
 	Mono  time.Duration // time since boot, where the record has one
 	Clock Clock
 

@@ -3,6 +3,7 @@ package ingest
 import (
 	"io"
 	"strings"
+	"time"
 )
 
 // reader is one reading of one document.
@@ -243,8 +244,11 @@ func (r *reader) deliver(d *draft, text string) {
 	if e.Source.Forgeable() {
 		e.Trust = Claimed
 	}
+	e.After = time.Time{}
 	if e.Clock == LocalClock || e.Clock == WallClock {
 		r.times.last = e.At
+	} else {
+		e.After = r.times.last
 	}
 	r.cover.saw(d)
 	r.stopped = !r.yield(*e)

@@ -60,12 +60,13 @@ func (b *builder) signal(s signalSpec) {
 	family, _, _ := strings.Cut(s.name.value, ".")
 	d := &SignalDef{
 		Name: s.name.value, Family: family, Doc: s.doc.value, Printed: s.printed.value,
-		Ends: s.ends, Exit: s.exit, Tests: s.tests, pos: s.name.pos,
-		Fills: map[string]string{}, where: map[string]*regexp.Regexp{},
+		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Tests: s.tests, pos: s.name.pos, Fills: map[string]string{},
 	}
 	d.Sources = b.sources(s.source, s.name.pos)
 	d.Reach = Reach(b.oneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
-	b.shape(d, s)
+	for _, sh := range s.shapes {
+		b.shape(d, sh)
+	}
 	b.captures(d, s)
 	b.book.Signals = append(b.book.Signals, d)
 	b.book.byName[d.Name] = d
@@ -103,26 +104,28 @@ func (b *builder) oneOf(s scalar, what, fallback string, allowed ...string) stri
 	return s.value
 }
 
-// shape compiles what the line looks like and finds the literals that make it
-// cheap to look for.
-func (b *builder) shape(d *SignalDef, s signalSpec) {
+// shape compiles one way to write the line and finds the literals that make
+// it cheap to look for.
+func (b *builder) shape(d *SignalDef, s shapeSpec) {
+	sh, literals, at := shape{where: map[string]*regexp.Regexp{}}, []string(nil), d.pos
 	for _, m := range s.messages {
-		d.messages = append(d.messages, m.value)
-		d.literals = append(d.literals, plainPart(m.value))
+		sh.messages = append(sh.messages, m.value)
+		literals, at = append(literals, plainPart(m.value)), m.pos
 	}
 	if s.match.value != "" {
-		d.match = b.pattern(s.match)
-		d.literals = append(d.literals, requiredLiterals(s.match.value)...)
+		sh.match, at = b.pattern(s.match), s.match.pos
+		literals = append(literals, requiredLiterals(s.match.value)...)
 	}
 	for _, w := range s.where {
-		d.where[w.key.value] = b.pattern(w.value)
+		sh.where[w.key.value] = b.pattern(w.value)
 	}
 	switch {
 	case len(s.messages) == 0 && s.match.value == "":
-		b.errs.add(s.name.pos, "signal %s has neither message nor match", d.Name)
-	case len(d.literals) == 0 || slices.ContainsFunc(d.literals, func(l string) bool { return len(l) < 3 }):
-		b.errs.add(s.match.pos, "signal %s needs at least 3 fixed characters in every alternative, or it would be tried on every line", d.Name)
-		d.literals = nil
+		b.errs.add(d.pos, "signal %s has neither message nor match", d.Name)
+	case len(literals) == 0 || slices.ContainsFunc(literals, func(l string) bool { return len(l) < 3 }):
+		b.errs.add(at, "signal %s needs at least 3 fixed characters in every alternative, or it would be tried on every line", d.Name)
+	default:
+		d.shapes, d.literals = append(d.shapes, sh), append(d.literals, literals...)
 	}
 }
 
@@ -197,11 +200,13 @@ func groupNames(d *SignalDef) map[string]bool {
 			}
 		}
 	}
-	if d.match != nil {
-		add(d.match)
-	}
-	for _, re := range d.where {
-		add(re)
+	for _, sh := range d.shapes {
+		if sh.match != nil {
+			add(sh.match)
+		}
+		for _, re := range sh.where {
+			add(re)
+		}
 	}
 	return out
 }

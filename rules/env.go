@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -15,6 +16,7 @@ var recordBase = types.Map{
 	"at":        types.TypeOf(time.Time{}),
 	"lag":       types.Float64, // seconds from the line to the death; 0 when either time is unknown
 	"near":      types.Bool,    // within 15 s before and 10 s after the death, or a time is unknown
+	"before":    types.Bool,    // before the death, or a time is unknown
 	"mine":      types.Bool,    // the line names this pod
 	"proven":    types.Bool,    // nobody in the job could have written it
 	"timed":     types.Bool,    // the line has a time
@@ -43,6 +45,7 @@ var caseTypes = types.Map{
 		"name": types.String, "namespace": types.String, "uid": types.String,
 		"node": types.String, "pool": types.String, "siblings": types.Int,
 	},
+	"alarmed":    types.Bool,                // some line alone speaks of a death
 	"ended":      types.Bool,                // something says that the pod or its container is over
 	"died":       types.TypeOf(time.Time{}), // when, zero if unknown
 	"died_known": types.Bool,
@@ -142,6 +145,7 @@ func (c *Case) record(i int, died time.Time) map[string]any {
 	m[indexKey] = i
 	m["at"], m["lag"], m["timed"] = e.At, lag, !e.At.IsZero()
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
+	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
@@ -169,5 +173,6 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	for s, ok := range f.covered {
 		covered[string(s)] = ok
 	}
+	env["alarmed"] = slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Alarm })
 	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.ended, f.died, !f.died.IsZero()
 }

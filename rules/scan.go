@@ -50,24 +50,33 @@ func (l *scannedLine) message() string {
 	return l.msg
 }
 
-// recognise matches the line against the definition's shape and returns the
+// recognise matches the line against the definition's shapes and returns the
 // captured values.
 func (d *SignalDef) recognise(l *scannedLine) ([]any, bool) {
-	msg := l.message()
-	found := map[string]string{}
+	for i := range d.shapes {
+		if found, ok := d.shapes[i].fits(l); ok {
+			return d.typed(found, l.fields), true
+		}
+	}
+	return nil, false
+}
+
+// fits says whether the line has the shape, and what its groups hold.
+func (sh *shape) fits(l *scannedLine) (map[string]string, bool) {
+	msg, found := l.message(), map[string]string{}
 	switch {
-	case slices.Contains(d.messages, msg):
-	case d.match != nil && groups(d.match, msg, found):
-	case d.match != nil && msg != l.entry.Text && groups(d.match, l.entry.Text, found):
+	case slices.Contains(sh.messages, msg):
+	case sh.match != nil && groups(sh.match, msg, found):
+	case sh.match != nil && msg != l.entry.Text && groups(sh.match, l.entry.Text, found):
 	default:
 		return nil, false
 	}
-	for field, re := range d.where {
+	for field, re := range sh.where {
 		if !groups(re, l.fields[field], found) {
 			return nil, false
 		}
 	}
-	return d.typed(found, l.fields), true
+	return found, true
 }
 
 func (d *SignalDef) typed(found, fields map[string]string) []any {
@@ -103,7 +112,7 @@ func groups(re submatcher, s string, into map[string]string) bool {
 
 func (d *SignalDef) signal(e *ingest.Entry, values []any) Signal {
 	s := Signal{
-		Def: d, At: e.At, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
+		Def: d, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
 		Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
 		Container: e.Container, ContainerID: e.ContainerID,
 		values: values, Text: e.Text, Doc: e.Doc, Line: e.Line,

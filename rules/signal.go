@@ -23,20 +23,26 @@ type SignalDef struct {
 	Doc     string          // what the line means
 	Printed string          // which program prints it, since when
 
-	messages []string                  // the bare message is one of these
-	match    *regexp.Regexp            // or the bare message matches this
-	where    map[string]*regexp.Regexp // and these fields match
+	shapes   []shape // what the line can look like
 	captures []capture
 	subject  map[string]bool // captures that name whose evidence it is; nil = all identities
 	literals []string        // every matching text contains one of these
 
 	Reach Reach
+	Alarm bool              // the line alone speaks of a death: it is never passed over as nothing
 	Ends  bool              // the pod or its container was over when this was written
 	Exit  bool              // carries an exit record: exit_code, reason, signal, …
 	Fills map[string]string // verdict field <- capture
 
 	Tests []SignalTest
 	pos   pos
+}
+
+// shape is one way to write the line: programs change their words.
+type shape struct {
+	messages []string                  // the bare message is one of these
+	match    *regexp.Regexp            // or it matches this
+	where    map[string]*regexp.Regexp // and these fields match
 }
 
 // SignalTest is an inline test of a signal: a line and what it captures.
@@ -60,6 +66,7 @@ type capture struct {
 type Signal struct {
 	Def    *SignalDef
 	At     time.Time
+	After  time.Time // where At is zero: the last time before it in its document
 	Clock  ingest.Clock
 	Source ingest.Source
 	Trust  ingest.Trust

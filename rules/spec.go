@@ -13,11 +13,18 @@ import (
 // them.
 
 type signalSpec struct {
-	name, doc, printed, match, reach scalar
-	source, messages, subject        []scalar
-	where, captures, fills           []pair
-	ends, exit                       bool
-	tests                            []SignalTest
+	name, doc, printed, reach scalar
+	source, subject           []scalar
+	captures, fills           []pair
+	ends, exit, alarm         bool
+	shapes                    []shapeSpec // the first is the signal's own, or: gives the others
+	tests                     []SignalTest
+}
+
+type shapeSpec struct {
+	match    scalar
+	messages []scalar
+	where    []pair
 }
 
 type pair struct{ key, value scalar }
@@ -79,13 +86,24 @@ func (r *reader) pairs(into *[]pair) func(*yaml.Node) {
 
 func (r *reader) signal(n *yaml.Node) (s signalSpec) {
 	s.name.pos = r.pos(n)
+	var own shapeSpec
+	var others []shapeSpec
 	r.object(n, "signal", map[string]func(*yaml.Node){
 		"name": r.text(&s.name), "doc": r.text(&s.doc), "printed": r.text(&s.printed),
-		"source": r.texts(&s.source), "message": r.texts(&s.messages), "match": r.text(&s.match),
-		"where": r.pairs(&s.where), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills),
+		"source": r.texts(&s.source), "message": r.texts(&own.messages), "match": r.text(&own.match),
+		"where": r.pairs(&own.where), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills),
+		"or":      r.list(func(n *yaml.Node) { others = append(others, r.shape(n)) }),
 		"subject": r.texts(&s.subject), "reach": r.text(&s.reach),
-		"ends": r.bool(&s.ends), "exit": r.bool(&s.exit),
+		"ends": r.bool(&s.ends), "exit": r.bool(&s.exit), "alarm": r.bool(&s.alarm),
 		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
+	})
+	s.shapes = append([]shapeSpec{own}, others...)
+	return s
+}
+
+func (r *reader) shape(n *yaml.Node) (s shapeSpec) {
+	r.object(n, "shape", map[string]func(*yaml.Node){
+		"message": r.texts(&s.messages), "match": r.text(&s.match), "where": r.pairs(&s.where),
 	})
 	return s
 }

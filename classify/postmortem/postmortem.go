@@ -27,13 +27,17 @@ type Style struct {
 	All   bool // the whole timeline instead of its telling part
 }
 
-// Write writes the post-mortem of v.
+// Write writes the post-mortem of v; of an end that harmed nobody just its
+// first lines, unless Style.All asks for everything.
 func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	if s.Width <= 0 {
 		s.Width = 160
 	}
 	p := &page{w: bufio.NewWriter(w), s: s, v: v}
 	p.headline()
+	if !v.Label.Death() && !s.All {
+		return p.w.Flush() // nobody was harmed: two lines say it
+	}
 	p.facts()
 	p.timeline()
 	p.differential()
