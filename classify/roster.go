@@ -66,19 +66,26 @@ type names struct {
 // about the pod whose stream it stands in.
 func (r *Roster) namesOf(s *rules.Signal) names {
 	n := names{sandbox: map[string]bool{}}
+	if s.Source == ingest.Kube {
+		n.stream(s) // an object's own name stands before what is said in it
+	}
 	if !s.Source.Forgeable() {
 		n.captured(s)
 	}
 	if n.empty() {
-		n.namespace, n.name, n.uid = s.Namespace, s.Pod, s.PodUID
-		if s.ContainerID != "" {
-			n.ids = append(n.ids, s.ContainerID)
-		}
+		n.stream(s)
 	}
 	if n.empty() && s.Doc != "" {
 		n.name = r.docs[s.Doc]
 	}
 	return n
+}
+
+func (n *names) stream(s *rules.Signal) {
+	n.namespace, n.name, n.uid = s.Namespace, s.Pod, s.PodUID
+	if s.ContainerID != "" {
+		n.ids = append(n.ids, s.ContainerID)
+	}
 }
 
 func (n *names) captured(s *rules.Signal) {

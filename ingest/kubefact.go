@@ -24,6 +24,9 @@ type fact struct {
 func (r *reader) yieldFact(f fact) {
 	d := draft{Entry: f.id}
 	d.Source, d.Trust = Kube, r.taint.programTrust()
+	if f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ") {
+		d.Trust = Claimed // a job writes its own termination message, line ends and all
+	}
 	r.taint.claimedKube = true
 	if d.Line == 0 {
 		d.Line = r.n

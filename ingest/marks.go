@@ -14,6 +14,7 @@ import (
 type taint struct {
 	job     bool // lines that only a runner or a job prints, outside any envelope
 	unknown bool // lines of nobody
+	streams bool // lines that a prefix gives to one of several containers
 
 	claimedHost    bool // a program of the node
 	claimedProgram bool // a controller or a listener
@@ -39,7 +40,8 @@ func (t taint) programTrust() Trust {
 }
 
 func (t taint) mixed() bool {
-	return t.claimedHost && (t.job || t.unknown) || (t.claimedProgram || t.claimedKube) && t.job
+	return t.claimedHost && (t.job || t.unknown) || (t.claimedProgram || t.claimedKube) && t.job ||
+		t.claimedProgram && t.streams && t.unknown // a job can print a prefix too
 }
 
 // diagPath: the runner's own files, written to their end where it ends.

@@ -34,6 +34,7 @@ type reader struct {
 	taint   taint
 	seen    int // lines that were not blank
 	runners int // of them, lines that only a runner prints
+	jobs    int // of them, lines that only a job's log has
 }
 
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
@@ -42,6 +43,7 @@ func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
 	r.main = streamOfPath(d.Name)
 	if r.main == nil {
 		r.program = programOfName(d.Name)
+		r.taint.job = outputOfName(d.Name)
 	}
 	return r
 }
@@ -104,10 +106,14 @@ func (r *reader) line(b []byte) error {
 
 // closed says whether everything in the document is one container's output,
 // so that no line of it can be anybody else's.
-func (r *reader) closed() bool { return r.main != nil || r.runnerLog() }
+func (r *reader) closed() bool { return r.main != nil || r.runnerLog() || r.jobLog() }
 
 // runnerLog says whether what was read so far is a runner's log.
 func (r *reader) runnerLog() bool { return r.runners >= 5 && r.runners*2 > r.seen }
+
+// jobLog says whether what was read so far is a job's log: what else it shows
+// was printed by the job.
+func (r *reader) jobLog() bool { return r.jobs >= 5 }
 
 // textLine reads one line of text.
 func (r *reader) textLine(raw string) {
@@ -166,9 +172,15 @@ func (r *reader) attribute(d *draft, raw, text string) {
 // bare reads text that no envelope gives a writer.
 func (r *reader) bare(d *draft, raw, text string) {
 	switch {
+	case strings.HasPrefix(text, "Running with gitlab-runner "):
+		r.taint.job = true
+		r.jobs += 5 // the first line of a job's log
+		d.Source = Runner
+		r.emit(d, text)
 	case d.wraps&jobbed != 0 || jobShaped(text):
 		d.Source = Job
 		r.taint.job = true
+		r.jobs++
 		r.emit(d, text)
 	case d.wraps&running != 0 || runnerShaped(text):
 		r.runners++
@@ -177,6 +189,9 @@ func (r *reader) bare(d *draft, raw, text string) {
 		r.emit(d, text)
 	case r.runnerLog():
 		d.Source = Runner
+		r.emit(d, text)
+	case r.jobLog():
+		d.Source = Job
 		r.emit(d, text)
 	case d.wraps == 0 && !structuredShape(text) && r.object.line(r, raw):
 	default:

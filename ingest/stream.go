@@ -134,6 +134,24 @@ var programWords = []struct {
 	src  Source
 }{{"listener", Listener}, {"controller", Controller}, {"manager", Controller}, {"kubelet", Kubelet}, {"containerd", Containerd}}
 
+// outputOfName says whether a file of this name seems to hold what a runner or
+// a job printed: whatever else it looks like, such a file proves nothing.
+func outputOfName(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(path.Base(name)), func(c rune) bool { return c < 'a' || c > 'z' })
+	return slices.ContainsFunc(words, func(w string) bool { return outputWords[w] }) &&
+		!slices.ContainsFunc(words, func(w string) bool { return hostWords[w] })
+}
+
+var outputWords = map[string]bool{
+	"runner": true, "runners": true, "job": true, "jobs": true, "stdout": true, "stderr": true, "build": true, "step": true,
+	"steps": true, "workflow": true, "output": true, "console": true,
+}
+
+var hostWords = map[string]bool{
+	"controller": true, "manager": true, "listener": true, "kubelet": true, "containerd": true, "journal": true, "kernel": true,
+	"dmesg": true, "syslog": true, "node": true, "host": true, "events": true, "describe": true, "pod": true, "pods": true,
+}
+
 // preview looks for what only a runner prints in the head of the stream, so
 // that its first lines are the runner's too.
 func (s *stream) preview(head []byte) {
@@ -180,6 +198,7 @@ func (r *reader) inStream(d *draft, text string) {
 			r.times.put(&d.Entry, st)
 		}
 	}
+	r.taint.streams = r.taint.streams || s != r.main && d.wraps&shipped == 0
 	if s != r.main && d.Trust == Attested && d.wraps&shipped == 0 {
 		r.taint.claimedProgram = true
 		d.Trust = r.taint.programTrust()

@@ -118,10 +118,13 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	}
 	for _, w := range s.where {
 		sh.where[w.key.value] = b.pattern(w.value)
+		if s.match.value == "" && len(s.messages) == 0 {
+			literals, at = append(literals, requiredLiterals(w.value.value)...), w.value.pos
+		}
 	}
 	switch {
-	case len(s.messages) == 0 && s.match.value == "":
-		b.errs.add(d.pos, "signal %s has neither message nor match", d.Name)
+	case len(s.messages) == 0 && s.match.value == "" && len(s.where) == 0:
+		b.errs.add(d.pos, "signal %s has neither message, match nor where", d.Name)
 	case len(literals) == 0 || slices.ContainsFunc(literals, func(l string) bool { return len(l) < 3 }):
 		b.errs.add(at, "signal %s needs at least 3 fixed characters in every alternative, or it would be tried on every line", d.Name)
 	default:

@@ -13,6 +13,7 @@ type findings struct {
 	exit    exitRecord
 	died    time.Time
 	ended   bool
+	proven  bool // that it ended: a trusted record says so
 	covered map[ingest.Source]bool
 	fills   map[string]string
 }
@@ -39,6 +40,7 @@ func examine(c *Case) findings {
 	f := findings{fills: map[string]string{}}
 	f.exit = c.exitRecord()
 	f.died, f.ended = c.death(f.exit)
+	f.proven = f.exit.proven || !f.exit.known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Ends && e.Proven })
 	f.covered = map[ingest.Source]bool{}
 	for _, s := range ingest.Sources {
 		f.covered[s] = c.covers(s, f.died)
@@ -62,7 +64,7 @@ func (c *Case) exitRecord() exitRecord {
 	var all []exitRecord
 	main := c.mainContainer()
 	for i := range c.Evidence {
-		if e := &c.Evidence[i]; e.Mine && e.Def.Exit && c.isMain(e, main) {
+		if e := &c.Evidence[i]; e.Mine && e.Def.Exit && e.Value("exit_code") != noCode && c.isMain(e, main) {
 			all = append(all, c.newExitRecord(e))
 		}
 	}
@@ -122,11 +124,23 @@ func mergeExits(all []exitRecord) exitRecord {
 		best.signal = cmp.Or(best.signal, r.signal)
 		best.proven = best.proven || r.proven
 		best.ran = max(best.ran, r.ran)
-		if best.finished.IsZero() {
-			best.finished = r.finished
-		}
+		best.at, best.finished = moment(best, r)
 	}
 	return best
+}
+
+// moment is when two records of one end say that it was: as the runtime wrote
+// it, else when the first of them heard of it.
+func moment(a, b exitRecord) (at, finished time.Time) {
+	switch {
+	case !a.finished.IsZero():
+		return a.at, a.finished
+	case !b.finished.IsZero():
+		return b.at, b.finished
+	case a.at.IsZero() || !b.at.IsZero() && b.at.Before(a.at):
+		return b.at, a.finished
+	}
+	return a.at, a.finished
 }
 
 func boolCompare(a, b bool) int {
@@ -164,6 +178,11 @@ func (c *Case) containerOf(e *Evidence) string {
 	if name := orElse(e.Str("container"), e.Container); name != "" {
 		return name
 	}
+	for _, v := range e.values {
+		if g, ok := v.(Cgroup); ok && c.Containers[g.ContainerID] != "" {
+			return c.Containers[g.ContainerID]
+		}
+	}
 	return c.Containers[orElse(e.Str("container_id"), e.ContainerID)]
 }
 
@@ -183,7 +202,7 @@ func (c *Case) isMain(e *Evidence, main string) bool {
 // death is when the runner ended, and whether it did.
 func (c *Case) death(exit exitRecord) (time.Time, bool) {
 	if exit.known && !exit.at.IsZero() {
-		return exit.at, true
+		return c.sharpen(exit.at), true
 	}
 	ended, last := exit.known, time.Time{}
 	for _, e := range c.Evidence {
@@ -199,6 +218,22 @@ func (c *Case) death(exit exitRecord) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, ended
+}
+
+// sharpen finds the moment within the second that an exit record names: the
+// API cuts its times to seconds, containerd and the kubelet do not.
+func (c *Case) sharpen(at time.Time) time.Time {
+	if at.Nanosecond() != 0 {
+		return at
+	}
+	for _, source := range []ingest.Source{ingest.Containerd, ingest.Kubelet} {
+		for _, e := range c.Evidence {
+			if e.Mine && e.Proven && e.Source == source && (e.Def.Exit || e.Def.Ends) && !e.At.Before(at) && e.At.Sub(at) < time.Second {
+				return e.At
+			}
+		}
+	}
+	return at
 }
 
 // endsWithNode says whether an event of the node ended the pod with it: it

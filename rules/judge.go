@@ -86,7 +86,7 @@ func firstTime(decisive []map[string]any) *time.Time {
 // could have written; a need that was not covered costs one step.
 func confidence(r *Rule, decisive []map[string]any, f findings, c *Case) Confidence {
 	conf := r.Confidence
-	if conf == Confirmed && !anyProven(decisive, c) {
+	if conf == Confirmed && (!anyProven(decisive, c, f) || f.ended && !f.proven) {
 		conf = Probable
 	}
 	for _, s := range r.Needs {
@@ -97,9 +97,12 @@ func confidence(r *Rule, decisive []map[string]any, f findings, c *Case) Confide
 	return conf
 }
 
-func anyProven(decisive []map[string]any, c *Case) bool {
+// anyProven says whether a decisive line is proven, and where the death has a
+// time, has one too: an old line must not explain a new death.
+func anyProven(decisive []map[string]any, c *Case, f findings) bool {
 	for _, d := range decisive {
-		if c.Evidence[d[indexKey].(int)].Proven {
+		e := &c.Evidence[d[indexKey].(int)]
+		if e.Proven && (f.died.IsZero() || !e.At.IsZero()) {
 			return true
 		}
 	}

@@ -180,7 +180,7 @@ verdicts:
 		{"covered with a gap at the death", true, gap, rules.Probable},
 	} {
 		s, exit := signal(t, b, died, "the cause"), signal(t, b, died, exitLine(137))
-		v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: s, Mine: true, Proven: c.proven}, {Signal: exit, Mine: true}}, Coverage: c.coverage})
+		v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: s, Mine: true, Proven: c.proven}, {Signal: exit, Mine: true, Proven: true}}, Coverage: c.coverage})
 		if v.Label != rules.HostTeardown || v.Confidence != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.name, v.Label, v.Confidence, c.want)
 		}

@@ -67,7 +67,8 @@ func (sh *shape) fits(l *scannedLine) (map[string]string, bool) {
 	switch {
 	case slices.Contains(sh.messages, msg):
 	case sh.match != nil && groups(sh.match, msg, found):
-	case sh.match != nil && msg != l.entry.Text && groups(sh.match, l.entry.Text, found):
+	case sh.match != nil && l.entry.Source.Forgeable() && groups(sh.match, l.entry.Text, found): // nothing is proven by it anyway
+	case sh.match == nil && sh.messages == nil: // the fields alone tell
 	default:
 		return nil, false
 	}
@@ -87,9 +88,15 @@ func (d *SignalDef) typed(found, fields map[string]string) []any {
 			text = fields[c.field]
 		}
 		values[i] = c.kind.parse(text)
+		if d.Exit && c.name == "exit_code" && c.field != "" && text == "" {
+			values[i] = noCode
+		}
 	}
 	return values
 }
+
+// noCode is the exit code of a structured record that has none: not 0.
+const noCode = -1
 
 type submatcher interface {
 	FindStringSubmatchIndex(string) []int

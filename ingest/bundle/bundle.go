@@ -114,8 +114,7 @@ func Open(paths []string, o Options) (*Bundle, error) {
 // Bytes prepares one file that is already in memory, as Open would prepare it
 // under that name.
 func Bytes(name string, data []byte, o Options) *Bundle {
-	o.MaxFile, o.MaxUnpacked = defaultMaxFile, defaultMaxUnpacked
-	b := &Bundle{opts: o, known: map[Problem]bool{}}
+	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}}
 	b.inputs = []input{{path: name, name: name, size: int64(len(data)), mtime: o.Now, memory: bytes.NewReader(data)}}
 	b.survey()
 	return b
