@@ -43,7 +43,7 @@ type Cgroup struct {
 	Path        string `expr:"path" json:"path"`
 	PodUID      string `expr:"pod_uid" json:"pod_uid"`
 	ContainerID string `expr:"container_id" json:"container_id"`
-	Level       string `expr:"level" json:"level"` // whose limit it is: container, pod, qos, root, unit
+	Level       string `expr:"level" json:"level"` // whose limit it is: container, pod, qos, root, unit, other
 }
 
 // cgroupType is the same for the compiler.
@@ -197,7 +197,8 @@ func parseCgroup(path string) Cgroup {
 }
 
 // cgroupLevel names whose limit a cgroup is: container, pod, qos (the node's
-// allocatable or one quality-of-service class), unit (a host service) or root.
+// allocatable or one quality-of-service class), unit (a host service), root or
+// other.
 func cgroupLevel(path string, pod, container bool) string {
 	switch {
 	case path == "":
@@ -210,6 +211,8 @@ func cgroupLevel(path string, pod, container bool) string {
 		return "qos"
 	case path == "/":
 		return "root"
+	case strings.HasPrefix(path, "/system.slice") || strings.HasPrefix(path, "/user.slice") || path == "/init.scope":
+		return "unit"
 	}
-	return "unit"
+	return "other"
 }
