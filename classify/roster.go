@@ -149,8 +149,12 @@ func (r *Roster) learn(signals []*rules.Signal) {
 			again = r.learnIDs(signals, proven)
 		}
 	}
-	for i := range signals {
-		r.learnNames(signals[i])
+	for _, proven := range []bool{true, false} {
+		for _, s := range signals {
+			if trusted(s) == proven {
+				r.learnNames(s)
+			}
+		}
 	}
 	r.learnPIDs(signals)
 }

@@ -151,7 +151,7 @@ func (r *reader) marks() {
 	for _, s := range r.ordered() {
 		r.streamMarks(s)
 	}
-	if r.cover.lines > 0 && diagPath.MatchString(path.Base(r.doc.Name)) {
+	if r.cover.lines > 0 && (r.begun || diagPath.MatchString(path.Base(r.doc.Name))) {
 		c := &r.cover.runner
 		r.mark(Entry{Source: Runner}, Mark{Kind: Covered, From: c.from, To: c.to, Lines: r.cover.lines})
 		r.mark(Entry{Source: Runner}, Mark{Kind: Ended, From: c.to, To: c.to})

@@ -32,9 +32,10 @@ type reader struct {
 
 	cover   coverage
 	taint   taint
-	seen    int // lines that were not blank
-	runners int // of them, lines that only a runner prints
-	jobs    int // of them, lines that only a job's log has
+	seen    int  // lines that were not blank
+	runners int  // of them, lines that only a runner prints
+	begun   bool // the first lines of a runner's output were among them
+	jobs    int  // of them, lines that only a job's log has
 }
 
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
@@ -184,6 +185,7 @@ func (r *reader) bare(d *draft, raw, text string) {
 		r.emit(d, text)
 	case d.wraps&running != 0 || runnerShaped(text):
 		r.runners++
+		r.begun = r.begun || strings.Contains(text, "Runner is built for") || strings.HasSuffix(text, "Connected to GitHub")
 		d.Source = Runner
 		r.taint.job = true
 		r.emit(d, text)

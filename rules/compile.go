@@ -153,14 +153,11 @@ func (b *builder) captures(d *SignalDef, s signalSpec) {
 			b.errs.add(c.value.pos, "unknown capture type %q%s", k, nearest(k, kindNames()))
 			continue
 		}
-		if field == "" && !groups[c.key.value] {
-			field = c.key.value
-		}
-		d.captures = append(d.captures, capture{c.key.value, kind(k), field})
+		d.captures = append(d.captures, capture{c.key.value, kind(k), orElse(field, c.key.value), groups[c.key.value]})
 	}
 	for _, g := range keys(groups) {
 		if !slices.ContainsFunc(d.captures, func(c capture) bool { return c.name == g }) {
-			d.captures = append(d.captures, capture{g, kindString, ""})
+			d.captures = append(d.captures, capture{g, kindString, "", true})
 		}
 	}
 	for _, c := range d.captures {

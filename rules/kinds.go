@@ -80,6 +80,8 @@ func (k kind) parse(s string) any {
 		return parseSeconds(s)
 	case kindBytes:
 		return parseBytes(s)
+	case kindPod:
+		return podName(s)
 	case kindPods:
 		return parsePods(s)
 	case kindUID:
@@ -142,16 +144,18 @@ func parsePods(s string) []string {
 	}
 	out = nil
 	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(`[]", `, r) }) {
-		// older kubelets print name_namespace(uid)
-		if i := strings.IndexByte(f, '('); i > 0 {
-			f = f[:i]
-			if j := strings.LastIndexByte(f, '_'); j > 0 {
-				f = f[j+1:] + "/" + f[:j]
-			}
-		}
-		out = append(out, f)
+		out = append(out, podName(f))
 	}
 	return out
+}
+
+// podName gives namespace/name. Kubelets before 1.20 print name_namespace(uid).
+func podName(s string) string {
+	s, _, old := strings.Cut(s, "(")
+	if i := strings.LastIndexByte(s, '_'); i > 0 && (old || !strings.Contains(s, "/")) {
+		return s[i+1:] + "/" + s[:i]
+	}
+	return s
 }
 
 var (

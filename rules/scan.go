@@ -88,7 +88,7 @@ func (d *SignalDef) typed(found, fields map[string]string) []any {
 			text = fields[c.field]
 		}
 		values[i] = c.kind.parse(text)
-		if d.Exit && c.name == "exit_code" && c.field != "" && text == "" {
+		if d.Exit && c.name == "exit_code" && !c.group && text == "" {
 			values[i] = noCode
 		}
 	}

@@ -59,7 +59,8 @@ type SignalTest struct {
 type capture struct {
 	name  string
 	kind  kind
-	field string // structured field that it is read from; "" = named group
+	field string // structured field that it is read from where no group gave it
+	group bool   // some pattern has a group of its name
 }
 
 // Signal is one fact recognised in an entry.
