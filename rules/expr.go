@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"coroner/ingest"
+
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
@@ -41,6 +43,7 @@ var exprOptions = []expr.Option{
 	expr.Function("clock", func(p ...any) (any, error) { return clockText(p[0].(time.Time)), nil }, new(func(time.Time) string)),
 	expr.Function("size", func(p ...any) (any, error) { return sizeText(p[0].(int)), nil }, new(func(int) string)),
 	expr.Function("secs", func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil }, new(func(float64) string)),
+	expr.Function("gist", func(p ...any) (any, error) { return gist(p[0]), nil }, new(func(any) string)),
 	expr.Function("or_else", func(p ...any) (any, error) { return orElse(p[0].(string), p[1].(string)), nil }, new(func(string, string) string)),
 }
 
@@ -49,6 +52,20 @@ func orElse(a, b string) string {
 		return b
 	}
 	return a
+}
+
+// gist is what a line of evidence says without its clockwork: the message or
+// error in it where it has one, else its text.
+func gist(record any) string {
+	m, _ := record.(map[string]any)
+	for _, name := range []string{"message", "err", "error", "said"} {
+		if s, _ := m[name].(string); s != "" {
+			return strings.TrimRight(s, " .:")
+		}
+	}
+	text, _ := m["text"].(string)
+	msg, _, _ := (&ingest.Entry{Text: text}).Message()
+	return strings.TrimRight(msg, " .:")
 }
 
 func clockText(t time.Time) string {

@@ -174,7 +174,7 @@ func whyMissing(c *Case, source ingest.Source, f findings) string {
 		return "not in what was read"
 	}
 	if f.died.IsZero() {
-		return "read, but the time of death is unknown"
+		return "read, but when the end was is not known"
 	}
 	return fmt.Sprintf("read, but not over the death at %s", clockText(f.died))
 }

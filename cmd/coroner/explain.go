@@ -18,19 +18,14 @@ type explainCmd struct {
 
 // Run explains the input.
 func (c *explainCmd) Run(p *program) error {
-	book, err := loadBook(c.Rules)
+	in, err := c.start(p)
 	if err != nil {
 		return err
 	}
-	in, err := c.open(p)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	show, clear := p.progress()
-	verdicts := classify.Replay(in.Entries(show), book, classify.Options{Runner: c.Runner})
-	clear()
-	if err := report(p, in); err != nil {
+	defer in.bundle.Close()
+	verdicts := classify.Replay(in.entries, in.book, classify.Options{Runner: c.Runner})
+	in.clear()
+	if err := report(p, in.bundle); err != nil {
 		return err
 	}
 	if c.JSON {

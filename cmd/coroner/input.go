@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"time"
 
 	"coroner/classify/postmortem"
+	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/book"
@@ -22,7 +24,7 @@ type inputFlags struct {
 	Paths    []string `arg:"" name:"path" help:"Files, folders, archives (.gz .tar .zip .txtar) or - for standard input."`
 }
 
-// book loads the built-in rulebook and what --rules lays over it.
+// loadBook loads the built-in rulebook and what --rules lays over it.
 func loadBook(dir string) (*rules.Rulebook, error) {
 	layers := []fs.FS{book.Files}
 	if dir != "" {
@@ -53,6 +55,29 @@ func (f *inputFlags) open(p *program) (*bundle.Bundle, error) {
 		return nil, usage("%w", err)
 	}
 	return b, nil
+}
+
+// reading is one run over the input: the rulebook, the documents, and a line of
+// progress on a terminal.
+type reading struct {
+	book    *rules.Rulebook
+	bundle  *bundle.Bundle
+	entries iter.Seq[ingest.Entry]
+	clear   func() // removes the line of progress
+}
+
+// start loads and opens everything that a command reads.
+func (f *inputFlags) start(p *program) (*reading, error) {
+	book, err := loadBook(f.Rules)
+	if err != nil {
+		return nil, err
+	}
+	in, err := f.open(p)
+	if err != nil {
+		return nil, err
+	}
+	show, clear := p.progress()
+	return &reading{book, in, in.Entries(show), clear}, nil
 }
 
 // report prints what could not be read, one line each, and says whether

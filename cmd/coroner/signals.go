@@ -32,23 +32,18 @@ type signalLine struct {
 
 // Run prints the signals of the input in the order of the input.
 func (c *signalsCmd) Run(p *program) error {
-	book, err := loadBook(c.Rules)
+	in, err := c.start(p)
 	if err != nil {
 		return err
 	}
-	in, err := c.open(p)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	show, clear := p.progress()
+	defer in.bundle.Close()
 	enc, counts := json.NewEncoder(p.out), map[string]int{}
 	enc.SetEscapeHTML(false)
-	for e := range in.Entries(show) {
+	for e := range in.entries {
 		if e.Mark != nil {
 			continue
 		}
-		for _, s := range book.Scan(&e) {
+		for _, s := range in.book.Scan(&e) {
 			counts[s.Def.Name]++
 			if !c.Count {
 				if err := enc.Encode(newSignalLine(&s)); err != nil {
@@ -57,11 +52,11 @@ func (c *signalsCmd) Run(p *program) error {
 			}
 		}
 	}
-	clear()
+	in.clear()
 	if c.Count {
 		p.counts(counts)
 	}
-	return report(p, in)
+	return report(p, in.bundle)
 }
 
 func (p *program) counts(counts map[string]int) {
