@@ -93,13 +93,20 @@ func (a *assembler) choose(o Options) []*Pod {
 		}
 		return out
 	}
-	if exact := match(func(p *Pod) bool { return p.Name == o.Runner || p.UID == o.Runner }); exact != nil {
+	ns, name, qualified := strings.Cut(o.Runner, "/")
+	if !qualified {
+		ns, name = "", o.Runner
+	}
+	in := func(p *Pod) bool { return ns == "" || p.Namespace == "" || p.Namespace == ns }
+	if exact := match(func(p *Pod) bool { return p.Name == name && in(p) || p.UID == name }); exact != nil {
 		return exact
 	}
-	if prefix := match(func(p *Pod) bool { return strings.HasPrefix(p.Name, o.Runner) || strings.HasPrefix(p.UID, o.Runner) }); prefix != nil {
+	if prefix := match(func(p *Pod) bool {
+		return strings.HasPrefix(p.Name, name) && in(p) || strings.HasPrefix(p.UID, name)
+	}); prefix != nil {
 		return prefix
 	}
-	return []*Pod{a.roster.add(&Pod{Name: o.Runner, Node: a.anon.Node})}
+	return []*Pod{a.roster.add(&Pod{Namespace: ns, Name: name, Node: a.anon.Node})}
 }
 
 // homeOf decides whose text without a name is: the runner that was asked for,
@@ -143,7 +150,17 @@ func (a *assembler) owners(s *rules.Signal) ([]*Pod, bool) {
 	if s.Def.Reach == rules.ReachNode || !a.nameless(s) {
 		return nil, false
 	}
-	return []*Pod{a.home}, false
+	return []*Pod{a.ownerOfNameless(s)}, false
+}
+
+// ownerOfNameless gives text without a name to the pod that is asked for, but
+// a program that speaks of many pods only if there is no other.
+func (a *assembler) ownerOfNameless(s *rules.Signal) *Pod {
+	aboutMany := !s.Source.Forgeable() && s.Source != ingest.Kube || strings.HasPrefix(s.Str("object"), "Node/")
+	if aboutMany && len(a.roster.pods) > 1 {
+		return a.anon
+	}
+	return a.home
 }
 
 // nameless says whether a signal names nobody at all.

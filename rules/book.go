@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 
+	"coroner/ingest"
+
 	"github.com/expr-lang/expr/types"
 )
 
@@ -42,7 +44,8 @@ type LabelDef struct {
 	Confused      []Label
 	possible      *program
 	ruledOut      []exclusion
-	needs         string
+	needs         string          // what would decide it
+	sources       []ingest.Source // who would say it
 }
 
 type exclusion struct {

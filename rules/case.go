@@ -20,6 +20,11 @@ type Case struct {
 	Siblings   int               // pods of the node that ended within a minute of this one
 }
 
+// nobody says whether the case stands for text that names no pod at all.
+func (c *Case) nobody() bool {
+	return c.Name == "" && c.UID == "" && len(c.Containers) == 0 && len(c.Sandboxes) == 0
+}
+
 // Evidence is a signal attributed to a case.
 type Evidence struct {
 	*Signal

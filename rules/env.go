@@ -44,6 +44,7 @@ var caseTypes = types.Map{
 	"pod": types.Map{
 		"name": types.String, "namespace": types.String, "uid": types.String,
 		"node": types.String, "pool": types.String, "siblings": types.Int,
+		"nobody": types.Bool, // the case of text that names no pod, container or microVM
 	},
 	"alarmed":    types.Bool,                // some line alone speaks of a death
 	"ended":      types.Bool,                // something says that the pod or its container is over
@@ -167,12 +168,12 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": orElse(c.Pool, f.fills["pool"]), "siblings": c.Siblings,
+		"pool": orElse(c.Pool, f.fills["pool"]), "siblings": c.Siblings, "nobody": c.nobody(),
 	}
 	covered := map[string]any{}
 	for s, ok := range f.covered {
 		covered[string(s)] = ok
 	}
-	env["alarmed"] = slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Alarm })
+	env["alarmed"] = slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Alarm && (e.Mine || c.nobody()) })
 	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.ended, f.died, !f.died.IsZero()
 }

@@ -55,6 +55,15 @@ func examine(c *Case) findings {
 	return f
 }
 
+// at gives the findings with a time for a death whose end was not seen.
+func (f findings) at(c *Case, died time.Time) findings {
+	f.died, f.covered = died, map[ingest.Source]bool{}
+	for _, s := range ingest.Sources {
+		f.covered[s] = c.covers(s, died)
+	}
+	return f
+}
+
 // exitRank orders sources of exit records: who observed it best comes first.
 var exitRank = map[ingest.Source]int{
 	ingest.Kube: 1, ingest.Controller: 2, ingest.Containerd: 3, ingest.Kubelet: 4, ingest.Runner: 5,

@@ -28,10 +28,13 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 		v.DiedAt = &died
 	}
 	b.cause(&v, rule, decisive, env, f, c)
+	if f.died.IsZero() && v.DiedAt != nil {
+		f = f.at(c, *v.DiedAt)
+	}
 	v.Evidence = evidenceLines(c, f, decisive)
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
 	if v.Label.Death() {
-		b.differential(&v, env)
+		b.differential(&v, env, f)
 		v.Missing = missing(c, f)
 	}
 	return v
@@ -111,7 +114,7 @@ func anyProven(decisive []map[string]any, c *Case, f findings) bool {
 
 // differential sorts the other labels into ruled out and open. A label that
 // the picture does not suggest is in neither list.
-func (b *Rulebook) differential(v *Verdict, env map[string]any) {
+func (b *Rulebook) differential(v *Verdict, env map[string]any, f findings) {
 	for _, name := range Labels {
 		l := b.Labels[name]
 		if l == nil || name == v.Label || l.possible == nil || !l.possible.true(env) {
@@ -120,9 +123,23 @@ func (b *Rulebook) differential(v *Verdict, env map[string]any) {
 		if because, ok := l.excluded(env); ok {
 			v.RuledOut = append(v.RuledOut, RuledOut{name, because})
 		} else if v.Confidence != Confirmed {
-			v.Open = append(v.Open, OpenLabel{name, l.needs})
+			v.Open = append(v.Open, OpenLabel{name, l.stillNeeds(f)})
 		}
 	}
+}
+
+// stillNeeds says what would decide the label; where all of it was read, that
+// it does not.
+func (l *LabelDef) stillNeeds(f findings) string {
+	for _, s := range l.sources {
+		if !f.covered[s] {
+			return l.needs
+		}
+	}
+	if len(l.sources) == 0 {
+		return l.needs
+	}
+	return l.needs + ", which was read and does not decide it"
 }
 
 func (l *LabelDef) excluded(env map[string]any) (string, bool) {
@@ -192,7 +209,7 @@ func evidenceLines(c *Case, f findings, decisive []map[string]any) []EvidenceLin
 	out := []EvidenceLine{}
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
-		if !decides[i] && (len(out) >= maxEvidence || !(e.Mine || e.aroundDeath(f.died))) {
+		if !decides[i] && (len(out) >= maxEvidence || !(e.Mine || c.nobody() || e.aroundDeath(f.died))) {
 			continue
 		}
 		out = append(out, e.line(decides[i]))
@@ -205,12 +222,12 @@ func (e *Evidence) aroundDeath(died time.Time) bool {
 		return true
 	}
 	lag := died.Sub(e.At)
-	return lag < 2*time.Minute && lag > -time.Minute
+	return lag < time.Minute && lag > -10*time.Second
 }
 
 func (e *Evidence) line(decisive bool) EvidenceLine {
 	l := EvidenceLine{
-		Source: string(e.Source), Node: e.Node, Signal: e.Def.Name, Text: e.Text, Decisive: decisive, Where: e.Doc,
+		Source: string(e.Source), Node: e.Node, Signal: e.Def.Name, Text: e.Text, Decisive: decisive, Mine: e.Mine, Where: e.Doc,
 	}
 	if e.Line > 0 {
 		l.Where = fmt.Sprintf("%s:%d", e.Doc, e.Line)

@@ -147,6 +147,9 @@ func (b *builder) label(s labelSpec) {
 		Domain: b.oneOf(s.domain, "domain", "none", domains...),
 		Retry:  b.oneOf(s.retry, "retry", "unknown", retries...),
 	}
+	if len(s.sources) > 0 {
+		l.sources = b.sources(s.sources, s.name.pos)
+	}
 	for _, c := range s.confused {
 		l.Confused = append(l.Confused, b.labelName(c))
 	}

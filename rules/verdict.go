@@ -142,6 +142,7 @@ type EvidenceLine struct {
 	Signal   string     `json:"signal"`
 	Text     string     `json:"text"`
 	Decisive bool       `json:"decisive"`
+	Mine     bool       `json:"mine"`            // the line names this runner; false: it speaks about its node
 	Where    string     `json:"where,omitempty"` // document:line
 }
 
