@@ -1,7 +1,6 @@
 # coroner: what people run is build, test and demo; the rest is what those use.
 GO      ?= go
 FUZZ    ?= 5s
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: build test demo lint unit race fuzz bench clean
 

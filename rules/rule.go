@@ -91,6 +91,9 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	if r.Confidence == Confirmed && len(s.decisive) == 0 {
 		b.errs.add(s.confidence.pos, "rule %s claims confirmed but names no decisive line", r.ID)
 	}
+	if slices.Contains(r.decisive, nil) {
+		return // the texts speak of what did not compile
+	}
 	env := b.withDecisive(r)
 	r.summary = b.template(s.summary, env)
 	r.advice = b.template(s.advice, env)

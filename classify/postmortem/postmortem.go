@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"coroner/rules"
 )
@@ -23,7 +22,7 @@ import (
 // Style says how to write.
 type Style struct {
 	Color bool // ANSI colours
-	Width int  // columns to cut log lines at; 0 = 160
+	Width int  // columns of the terminal; 0 = no terminal, lines are cut only where they are huge
 	All   bool // the whole timeline instead of its telling part
 }
 
@@ -31,7 +30,7 @@ type Style struct {
 // first lines, unless Style.All asks for everything.
 func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	if s.Width <= 0 {
-		s.Width = 160
+		s.Width = hugeLine
 	}
 	p := &page{w: bufio.NewWriter(w), s: s, v: v}
 	p.headline()
@@ -46,6 +45,9 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	p.footer()
 	return p.w.Flush()
 }
+
+// hugeLine is where a line is cut that goes to a file or a pipe.
+const hugeLine = 1000
 
 type page struct {
 	w *bufio.Writer
@@ -197,50 +199,8 @@ func (p *page) seeMore() {
 	if len(cmds) == 0 {
 		return
 	}
-	p.section("see more")
+	p.section("see more (label names of your Loki may differ)")
 	for _, c := range cmds {
 		p.printf("    %s\n", c)
 	}
-}
-
-// Commands are the kubectl and LogQL queries that show more of a death. Names
-// are put in only when they are plain: a name is data like everything else.
-func Commands(v *rules.Verdict) (out []string) {
-	if !v.Label.Death() {
-		return nil
-	}
-	ns := plain(v.Namespace)
-	if r := plain(v.Runner); r != "" {
-		flag := ""
-		if ns != "" {
-			flag = " -n " + ns
-		}
-		out = append(out,
-			fmt.Sprintf("kubectl%s get events --field-selector involvedObject.name=%s", flag, r),
-			fmt.Sprintf("kubectl%s get pod %s -o yaml", flag, r),
-			fmt.Sprintf("{namespace=%q, pod=%q}%s", ns, r, span(v)))
-	}
-	if n := plain(v.Node); n != "" && v.DiedAt != nil {
-		out = append(out, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}%s`, n, span(v)),
-			fmt.Sprintf("journalctl --since %q --until %q  # on %s", v.DiedAt.Add(-2*time.Minute).UTC().Format("2006-01-02 15:04:05 UTC"),
-				v.DiedAt.Add(time.Minute).UTC().Format("2006-01-02 15:04:05 UTC"), n))
-	}
-	return out
-}
-
-func span(v *rules.Verdict) string {
-	if v.DiedAt == nil {
-		return ""
-	}
-	return "  # " + v.DiedAt.Add(-2*time.Minute).UTC().Format(time.RFC3339) + " … " + v.DiedAt.Add(time.Minute).UTC().Format(time.RFC3339)
-}
-
-// plain returns s if it is a Kubernetes name, else "".
-func plain(s string) string {
-	for _, c := range s {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_') {
-			return ""
-		}
-	}
-	return s
 }

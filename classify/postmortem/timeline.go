@@ -27,7 +27,7 @@ func (p *page) timeline() {
 	if len(rows) == 0 {
 		return
 	}
-	p.section("timeline (UTC)")
+	p.section("timeline (UTC; » decides, · is about the node or another pod)")
 	skipped, day := 0, ""
 	for i, r := range rows {
 		if !p.s.All && !r.Decisive && i < len(rows)-shown {
@@ -43,7 +43,7 @@ func (p *page) timeline() {
 
 func (p *page) skipped(n *int) {
 	if *n > 0 {
-		p.printf("      %s\n", p.paint(dim, fmt.Sprintf("… %d earlier lines, --all shows them", *n)))
+		p.printf("      %s\n", p.paint(dim, fmt.Sprintf("… %d lines left out, --all shows them", *n)))
 	}
 	*n = 0
 }
@@ -68,7 +68,11 @@ func (p *page) row(r row) {
 	if r.At != nil {
 		at = r.At.UTC().Format("15:04:05.000")
 	}
-	text := cut(Clean(brief(r.EvidenceLine)), p.s.Width-32)
+	room := p.s.Width - 32
+	if r.Decisive {
+		room = max(room, hugeLine) // the proof is shown whole
+	}
+	text := cut(Clean(brief(r.EvidenceLine)), room)
 	if r.times > 1 {
 		text += p.paint(dim, fmt.Sprintf("  (%d times", r.times))
 		if !r.until.IsZero() {
@@ -76,8 +80,11 @@ func (p *page) row(r row) {
 		}
 		text += p.paint(dim, ")")
 	}
-	if r.Decisive {
+	switch {
+	case r.Decisive:
 		text = p.paint(bold, text)
+	case !r.Mine:
+		mark, text = "· ", p.paint(dim, text)
 	}
 	p.printf("    %s%s  %s %s\n", mark, p.paint(dim, at), p.paint(cyan, fmt.Sprintf("%-10s", r.Source)), text)
 }
@@ -126,7 +133,7 @@ func collapse(lines []rules.EvidenceLine) (rows []row) {
 }
 
 func same(a, b rules.EvidenceLine) bool {
-	return a.Signal == b.Signal && a.Source == b.Source && !a.Decisive && !b.Decisive && a.Signal != "runner.last-words" &&
+	return a.Signal == b.Signal && a.Source == b.Source && a.Mine == b.Mine && !a.Decisive && !b.Decisive && a.Signal != "runner.last-words" &&
 		a.Signal != "kube.event"
 }
 

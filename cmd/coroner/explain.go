@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
@@ -10,10 +11,19 @@ import (
 )
 
 type explainCmd struct {
-	Runner string `help:"Explain this runner only: its name, the start of it, or a pod UID." placeholder:"NAME"`
+	Runner string `help:"Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID." placeholder:"NAME"`
 	JSON   bool   `name:"json" help:"One JSON object per runner, one a line."`
 	All    bool   `help:"Show the whole timeline."`
 	inputFlags
+}
+
+// Help is shown by coroner explain --help.
+func (explainCmd) Help() string {
+	return `Examples:
+  coroner explain incident/                          # a folder of whatever could be saved
+  coroner explain --runner amber-4kx2p incident.tgz  # one runner
+  kubectl logs amber-4kx2p | coroner explain -       # a pasted or piped excerpt
+  coroner explain --json incident/ | jq .verdict     # for programs`
 }
 
 // Run explains the input.
@@ -28,10 +38,22 @@ func (c *explainCmd) Run(p *program) error {
 	if err := report(p, in.bundle); err != nil {
 		return err
 	}
+	c.note(p, verdicts)
 	if c.JSON {
 		return writeJSON(p, verdicts)
 	}
 	return p.pages(verdicts, c.All)
+}
+
+// note says on standard error what the answer alone would hide.
+func (c *explainCmd) note(p *program, verdicts []rules.Verdict) {
+	silent := !slices.ContainsFunc(verdicts, func(v rules.Verdict) bool { return len(v.Evidence) > 0 })
+	switch {
+	case silent && c.Runner != "":
+		fmt.Fprintf(p.err, "coroner: no line of the input speaks of %s; leave --runner out to see whom it names\n", postmortem.Clean(c.Runner))
+	case silent:
+		fmt.Fprintln(p.err, "coroner: no line of the input was recognised")
+	}
 }
 
 func writeJSON(p *program, verdicts []rules.Verdict) error {
@@ -42,7 +64,11 @@ func writeJSON(p *program, verdicts []rules.Verdict) error {
 			return err
 		}
 	}
-	return nil
+	if len(verdicts) < 3 {
+		return nil
+	}
+	fmt.Fprintf(p.out, "\n%d ends in what was read:\n", len(verdicts))
+	return postmortem.Table(p.out, verdicts)
 }
 
 // pages writes the post-mortems of deaths in full and the others as a line.
@@ -56,5 +82,9 @@ func (p *program) pages(verdicts []rules.Verdict, all bool) error {
 			return err
 		}
 	}
-	return nil
+	if len(verdicts) < 3 {
+		return nil
+	}
+	fmt.Fprintf(p.out, "\n%d ends in what was read:\n", len(verdicts))
+	return postmortem.Table(p.out, verdicts)
 }

@@ -29,7 +29,7 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 	layers := []fs.FS{book.Files}
 	if dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, usage("--rules %s: not a readable folder", dir)
+			return nil, usage("--rules %s: not a readable folder; give the folder that holds the *.yaml files", dir)
 		}
 		layers = append(layers, os.DirFS(dir))
 	}

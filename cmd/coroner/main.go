@@ -39,7 +39,8 @@ type cli struct {
 	Rules   rulesCmd   `cmd:"" help:"Check, list, describe and test the rulebook."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
 
-	Color string `help:"Colours: auto (on a terminal, unless NO_COLOR is set), always or never." enum:"auto,always,never" default:"auto"`
+	Version kong.VersionFlag `help:"Print the version and the rulebook's hash."`
+	Color   string           `help:"Colours: auto (on a terminal, unless NO_COLOR is set), always or never." enum:"auto,always,never" default:"auto"`
 }
 
 // heapGoal is what the garbage collector aims to stay under: a journal of a
@@ -75,6 +76,7 @@ func (p *program) run(args []string) int {
 	done := -1
 	parser, err := kong.New(&c, kong.Name("coroner"), kong.Writers(p.out, p.err), kong.UsageOnError(),
 		kong.Description("coroner names the cause of death of CI runners on Kubernetes.\n\nExit codes: 0 explained, 1 nothing could be read, 2 wrong usage or a broken rulebook."),
+		kong.Vars{"version": version()},
 		kong.Exit(func(code int) { done = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return p.fail(err)
@@ -103,6 +105,24 @@ func (p *program) fail(err error) int {
 		return e.code
 	}
 	return exitUnreadable
+}
+
+// version is what a bug report needs: the build, and the built-in rulebook.
+func version() string {
+	build := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		build = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				build = s.Value
+			}
+		}
+	}
+	book, err := loadBook("")
+	if err != nil {
+		return build
+	}
+	return fmt.Sprintf("coroner %s, rulebook %s", build, book.Hash)
 }
 
 func wantColor(choice string, p *program) bool {

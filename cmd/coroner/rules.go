@@ -11,7 +11,7 @@ import (
 
 type rulesCmd struct {
 	Check    rulesCheckCmd    `cmd:"" help:"Compile the rulebook and run its inline tests."`
-	List     rulesListCmd     `cmd:"" help:"List labels, verdict rules and signals."`
+	List     rulesListCmd     `cmd:"" help:"List labels, and verdict rules in the order in which they are tried."`
 	Describe rulesDescribeCmd `cmd:"" help:"Say what a label, rule or signal means and what decides it."`
 	Test     rulesTestCmd     `cmd:"" help:"Run the rulebook's inline tests."`
 }
@@ -67,7 +67,13 @@ func (c *rulesListCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "%-4s %-24s %-10s %s\n", "PREC", "VERDICT", "AT MOST", "RULE")
+	fmt.Fprintf(p.out, "%-24s %-9s %s\n", "LABEL", "DOMAIN", "MEANING")
+	for _, l := range rules.Labels {
+		if d := book.Labels[l]; d != nil {
+			fmt.Fprintf(p.out, "%-24s %-9s %s\n", l, d.Domain, d.Doc)
+		}
+	}
+	fmt.Fprintf(p.out, "\n%-4s %-24s %-10s %s\n", "PREC", "VERDICT", "AT MOST", "RULE")
 	for _, r := range book.Rules {
 		fmt.Fprintf(p.out, "%4d %-24s %-10s %s\n", r.Precedence, r.Label, r.Confidence, r.ID)
 	}

@@ -102,7 +102,7 @@ func (c *collector) path(f found) {
 	info, err := os.Stat(f.path)
 	switch {
 	case err != nil:
-		c.bundle.fail(f.name, err)
+		c.bundle.fail(label(f.path), err) // as it was typed
 	case info.IsDir():
 		c.dir(f, info)
 	default:

@@ -1,0 +1,72 @@
+package postmortem
+
+import (
+	"fmt"
+	"time"
+
+	"coroner/rules"
+)
+
+// Commands are the shell commands that show more of a death. Names are put in
+// only when they are plain: a name is data like everything else.
+func Commands(v *rules.Verdict) (out []string) {
+	if !v.Label.Death() {
+		return nil
+	}
+	from, to, timed := window(v)
+	if r := plain(v.Runner); r != "" {
+		flag, selector := " -A", fmt.Sprintf("{pod=%q}", r)
+		if ns := plain(v.Namespace); ns != "" {
+			flag, selector = " -n "+ns, fmt.Sprintf("{namespace=%q, pod=%q}", ns, r)
+		}
+		out = append(out, fmt.Sprintf("kubectl%s get events --field-selector involvedObject.name=%s", flag, r))
+		if timed {
+			out = append(out, logcli(from, to, selector))
+		}
+	}
+	if n := plain(v.Node); n != "" && timed {
+		out = append(out, logcli(from, to, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n)),
+			fmt.Sprintf("journalctl --since %q --until %q  # on %s", from.Format("2006-01-02 15:04:05 UTC"), to.Format("2006-01-02 15:04:05 UTC"), n))
+	}
+	return out
+}
+
+func logcli(from, to time.Time, selector string) string {
+	return fmt.Sprintf("logcli query --from=%s --to=%s '%s'", from.Format(time.RFC3339), to.Format(time.RFC3339), selector)
+}
+
+// window spans the death and every deciding line, with some minutes around.
+func window(v *rules.Verdict) (from, to time.Time, ok bool) {
+	widen := func(t *time.Time) {
+		if t == nil {
+			return
+		}
+		if !ok || t.Before(from) {
+			from = t.UTC()
+		}
+		if !ok || t.After(to) {
+			to = t.UTC()
+		}
+		ok = true
+	}
+	widen(v.DiedAt)
+	for _, e := range v.Evidence {
+		if e.Decisive {
+			widen(e.At)
+		}
+	}
+	return from.Add(-2 * time.Minute).Truncate(time.Second), to.Add(time.Minute).Truncate(time.Second), ok
+}
+
+// plain returns s if it is a Kubernetes name, else "".
+func plain(s string) string {
+	for _, c := range s {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_') {
+			return ""
+		}
+	}
+	if len(s) > 253 || s != "" && (s[0] == '-' || s[0] == '.') {
+		return ""
+	}
+	return s
+}
