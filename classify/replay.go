@@ -55,7 +55,8 @@ func (f *caseFiles) keepUnnamed(v rules.Verdict, named []rules.Verdict) bool {
 	if !slices.ContainsFunc(named, func(n rules.Verdict) bool { return n.Label.Death() && n.Label != rules.Unknown }) {
 		return true
 	}
-	return f.ownUnnamed && v.Label.Death() && v.Label != rules.Unknown
+	told := slices.ContainsFunc(named, func(n rules.Verdict) bool { return n.Label == v.Label })
+	return f.ownUnnamed && !told && v.Label.Death() && v.Label != rules.Unknown
 }
 
 // nothing is the one verdict of an input in which nothing died.

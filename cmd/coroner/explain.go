@@ -64,11 +64,7 @@ func writeJSON(p *program, verdicts []rules.Verdict) error {
 			return err
 		}
 	}
-	if len(verdicts) < 3 {
-		return nil
-	}
-	fmt.Fprintf(p.out, "\n%d ends in what was read:\n", len(verdicts))
-	return postmortem.Table(p.out, verdicts)
+	return nil
 }
 
 // pages writes the post-mortems of deaths in full and the others as a line.
