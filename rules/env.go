@@ -47,6 +47,7 @@ var caseTypes = types.Map{
 		"nobody": types.Bool, // the case of text that names no pod, container or microVM
 	},
 	"alarmed":    types.Bool,                // some line alone speaks of a death
+	"recognised": types.Bool,                // some line of what was read is known
 	"ended":      types.Bool,                // something says that the pod or its container is over
 	"died":       types.TypeOf(time.Time{}), // when, zero if unknown
 	"died_known": types.Bool,
@@ -174,6 +175,7 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	for s, ok := range f.covered {
 		covered[string(s)] = ok
 	}
+	env["recognised"] = len(c.Evidence) > 0
 	env["alarmed"] = slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Alarm && (e.Mine || c.nobody()) })
 	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.ended, f.died, !f.died.IsZero()
 }

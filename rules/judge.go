@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -35,6 +36,8 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
 	if v.Label.Death() {
 		b.differential(&v, env, f)
+	}
+	if v.Label.Death() || len(c.Evidence) == 0 {
 		v.Missing = missing(c, f)
 	}
 	return v
@@ -187,7 +190,11 @@ func whyMissing(c *Case, source ingest.Source, f findings) string {
 			return fmt.Sprintf("lost %s–%s (%s)", clockText(k.From), clockText(k.To), k.Why)
 		}
 	}
-	if !read {
+	single := slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Source == source })
+	switch {
+	case !read && single:
+		return "single lines of it only; what is not among them proves nothing"
+	case !read:
 		return "not in what was read"
 	}
 	if f.died.IsZero() {

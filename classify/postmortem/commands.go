@@ -19,7 +19,7 @@ func Commands(v *rules.Verdict) (out []string) {
 		if ns := plain(v.Namespace); ns != "" {
 			flag, selector = " -n "+ns, fmt.Sprintf("{namespace=%q, pod=%q}", ns, r)
 		}
-		out = append(out, fmt.Sprintf("kubectl%s get events --field-selector involvedObject.name=%s", flag, r))
+		out = append(out, fmt.Sprintf("kubectl get events%s --field-selector involvedObject.name=%s", flag, r))
 		if timed {
 			out = append(out, logcli(from, to, selector))
 		}

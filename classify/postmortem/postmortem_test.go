@@ -54,7 +54,7 @@ func TestSections(t *testing.T) {
 		"» 10:00:04.000  kernel     oom-kill:constraint=CONSTRAINT_MEMCG",
 		"10:00:04.000  kubelet    Killing container with a grace period gracePeriod=30 pod=ci/amber-4kx2p",
 		"node-OOM                 no global OOM", "the controller's log: not in what was read",
-		"kubectl -n ci get events --field-selector involvedObject.name=amber-4kx2p",
+		"kubectl get events -n ci --field-selector involvedObject.name=amber-4kx2p",
 		`logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{namespace="ci", pod="amber-4kx2p"}'`,
 		"rule cgroup-OOM-kernel-kill · rulebook abc · revision 1",
 	} {
