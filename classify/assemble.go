@@ -42,7 +42,6 @@ func assemble(r *Record, o Options) *caseFiles {
 		}
 	}
 	files.ownUnnamed = slices.ContainsFunc(files.unnamed.Evidence, func(e rules.Evidence) bool { return e.Mine })
-	a.siblings(files.named)
 	return files
 }
 
@@ -74,7 +73,9 @@ func (a *assembler) onlyNode() {
 		only = first(only, n)
 	}
 	for _, p := range a.roster.pods {
-		p.Node = first(p.Node, only)
+		if p.Node == "" {
+			p.Node, p.nodeGuessed = only, true
+		}
 	}
 	a.anon.Node = only
 }
@@ -188,7 +189,7 @@ func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
 		if !p.First.IsZero() && !s.At.IsZero() && (s.At.Before(p.First.Add(-nodeBefore)) || s.At.After(p.Last.Add(nodeAfter))) {
 			continue
 		}
-		a.give(p, s, false, s.Proven())
+		a.give(p, s, false, s.Proven() && (p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed))
 	}
 }
 
@@ -247,28 +248,5 @@ func addLog(l *rules.LogRead, m *ingest.Mark) {
 	}
 	if m.To.After(l.Last) {
 		l.Last = m.To
-	}
-}
-
-// siblings counts, for every case, the pods of its node that ended within a
-// minute of it.
-func (a *assembler) siblings(cases []*rules.Case) {
-	type death struct {
-		node string
-		at   time.Time
-	}
-	deaths := map[*rules.Case]death{}
-	for _, c := range a.cases {
-		if at := rules.DiedAt(c); !at.IsZero() && (c.Name != "" || c.UID != "") {
-			deaths[c] = death{c.Node, at}
-		}
-	}
-	for _, c := range cases {
-		own, ok := deaths[c]
-		for other, d := range deaths {
-			if ok && other != c && sameNode(own.node, d.node) && own.at.Sub(d.at).Abs() <= time.Minute {
-				c.Siblings++
-			}
-		}
 	}
 }

@@ -18,8 +18,9 @@ type Pod struct {
 	Sandboxes   map[string]bool
 	First, Last time.Time // first and last time it was heard of
 
-	proven    bool // its name and UID belong together: a trusted record said so
-	anonymous bool // stands for text that names nobody
+	proven      bool // its name and UID belong together: a trusted record said so
+	nodeGuessed bool // nothing said that it was on Node
+	anonymous   bool // stands for text that names nobody
 }
 
 // Roster is who is who: pod UID, container id, sandbox id, process id and name
@@ -339,6 +340,17 @@ func (r *Roster) instance(namespace, name string, at time.Time) (*Pod, bool) {
 	return best, best != nil
 }
 
+// only says whether a name can mean one pod only.
+func (r *Roster) only(n names) bool {
+	count := 0
+	for _, p := range r.byName[n.name] {
+		if n.namespace == "" || p.Namespace == "" || p.Namespace == n.namespace {
+			count++
+		}
+	}
+	return count == 1
+}
+
 // byPID finds the pod of a process id that was named close by in time.
 func (r *Roster) byPID(n names, node string, at time.Time) (*Pod, bool) {
 	for _, seen := range r.pids[n.pid] {
@@ -363,7 +375,7 @@ func (r *Roster) Attribute(s *rules.Signal) (p *Pod, proven bool) {
 	if !ok {
 		return nil, false
 	}
-	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != ""
+	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != "" && r.only(n)
 	return p, s.Proven() && p.proven && (direct || r.tieProven(n))
 }
 
@@ -393,7 +405,7 @@ func sameNode(a, b string) bool {
 	if a == "" || b == "" || a == b {
 		return true
 	}
-	shortA, _, _ := strings.Cut(a, ".")
-	shortB, _, _ := strings.Cut(b, ".")
-	return shortA == shortB
+	shortA, restA, _ := strings.Cut(a, ".")
+	shortB, restB, _ := strings.Cut(b, ".")
+	return shortA == shortB && (restA == "" || restB == "")
 }

@@ -26,6 +26,7 @@ func (r *reader) yieldFact(f fact) {
 	d.Source, d.Trust = Kube, r.taint.programTrust()
 	if f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ") {
 		d.Trust = Claimed // a job writes its own termination message, line ends and all
+		r.taint.job = true
 	}
 	r.taint.claimedKube = true
 	if d.Line == 0 {

@@ -204,6 +204,11 @@ func (r *reader) bare(d *draft, raw, text string) {
 // structured reads text whose own shape may name its writer.
 func (r *reader) structured(d *draft, raw, text string) {
 	src, st := shapeOf(text)
+	if src == Kubelet && continuesKlog(raw) {
+		d.Source, d.Trust = Job, Claimed
+		r.emit(d, text)
+		return
+	}
 	if st.size > 0 && d.Clock != WallClock {
 		r.times.put(&d.Entry, st)
 	}

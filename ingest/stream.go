@@ -40,10 +40,17 @@ func newStream(k streamKey) *stream {
 	case strings.Contains(k.pod, "listener") || k.container == "listener":
 		s.listens = true
 	case strings.Contains(k.pod, "controller") || strings.Contains(k.pod, "manager") || k.container == "manager":
-		s.source, s.trust = Controller, Attested
+		s.source = Controller
+		if controllerContainers[k.container] {
+			s.trust = Attested
+		}
 	}
 	return s
 }
+
+// controllerContainers are the names that controllers give their own container;
+// a pod's name alone can be anybody's choice.
+var controllerContainers = map[string]bool{"manager": true, "controller": true, "": true}
 
 // stream returns the stream of k, one for all once there are too many.
 func (r *reader) stream(k streamKey) *stream {

@@ -233,6 +233,8 @@ func (r *reader) fromHost(d *draft, text string) {
 	r.letGo()
 	r.gap(d, text)
 	switch {
+	case d.Source == Kubelet && continuesKlog(text):
+		d.Source, d.Trust = Job, Claimed
 	case d.Source.host():
 		r.taint.claimedHost = true
 		if d.wraps&shipped == 0 && d.Trust == Attested {
@@ -242,6 +244,13 @@ func (r *reader) fromHost(d *draft, text string) {
 		d.Trust = Claimed
 	}
 	r.emit(d, text)
+}
+
+// continuesKlog says whether text is a further line of a value that klog prints
+// over several lines (`key=<`, lines after a tab, ` >`). Such a value can be a
+// probe's output or an event's message: a job wrote it.
+func continuesKlog(text string) bool {
+	return text != "" && text[0] == '\t' || strings.HasPrefix(text, " >")
 }
 
 // innerTime prefers the time that a host program wrote itself, with its zone,

@@ -17,7 +17,6 @@ type Case struct {
 
 	Containers map[string]string // container id -> name, of this pod
 	Sandboxes  map[string]bool   // sandbox ids of this pod
-	Siblings   int               // pods of the node that ended within a minute of this one
 }
 
 // nobody says whether the case stands for text that names no pod at all.

@@ -34,7 +34,7 @@ var caseTypes = types.Map{
 	"exit": types.Map{
 		"known": types.Bool, "code": types.Int, "reason": types.String, "signal": types.Int,
 		"message": types.String, "source": types.String, "proven": types.Bool, "synthetic": types.Bool,
-		"restarted": types.Bool, "ran": types.Float64, "container": types.String,
+		"restarted": types.Bool, "ran": types.Float64, "container": types.String, "container_id": types.String,
 	},
 	"log": types.Map{
 		"read":   types.Bool,    // the runner's own output was read
@@ -43,7 +43,7 @@ var caseTypes = types.Map{
 	},
 	"pod": types.Map{
 		"name": types.String, "namespace": types.String, "uid": types.String,
-		"node": types.String, "pool": types.String, "siblings": types.Int,
+		"node": types.String, "pool": types.String,
 		"nobody": types.Bool, // the case of text that names no pod, container or microVM
 	},
 	"alarmed":    types.Bool,                // some line alone speaks of a death
@@ -160,7 +160,7 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	env["exit"] = map[string]any{
 		"known": x.known, "code": x.code, "reason": x.reason, "signal": x.signal, "message": x.message,
 		"source": string(x.source), "proven": x.proven, "synthetic": x.synthetic,
-		"restarted": x.restarted, "ran": x.ran, "container": x.container,
+		"restarted": x.restarted, "ran": x.ran, "container": x.container, "container_id": x.id,
 	}
 	silent := -1.0
 	if c.Log.Read && !c.Log.Last.IsZero() && !f.died.IsZero() {
@@ -169,7 +169,7 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": orElse(c.Pool, f.fills["pool"]), "siblings": c.Siblings, "nobody": c.nobody(),
+		"pool": orElse(c.Pool, f.fills["pool"]), "nobody": c.nobody(),
 	}
 	covered := map[string]any{}
 	for s, ok := range f.covered {

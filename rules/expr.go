@@ -58,7 +58,7 @@ func orElse(a, b string) string {
 // error in it where it has one, else its text.
 func gist(record any) string {
 	m, _ := record.(map[string]any)
-	for _, name := range []string{"message", "err", "error", "said"} {
+	for _, name := range []string{"message", "err", "error", "said", "status"} {
 		if s, _ := m[name].(string); s != "" {
 			return strings.TrimRight(s, " .:")
 		}

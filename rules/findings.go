@@ -26,6 +26,7 @@ type exitRecord struct {
 	signal    int
 	message   string
 	container string
+	id        string // of the container, "" when no record has it
 	source    ingest.Source
 	proven    bool
 	synthetic bool    // made up by the kubelet, not observed
@@ -41,6 +42,9 @@ func examine(c *Case) findings {
 	f.exit = c.exitRecord()
 	f.died, f.ended = c.death(f.exit)
 	f.proven = f.exit.proven || !f.exit.known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Ends && e.Proven })
+	if c.Log.Last.Sub(f.died) > 5*time.Second && !f.died.IsZero() {
+		f.proven = false // the runner spoke on: it is another container's end, or a clock is wrong
+	}
 	f.covered = map[ingest.Source]bool{}
 	for _, s := range ingest.Sources {
 		f.covered[s] = c.covers(s, f.died)
@@ -88,8 +92,9 @@ func (c *Case) newExitRecord(e *Evidence) exitRecord {
 	when := func(name string) time.Time { t, _ := e.Value(name).(time.Time); return t }
 	r := exitRecord{
 		known: true, code: num("exit_code"), reason: e.Str("reason"), signal: num("signal"),
-		message: e.Str("message"), container: c.containerOf(e), source: e.Source, proven: e.Proven,
-		at: e.At, finished: when("finished_at"), ran: -1,
+		message: e.Str("message"), container: c.containerOf(e), id: orElse(e.Str("container_id"), e.ContainerID), source: e.Source,
+		proven: e.Proven && (c.containerOf(e) != "" || len(c.Containers) < 2), // whose exit it is must be known
+		at:     e.At, finished: when("finished_at"), ran: -1,
 	}
 	r.synthetic = r.reason == "ContainerStatusUnknown"
 	r.restarted = e.Str("which") == "lastState"
@@ -131,6 +136,7 @@ func mergeExits(all []exitRecord) exitRecord {
 		best.reason = orElse(best.reason, r.reason)
 		best.message = orElse(best.message, r.message)
 		best.signal = cmp.Or(best.signal, r.signal)
+		best.id = orElse(best.id, r.id)
 		best.proven = best.proven || r.proven
 		best.ran = max(best.ran, r.ran)
 		best.at, best.finished = moment(best, r)
@@ -291,10 +297,4 @@ func (c *Case) started() time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// DiedAt is the time of a case's death, zero if it is not known.
-func DiedAt(c *Case) time.Time {
-	at, _ := c.death(c.exitRecord())
-	return at
 }

@@ -108,11 +108,20 @@ func confidence(r *Rule, decisive []map[string]any, f findings, c *Case) Confide
 func anyProven(decisive []map[string]any, c *Case, f findings) bool {
 	for _, d := range decisive {
 		e := &c.Evidence[d[indexKey].(int)]
-		if e.Proven && (f.died.IsZero() || !e.At.IsZero()) {
+		if e.Proven && (f.died.IsZero() || !e.At.IsZero() && e.At.Sub(f.died) < toldLater(e.Source)) {
 			return true
 		}
 	}
 	return false
+}
+
+// toldLater is how long after a death a source may still tell of its cause: a
+// cause does not follow its effect, but a controller hears of both late.
+func toldLater(s ingest.Source) time.Duration {
+	if s == ingest.Controller || s == ingest.Listener {
+		return 2 * time.Minute
+	}
+	return 15 * time.Second
 }
 
 // differential sorts the other labels into ruled out and open. A label that
