@@ -21,12 +21,15 @@ type assembler struct {
 	record *Record
 	roster *Roster
 	cases  map[*Pod]*rules.Case
-	home   *Pod // the pod that text without a name belongs to
-	anon   *Pod
+
+	strangers map[*Pod]int // lines about its node that each case holds
+
+	home *Pod // the pod that text without a name belongs to
+	anon *Pod
 }
 
 func assemble(r *Record, o Options) *caseFiles {
-	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, anon: &Pod{anonymous: true}}
+	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{}, anon: &Pod{anonymous: true}}
 	a.roster.learn(r.Signals)
 	a.streams()
 	a.onlyNode()
@@ -181,6 +184,10 @@ const (
 	nodeAfter  = 5 * time.Minute
 )
 
+// foreign is how many lines about its node one case keeps: the nearest to its
+// end.
+const foreign = 48
+
 func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
 	for _, p := range append([]*Pod{a.anon}, a.roster.pods...) {
 		if slices.Contains(mine, p) || !sameNode(p.Node, s.Node) {
@@ -190,19 +197,63 @@ func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
 			continue
 		}
 		a.give(p, s, false, s.Proven() && (p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed))
+		a.trim(p)
 	}
+}
+
+// trim drops the foreign line that is farthest from the pod's end once there
+// are twice too many, so that the cost stays small for each.
+func (a *assembler) trim(p *Pod) {
+	c := a.cases[p]
+	if a.strangers[p]++; p.anonymous || a.strangers[p] < 2*foreign {
+		return
+	}
+	var far []time.Duration
+	for _, e := range c.Evidence {
+		if !e.Mine {
+			far = append(far, distance(p, e.At))
+		}
+	}
+	slices.Sort(far)
+	kept := 0
+	c.Evidence = slices.DeleteFunc(c.Evidence, func(e rules.Evidence) bool {
+		if e.Mine {
+			return false
+		}
+		kept++
+		return distance(p, e.At) > far[foreign-1] || kept > foreign+8
+	})
+	a.strangers[p] = foreign
+}
+
+func distance(p *Pod, at time.Time) time.Duration {
+	if p.Last.IsZero() || at.IsZero() {
+		return 0
+	}
+	return p.Last.Sub(at).Abs()
 }
 
 // cover hands every case the coverage of its node, its pod and the controller.
 func (a *assembler) cover() {
 	for i := range a.record.Marks {
 		m := &a.record.Marks[i]
-		for p, c := range a.cases {
+		for _, p := range a.concerned(m) {
 			if a.covers(m, p) {
-				addMark(c, m)
+				addMark(a.cases[p], m)
 			}
 		}
 	}
+}
+
+// concerned are the pods that a mark can be about: few for a pod's own stream.
+func (a *assembler) concerned(m *ingest.Entry) []*Pod {
+	if p := a.roster.byUID[m.PodUID]; m.PodUID != "" && p != nil {
+		return []*Pod{p}
+	}
+	if m.Pod != "" {
+		return a.roster.byName[m.Pod]
+	}
+	return append([]*Pod{a.anon}, a.roster.pods...)
 }
 
 func (a *assembler) covers(m *ingest.Entry, p *Pod) bool {

@@ -370,13 +370,15 @@ func (r *Roster) Attribute(s *rules.Signal) (p *Pod, proven bool) {
 	}
 	p, ok := r.known(n, s.At)
 	if !ok && n.pid != "" {
-		p, ok = r.byPID(n, s.Node, s.At)
+		if p, ok = r.byPID(n, s.Node, s.At); ok {
+			return p, s.Proven() && p.proven
+		}
 	}
 	if !ok {
 		return nil, false
 	}
 	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != "" && r.only(n)
-	return p, s.Proven() && p.proven && (direct || r.tieProven(n))
+	return p, s.Proven() && p.proven && (direct || len(n.ids) > 0 && r.tieProven(n))
 }
 
 // Named returns the pods of a list in a signal: an eviction names several.

@@ -108,7 +108,7 @@ func (r *reader) labels(d *draft, l labels) {
 	}
 	d.Unit = all.first("unit", "systemd_unit", "_SYSTEMD_UNIT", "syslog_identifier")
 	switch {
-	case k.container != "" || k.namespace != "": // some container's output, whatever its other labels say
+	case k.container != "" || k.namespace != "" || all.first("app", "service_name", "app_kubernetes_io_name") != "": // some container's output, whatever its other labels say
 		d.Source, d.Trust = Job, Claimed
 	case all.first("transport", "_TRANSPORT") == "kernel" || all.first("syslog_identifier", "SYSLOG_IDENTIFIER") == "kernel" && all.first("transport") == "":
 		d.Source, d.Trust, d.Unit = Kernel, Attested, ""
