@@ -34,6 +34,7 @@ type reader struct {
 	taint   taint
 	seen    int  // lines that were not blank
 	runners int  // of them, lines that only a runner prints
+	verbose bool // in the fields of a record of journalctl -o verbose
 	begun   bool // the first lines of a runner's output were among them
 	jobs    int  // of them, lines that only a job's log has
 }
@@ -82,6 +83,7 @@ func (r *reader) run() error {
 
 func (r *reader) finish() {
 	r.endPretty()
+	r.endVerbose()
 	r.object.end(r)
 	r.letGo()
 	for _, s := range r.ordered() {
@@ -92,6 +94,10 @@ func (r *reader) finish() {
 
 // line reads one line: an export record, JSON, or text.
 func (r *reader) line(b []byte) error {
+	b = plainer(b)
+	if r.verboseLine(b) {
+		return nil
+	}
 	if isExportStart(b) && !r.closed() {
 		return r.exportRecord(b)
 	}
