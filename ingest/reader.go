@@ -156,6 +156,11 @@ func (r *reader) separator(s string) bool {
 		r.boot, _, _ = strings.Cut(id, " ")
 	} else if strings.HasPrefix(rest, "Reboot") {
 		r.boot = "after line " + itoa(r.n)
+	} else {
+		return true
+	}
+	if len(r.cover.spans) > 0 { // before the first record it says which boot, not that there was one before
+		r.fromHost(&draft{Entry: Entry{Source: Systemd, Trust: r.taint.hostTrust(), Line: r.n, Boot: r.boot}}, s)
 	}
 	return true
 }

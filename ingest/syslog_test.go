@@ -85,7 +85,7 @@ func TestDmesg(t *testing.T) {
 func TestBootSeparator(t *testing.T) {
 	doc := "-- Journal begins at Mon 2026-05-04 --\n-- Boot aa --\nMay 04 10:00:00 n kernel: a\n-- Boot bb --\nMay 04 11:00:00 n kernel: b\n-- No entries --\n"
 	entries, marks := readAll(t, Document{Ref: at("2026-05-05T00:00:00Z")}, doc)
-	if len(entries) != 2 || entries[0].Boot != "aa" || entries[1].Boot != "bb" {
+	if len(entries) != 3 || entries[0].Boot != "aa" || entries[1].Text != "-- Boot bb --" || entries[1].Source != Systemd || entries[2].Boot != "bb" {
 		t.Fatalf("%+v", entries)
 	}
 	boots := 0

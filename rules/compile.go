@@ -114,6 +114,9 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	}
 	if s.match.value != "" {
 		sh.match, at = b.pattern(s.match), s.match.pos
+		if inner, ok := strings.CutPrefix(s.match.value, anchor); ok {
+			sh.loose, _ = regexp.Compile(inner)
+		}
 		literals = append(literals, requiredLiterals(s.match.value)...)
 	}
 	for _, w := range s.where {
@@ -131,6 +134,10 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 		d.shapes, d.literals = append(d.shapes, sh), append(d.literals, literals...)
 	}
 }
+
+// anchor is how a pattern says that nothing but punctuation stands before it: a
+// kernel line can quote a path, and a job chooses paths.
+const anchor = `^\W*`
 
 func (b *builder) pattern(s scalar) *regexp.Regexp {
 	re, err := regexp.Compile(s.value)

@@ -68,6 +68,7 @@ func (sh *shape) fits(l *scannedLine) (map[string]string, bool) {
 	case slices.Contains(sh.messages, msg):
 	case sh.match != nil && groups(sh.match, msg, found):
 	case sh.match != nil && l.entry.Source.Forgeable() && groups(sh.match, l.entry.Text, found): // nothing is proven by it anyway
+	case sh.loose != nil && l.entry.Source == ingest.Unknown && groups(sh.loose, l.entry.Text, found):
 	case sh.match == nil && sh.messages == nil: // the fields alone tell
 	default:
 		return nil, false

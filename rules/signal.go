@@ -42,6 +42,7 @@ type SignalDef struct {
 type shape struct {
 	messages []string                  // the bare message is one of these
 	match    *regexp.Regexp            // or it matches this
+	loose    *regexp.Regexp            // match without its anchor, for text that proves nothing anyway
 	where    map[string]*regexp.Regexp // and these fields match
 }
 
