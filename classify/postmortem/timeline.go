@@ -30,7 +30,7 @@ func (p *page) timeline() {
 	p.section("timeline (UTC; » decides, · is about the node or another pod)")
 	skipped, day := 0, ""
 	for i, r := range rows {
-		if !p.s.All && !r.Decisive && i < len(rows)-shown {
+		if !p.s.All && !r.Decisive && (i < len(rows)-shown || p.aftermath(r)) {
 			skipped++
 			continue
 		}
@@ -39,6 +39,14 @@ func (p *page) timeline() {
 		p.row(r)
 	}
 	p.skipped(&skipped)
+}
+
+// aftermath is how long after the death lines are still of interest: then the
+// node tidies up.
+const aftermath = time.Second
+
+func (p *page) aftermath(r row) bool {
+	return p.v.DiedAt != nil && r.At != nil && r.At.Sub(*p.v.DiedAt) > aftermath
 }
 
 func (p *page) skipped(n *int) {
@@ -102,8 +110,9 @@ func brief(l rules.EvidenceLine) string {
 	var b strings.Builder
 	b.WriteString(msg)
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		if !clockwork[k] && fields[k] != "" && fields[k] != msg {
-			fmt.Fprintf(&b, " %s=%s", k, fields[k])
+		outer, _, part := strings.Cut(k, ".")
+		if !clockwork[k] && fields[k] != "" && fields[k] != msg && !(part && fields[outer] != "") {
+			fmt.Fprintf(&b, " %s=%s", k, cut(fields[k], 200))
 		}
 	}
 	return longID.ReplaceAllString(b.String(), "$1…")
