@@ -59,9 +59,6 @@ func (o *object) tear() ([]byte, value, bool) {
 	return nil, value{}, false
 }
 
-// rest is what follows the object.
-func (o *object) rest() []byte { return o.b[min(o.i, len(o.b)):] }
-
 // scanValue returns the value at i and where it ends. A torn value is what is
 // there.
 func scanValue(b []byte, i int) (value, int) {

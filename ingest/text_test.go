@@ -84,8 +84,8 @@ func TestScanObject(t *testing.T) {
 			t.Errorf("%q, want %q", got, w)
 		}
 	}
-	if _, _, ok := o.next(); ok || o.torn || string(o.rest()) != " rest" {
-		t.Errorf("end: torn %v rest %q", o.torn, o.rest())
+	if _, _, ok := o.next(); ok || o.torn || string(o.b[o.i:]) != " rest" {
+		t.Errorf("end: torn %v rest %q", o.torn, o.b[o.i:])
 	}
 	for _, s := range []string{`{"a`, `{"a"`, `{"a":`, `{"a":"b`, `{"a":{"b"`, `{"a":1`, `{`, `{"a":1,`} {
 		o, _ := scanObject([]byte(s))

@@ -151,7 +151,7 @@ func (l *LabelDef) stillNeeds(f findings) string {
 	if len(l.sources) == 0 {
 		return l.needs
 	}
-	return l.needs + ", which was read and does not decide it"
+	return l.needs + "; what was read does not decide it"
 }
 
 func (l *LabelDef) excluded(env map[string]any) (string, bool) {

@@ -118,6 +118,25 @@ func TestTimelineIsShort(t *testing.T) {
 	}
 }
 
+// How the node tidied up is left out, and the page says so; the controller's
+// word on the death and a line that decides stay, however late they come.
+func TestTimelineEndsWithTheDeath(t *testing.T) {
+	v := verdict()
+	late := v.DiedAt.Add(5 * time.Second)
+	for source, decisive := range map[string]bool{"containerd": false, "controller": false, "kubelet": true} {
+		v.Evidence = append(v.Evidence, rules.EvidenceLine{At: &late, Source: source, Signal: source + ".late", Text: "late " + source, Mine: true, Decisive: decisive})
+	}
+	text := write(t, v, postmortem.Style{})
+	for line, want := range map[string]bool{"late containerd": false, "late controller": true, "late kubelet": true, "1 lines left out": true} {
+		if strings.Contains(text, line) != want {
+			t.Errorf("%q shown is not %v:\n%s", line, want, text)
+		}
+	}
+	if all := write(t, v, postmortem.Style{All: true}); !strings.Contains(all, "late containerd") {
+		t.Errorf("--all leaves out:\n%s", all)
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("plain")
 	f.Add("a\x1b[31m\u202e\xff\n")

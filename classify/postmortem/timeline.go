@@ -41,12 +41,15 @@ func (p *page) timeline() {
 	p.skipped(&skipped)
 }
 
-// aftermath is how long after the death lines are still of interest: then the
-// node tidies up.
-const aftermath = time.Second
+// tidying is how long after a death the node's lines are about it; after that
+// the node tidies up.
+const tidying = time.Second
 
+// aftermath says whether a row only tells how the node tidied up. What the
+// controller and the API server say of a death comes later by nature.
 func (p *page) aftermath(r row) bool {
-	return p.v.DiedAt != nil && r.At != nil && r.At.Sub(*p.v.DiedAt) > aftermath
+	node := slices.Contains([]ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd}, ingest.Source(r.Source))
+	return node && p.v.DiedAt != nil && r.At != nil && r.At.Sub(*p.v.DiedAt) > tidying
 }
 
 func (p *page) skipped(n *int) {
