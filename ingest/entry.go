@@ -64,39 +64,43 @@ const (
 	BootClock               // seconds since boot only: At is zero, Mono is set
 )
 
-// Entry is one log record as read.
+// Entry is one log record as read. Its JSON form is what coroner stores of it.
 type Entry struct {
-	At    time.Time     // when it was written; zero when Clock is NoClock or BootClock
-	After time.Time     // where At is zero: the time of the last dated record before it in its document
-	Mono  time.Duration // time since boot, where the record has one
-	Clock Clock
+	At    time.Time     `json:"at,omitzero"`    // when it was written; zero when Clock is NoClock or BootClock
+	After time.Time     `json:"after,omitzero"` // where At is zero: the time of the last dated record before it in its document
+	Mono  time.Duration `json:"mono,omitzero"`  // time since boot, where the record has one
+	Clock Clock         `json:"clock,omitzero"`
 
-	Source Source
-	Trust  Trust
+	Source Source `json:"source,omitzero"`
+	Trust  Trust  `json:"trust,omitzero"`
 
-	Node string // host name, "" when the record does not say
-	Boot string // boot id, "" when the record does not say
+	Node string `json:"node,omitzero"` // host name, "" when the record does not say
+	Boot string `json:"boot,omitzero"` // boot id, "" when the record does not say
 
 	// The pod that the record's stream or object belongs to; all "" for the
 	// log of a host program.
-	Namespace, Pod, PodUID, Container, ContainerID string
+	Namespace   string `json:"namespace,omitzero"`
+	Pod         string `json:"pod,omitzero"`
+	PodUID      string `json:"pod_uid,omitzero"`
+	Container   string `json:"container,omitzero"`
+	ContainerID string `json:"container_id,omitzero"`
 
-	Unit string // systemd unit the record is about or from
-	Text string // the message, without its envelope
-	Cut  int    // bytes that MaxText cost
+	Unit string `json:"unit,omitzero"` // systemd unit the record is about or from
+	Text string `json:"text,omitzero"` // the message, without its envelope
+	Cut  int    `json:"cut,omitzero"`  // bytes that MaxText cost
 
 	// Fields are named values that travel beside the text (kata's journald
 	// fields, the attributes of an API object). Fields["msg"] is the bare
 	// message where the envelope is already structured. Nil for plain text.
-	Fields map[string]string
+	Fields map[string]string `json:"fields,omitzero"`
 
-	Doc    string // document that it was read from: a path, or archive!path
-	Line   int    // 1-based line in Doc, 0 where it has none
-	Cursor string // journald cursor, "" elsewhere
+	Doc    string `json:"doc,omitzero"`    // document that it was read from: a path, or archive!path
+	Line   int    `json:"line,omitzero"`   // 1-based line in Doc, 0 where it has none
+	Cursor string `json:"cursor,omitzero"` // journald cursor, "" elsewhere
 
 	// Mark is set on the records that speak about the reading itself instead
 	// of being read: coverage, gaps, the end of a stream. Text is then "".
-	Mark *Mark
+	Mark *Mark `json:"mark,omitzero"`
 }
 
 // MarkKind is what a Mark states.
@@ -113,13 +117,17 @@ const (
 	Mixed
 	// Ended: the stream of the pod's container was read to its end.
 	Ended
+	// Reached: everything that Node's sources held up to To was read. Only a
+	// reader that follows them can say it; it covers nothing by itself.
+	Reached
 )
 
 // Mark is a statement about coverage. Absence of a record proves something
 // only inside a Covered mark.
 type Mark struct {
-	Kind     MarkKind
-	From, To time.Time
-	Lines    int    // Covered of a stream: how many lines it had
-	Why      string // Gap: what lost the records, in words for the reader
+	Kind  MarkKind  `json:"kind,omitzero"`
+	From  time.Time `json:"from,omitzero"`
+	To    time.Time `json:"to,omitzero"`
+	Lines int       `json:"lines,omitzero"` // Covered of a stream: how many lines it had
+	Why   string    `json:"why,omitzero"`   // Gap: what lost the records, in words for the reader
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/csv"
 	"strings"
+	"time"
 )
 
 // labels are a Loki stream's, or what a record's own JSON has of them.
@@ -133,10 +134,20 @@ func (r *reader) lokiRecord() {
 
 // shippedLine yields a line that came with its labels.
 func (r *reader) shippedLine(d *draft, stamp string, set labels, text string) {
+	at := time.Time{}
 	if st, ok := isoStamp(stamp); ok {
-		r.times.put(&d.Entry, st)
+		at, _ = r.times.resolve(st)
 	} else if st, ok := epochStamp(stamp); ok {
-		r.times.put(&d.Entry, st)
+		at, _ = r.times.resolve(st)
+	}
+	r.shippedAt(d, at, set, text)
+}
+
+// shippedAt is the same with a time that is known.
+func (r *reader) shippedAt(d *draft, at time.Time, set labels, text string) {
+	if !at.IsZero() {
+		d.At, d.Clock = at, WallClock
+		r.times.saw(at)
 	}
 	r.labels(d, set)
 	r.seen++

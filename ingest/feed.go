@@ -1,0 +1,100 @@
+package ingest
+
+import (
+	"iter"
+	"time"
+)
+
+// Feed reads records as they come, for streams that do not end: a pod's log
+// that is followed, a journal, lines that a shipper pushes. It gives the same
+// entries that Document.Read gives of the same records; coverage is the
+// caller's to state, since only the caller knows what was read.
+//
+// A Feed is for one goroutine. The entries that it returns are valid until its
+// next call.
+type Feed struct {
+	r   *reader
+	out []Entry
+}
+
+// Feed returns a feed of the document d: a path under /var/log/pods names the
+// container that its lines are from.
+func (d Document) Feed() *Feed {
+	f := &Feed{}
+	f.r = newReader(d, &lines{}, func(e Entry) bool {
+		f.out = append(f.out, e)
+		return true
+	})
+	return f
+}
+
+// Line reads one line of the document, without its end; cut is how many bytes
+// of it were already dropped.
+func (f *Feed) Line(b []byte, cut int) []Entry {
+	f.begin(cut)
+	_ = f.r.line(b) // only an export record reads on, and a container's log has none
+	return f.end()
+}
+
+// Journal reads one journald record from its fields, `__REALTIME_TIMESTAMP`,
+// `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
+func (f *Feed) Journal(fields iter.Seq2[string, []byte]) []Entry {
+	f.begin(0)
+	f.r.rec = record{}
+	for k, v := range fields {
+		f.r.rec.set(&f.r.names, []byte(k), value{v, 'x'})
+	}
+	f.r.journal()
+	return f.end()
+}
+
+// Shipped reads one line that came with the labels of a Loki stream and, in
+// the same map, its structured metadata.
+func (f *Feed) Shipped(at time.Time, set map[string]string, text string) []Entry {
+	f.begin(0)
+	d := draft{Entry: Entry{Line: 0}, wraps: shipped}
+	f.r.shippedAt(&d, at, set, clean(trimNewline(text)))
+	return f.end()
+}
+
+// Flush returns what was held back for a continuation: the parts of a line
+// whose end never came.
+func (f *Feed) Flush() []Entry {
+	f.begin(0)
+	f.r.letGo()
+	for _, s := range f.r.ordered() {
+		f.r.flushPart(s)
+	}
+	return f.end()
+}
+
+func (f *Feed) begin(cut int) {
+	f.out = f.out[:0]
+	f.r.n++
+	f.r.in.n, f.r.in.cut = f.r.n, cut
+}
+
+// end adds the gaps that journald told of, and forgets what only the end of a
+// document needs.
+func (f *Feed) end() []Entry {
+	for _, g := range f.r.cover.gaps {
+		g.Doc, g.At, g.Clock = f.r.doc.Name, g.Mark.To, WallClock
+		f.out = append(f.out, g)
+	}
+	f.r.cover = coverage{}
+	return f.out
+}
+
+// Runner says whether the stream that the document is turned out to be a
+// runner's.
+func (f *Feed) Runner() bool { return f.r.main != nil && f.r.main.source == Runner }
+
+// Identity is the container that the document's path names, as an entry
+// without text; ok is false when the path names none.
+func (d Document) Identity() (e Entry, ok bool) {
+	s := streamOfPath(d.Name)
+	if s == nil {
+		return Entry{}, false
+	}
+	return Entry{Source: s.source, Trust: s.trust, Namespace: s.namespace, Pod: s.pod, PodUID: s.uid, Container: s.container, ContainerID: s.id}, true
+}
