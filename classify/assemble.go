@@ -32,7 +32,9 @@ func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{}, anon: &Pod{anonymous: true}}
 	a.roster.learn(r.Signals)
 	a.streams()
-	a.onlyNode()
+	if !o.Strict {
+		a.onlyNode()
+	}
 	chosen := a.choose(o)
 	a.home = a.homeOf(chosen, o)
 	a.open()
@@ -116,7 +118,7 @@ func (a *assembler) choose(o Options) []*Pod {
 // homeOf decides whose text without a name is: the runner that was asked for,
 // or the only pod that there is.
 func (a *assembler) homeOf(chosen []*Pod, o Options) *Pod {
-	if len(chosen) == 1 && (o.Runner != "" || len(a.roster.pods) == 1) {
+	if !o.Strict && len(chosen) == 1 && (o.Runner != "" || len(a.roster.pods) == 1) {
 		return chosen[0]
 	}
 	return a.anon

@@ -12,6 +12,7 @@ import (
 // Options say whose death is asked for.
 type Options struct {
 	Runner string // name, prefix of a name, or pod UID; "" = every candidate
+	Strict bool   // records that name nobody are nobody's: they come from everywhere, not from a folder about one runner
 }
 
 // Replay is the one way from entries to verdicts: scan, learn who is who,

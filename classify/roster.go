@@ -207,7 +207,7 @@ func (r *Roster) describe(p *Pod, n names, s *rules.Signal, proven bool) {
 	for _, id := range n.ids {
 		r.bind(p, id, n.sandbox[id], containerName(s, id), proven)
 	}
-	if !s.Source.Forgeable() && s.Source != ingest.Controller && s.Source != ingest.Listener {
+	if s.Source != ingest.Controller && s.Source != ingest.Listener && (!s.Source.Forgeable() || trusted(s)) {
 		p.Node = first(p.Node, s.Node)
 	}
 	if node := s.Str(s.Def.Fills["node"]); node != "" && s.Def.Fills["node"] != "" {

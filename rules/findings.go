@@ -264,7 +264,7 @@ const lookBack = 30 * time.Second
 
 // covers says whether source was read without a gap over the death.
 func (c *Case) covers(source ingest.Source, died time.Time) bool {
-	read := false
+	read, spans := false, []Coverage{}
 	for _, k := range c.Coverage {
 		switch {
 		case k.Source != source:
@@ -274,14 +274,30 @@ func (c *Case) covers(source ingest.Source, died time.Time) bool {
 			}
 		case k.From.IsZero() && k.To.IsZero():
 			read = true
-		case died.IsZero():
-		case !k.From.After(died.Add(-lookBack)) && !k.To.Before(died.Add(-time.Second)):
-			read = true
-		case !k.From.After(c.started()) && !k.To.Before(died.Add(-time.Second)):
-			read = true
+		default:
+			spans = append(spans, k)
 		}
 	}
-	return read
+	return read || !died.IsZero() && slices.ContainsFunc(joined(spans), func(k Coverage) bool {
+		return !k.To.Before(died.Add(-time.Second)) && (!k.From.After(died.Add(-lookBack)) || !k.From.After(c.started()))
+	})
+}
+
+// joined makes one span of those that overlap: a reader that was stopped and
+// went on where it was has read without a gap.
+func joined(spans []Coverage) []Coverage {
+	slices.SortFunc(spans, func(a, b Coverage) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
+	var out []Coverage
+	for _, k := range spans {
+		if n := len(out) - 1; n >= 0 && !k.From.After(out[n].To) {
+			if k.To.After(out[n].To) {
+				out[n].To = k.To
+			}
+			continue
+		}
+		out = append(out, k)
+	}
+	return out
 }
 
 // overlaps says whether a gap touches the time around the death.

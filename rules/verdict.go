@@ -58,6 +58,16 @@ func (l Label) Death() bool {
 	return true
 }
 
+// BeforeStart says whether the label is of a pod that never got to run. Nothing
+// ends there: such a pod waits until somebody takes it away.
+func (l Label) BeforeStart() bool {
+	switch l {
+	case ImagePullFailure, Unschedulable, SandboxFailure, NeverStarted:
+		return true
+	}
+	return false
+}
+
 // Confidence says how much a verdict can be trusted.
 type Confidence string
 

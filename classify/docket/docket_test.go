@@ -1,0 +1,136 @@
+package docket
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"coroner/classify"
+	"coroner/classify/ledger"
+	"coroner/fixtures"
+	"coroner/ingest"
+	"coroner/ingest/bundle"
+	"coroner/rules"
+	"coroner/rules/book"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// clock is a time that a test sets.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func loadBook(t testing.TB) *rules.Rulebook {
+	t.Helper()
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func newDocket(t testing.TB, path string, b *rules.Rulebook, o Options, c *clock) (*Docket, *ledger.Ledger) {
+	t.Helper()
+	l, err := ledger.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(l, b, o, NewMetrics(prometheus.NewRegistry()), zerolog.Nop(), c.now), l
+}
+
+// live are the incidents whose every record names its pod or its node, as live
+// records do, with the verdict that their files give.
+func live(t *testing.T, b *rules.Rulebook, check func(in fixtures.Incident, entries []ingest.Entry, want rules.Verdict)) {
+	all, err := fixtures.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range all {
+		if in.Want.Runner == "" {
+			continue
+		}
+		files := bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{})
+		entries := slices.Collect(files.Entries(nil))
+		if slices.ContainsFunc(entries, nameless) {
+			continue
+		}
+		want := classify.Replay(slices.Values(entries), b, classify.Options{Runner: in.Want.Runner, Strict: true})[0]
+		if string(want.Label) == in.Want.Verdict && string(want.Confidence) == in.Want.Confidence && want.Label != rules.None && want.Rule != "SIGTERM-drain-exit" {
+			check(in, entries, want)
+		}
+	}
+}
+
+// nameless says whether an entry is of a kind that only people's files have: a
+// runner's output that does not say whose it is, a document of mixed origin.
+// (SIGTERM-drain-exit lives from a node that no line ties to the pod.)
+func nameless(e ingest.Entry) bool {
+	return e.Mark != nil && e.Mark.Kind == ingest.Mixed || e.Source.Forgeable() && e.Mark == nil && e.Pod == ""
+}
+
+// Whatever order evidence comes in, however it is cut into pushes, however
+// often it is pushed and wherever the server is restarted: the verdict is the
+// one that the files give, and there is one.
+func TestLiveVerdictsAreThoseOfTheFiles(t *testing.T) {
+	b := loadBook(t)
+	count, differ := 0, 0
+	live(t, b, func(in fixtures.Incident, entries []ingest.Entry, want rules.Verdict) {
+		count++
+		c := &clock{time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		d, l := newDocket(t, path, b, Options{}, c)
+		for i, part := range parts(entries, uint64(count)) {
+			if i%3 == 2 { // the server is stopped and comes back
+				l.Close()
+				d, l = newDocket(t, path, b, Options{}, c)
+			}
+			for range 1 + i%2 {
+				if err := d.Receive(context.Background(), part); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		end := ingest.Entry{Source: ingest.Runner, Namespace: want.Namespace, Pod: want.Runner, PodUID: want.PodUID, Mark: &ingest.Mark{Kind: ingest.Ended}}
+		if err := d.Receive(context.Background(), []ingest.Entry{end}); err != nil {
+			t.Fatal(err)
+		}
+		c.at = c.at.Add(10 * time.Minute)
+		if err := d.Due(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Verdicts(context.Background(), ledger.Query{Runner: in.Want.Runner, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case len(got) != 1:
+			differ++
+			t.Errorf("%s: %d verdicts", in.Name, len(got))
+		case got[0].Verdict.Label != want.Label || got[0].Verdict.Confidence != want.Confidence || got[0].Verdict.Rule != want.Rule:
+			differ++
+			t.Errorf("%s: %s %s %s, the files give %s %s %s", in.Name, got[0].Verdict.Label, got[0].Verdict.Confidence, got[0].Verdict.Rule, want.Label, want.Confidence, want.Rule)
+		}
+		l.Close()
+	})
+	t.Logf("%d incidents, %d differ", count, differ)
+	if count < 55 {
+		t.Errorf("only %d incidents were tried", count)
+	}
+}
+
+// parts shuffles entries and cuts them.
+func parts(entries []ingest.Entry, seed uint64) (out [][]ingest.Entry) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	all := slices.Clone(entries)
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for len(all) > 0 {
+		n := min(len(all), 1+r.IntN(len(all)/2+1))
+		out, all = append(out, all[:n]), all[n:]
+	}
+	return out
+}

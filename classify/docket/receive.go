@@ -1,0 +1,256 @@
+package docket
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/classify"
+	"coroner/classify/ledger"
+	"coroner/ingest"
+)
+
+// Receive files entries: what the rulebook recognises as evidence, runners'
+// other lines as their last words, marks as coverage. The rest is counted and
+// let go. It returns once all of it is on disk.
+func (d *Docket) Receive(ctx context.Context, entries []ingest.Entry) error {
+	d.filing.Lock()
+	defer d.filing.Unlock()
+	var b *batch
+	err := d.ledger.Write(ctx, d.now(), func(tx *ledger.Tx) error {
+		b = &batch{d: d, tx: tx, now: d.now(), tails: map[string][]ingest.Entry{}, nodes: map[string]ledger.Node{}}
+		for i := range entries {
+			if err := b.file(&entries[i]); err != nil {
+				return err
+			}
+		}
+		return b.end()
+	})
+	if err != nil {
+		return err
+	}
+	d.metrics.received(b)
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// batch is one Receive.
+type batch struct {
+	d     *Docket
+	tx    *ledger.Tx
+	now   time.Time
+	tails map[string][]ingest.Entry // stream -> its lines that nothing recognised
+	nodes map[string]ledger.Node
+
+	evidence, repeated, marks, words, unknown int
+	gaps                                      map[string]int // source -> gaps
+}
+
+func (b *batch) file(e *ingest.Entry) error {
+	if e.Mark != nil {
+		return b.mark(e)
+	}
+	f, ok := classify.File(e, b.d.Book())
+	if !ok {
+		b.lastWords(e)
+		return nil
+	}
+	added, err := b.tx.AddEvidence(e, f.Keys, f.Wide)
+	if err != nil || !added {
+		b.repeated++
+		return err
+	}
+	b.evidence++
+	for _, s := range f.Subjects {
+		if err := b.touch(e, s, f.Runner, f.Ends); err != nil {
+			return err
+		}
+	}
+	if f.Wide && f.Ends {
+		return b.nodeEnded(e.Node, e.At)
+	}
+	return nil
+}
+
+// lastWords keeps an unrecognised line of a runner for its stream's tail.
+func (b *batch) lastWords(e *ingest.Entry) {
+	if e.Source != ingest.Runner || e.Pod == "" && e.PodUID == "" || strings.TrimSpace(e.Text) == "" {
+		b.unknown++
+		return
+	}
+	b.words++
+	stream := owner(e) + "/" + e.Container
+	lines := append(b.tails[stream], *e)
+	if n := b.d.options.LastLines; len(lines) > 2*n {
+		lines = slices.Delete(lines, 0, n)
+	}
+	b.tails[stream] = lines
+}
+
+// mark files a statement about coverage.
+func (b *batch) mark(e *ingest.Entry) error {
+	b.marks++
+	m := e.Mark
+	if m.Kind == ingest.Gap {
+		if b.gaps == nil {
+			b.gaps = map[string]int{}
+		}
+		b.gaps[string(e.Source)]++
+	}
+	b.heard(e)
+	if m.Kind == ingest.Reached {
+		return nil
+	}
+	own := "node:" + e.Node
+	switch {
+	case e.Source == ingest.Controller || e.Source == ingest.Listener:
+		own = "controller"
+	case e.Pod != "" || e.PodUID != "":
+		own = owner(e)
+	}
+	added, err := b.tx.AddMark(e, own)
+	if err != nil || !added || own == "controller" || e.Pod == "" && e.PodUID == "" {
+		return err
+	}
+	runner := e.Source == ingest.Runner
+	return b.touch(e, classify.StreamSubject(e), runner, runner && m.Kind == ingest.Ended)
+}
+
+// heard notes that a node's agent lives and how far it has read.
+func (b *batch) heard(e *ingest.Entry) {
+	if e.Node == "" {
+		return
+	}
+	n := b.nodes[e.Node]
+	n.Name, n.Heard = e.Node, b.now
+	if e.Mark.Kind == ingest.Reached && e.Mark.To.After(n.Reached) {
+		n.Reached = e.Mark.To
+	}
+	n.Controller = n.Controller || e.Source == ingest.Controller || e.Source == ingest.Listener
+	b.nodes[e.Node] = n
+}
+
+// touch finds or opens the case of a pod that new evidence speaks of.
+func (b *batch) touch(e *ingest.Entry, s classify.Subject, runner, ends bool) error {
+	c, ok, err := b.tx.FindCase(s.Namespace, s.Name, s.UID, s.IDs)
+	if err != nil || !ok && !s.Named() {
+		return err
+	}
+	if !ok {
+		c = ledger.Case{ID: ledger.NewCaseID(s.Namespace, s.Name, s.UID), Opened: b.now, State: ledger.StateOpen}
+	}
+	learn(&c, e, s)
+	if c, err = b.merge(c); err != nil {
+		return err
+	}
+	c.Heard = b.now
+	c.Runner = b.d.isRunner(&c, runner)
+	switch {
+	case ends || c.State == ledger.StateJudged:
+		b.d.ending(&c, e.At, b.now)
+	case c.Due.IsZero() && e.Mark == nil && !e.Source.Forgeable():
+		c.Due = b.now.Add(b.d.options.Deadline) // it may never start; then nothing will end
+	}
+	if err := b.tx.PutCase(c); err != nil {
+		return err
+	}
+	for _, id := range s.IDs {
+		if err := b.tx.Tie(id, c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge joins a case with the one that was opened for the same pod while only
+// its name was known. The id that was published first stays.
+func (b *batch) merge(c ledger.Case) (ledger.Case, error) {
+	if c.UID == "" || c.Name == "" {
+		return c, nil
+	}
+	twin, ok, err := b.tx.FindByName(c.Namespace, c.Name)
+	if err != nil || !ok || twin.ID == c.ID || twin.Revision > 0 && c.Revision > 0 {
+		return c, err
+	}
+	if twin.Revision > 0 {
+		c, twin = twin, c
+		learn(&c, &ingest.Entry{Node: twin.Node}, classify.Subject{Namespace: twin.Namespace, Name: twin.Name, UID: twin.UID})
+	}
+	c.Runner = c.Runner || twin.Runner
+	c.Died = latest(c.Died, twin.Died)
+	if twin.Opened.Before(c.Opened) {
+		c.Opened = twin.Opened
+	}
+	if twin.State == ledger.StateEnding {
+		b.d.ending(&c, twin.Died, b.now)
+	}
+	return c, b.tx.Absorb(twin.ID, c.ID)
+}
+
+// learn adds what a record says of a pod's names and node. What is known
+// stays: names are only ever filled in.
+func learn(c *ledger.Case, e *ingest.Entry, s classify.Subject) {
+	fill := func(into *string, from string) {
+		if *into == "" {
+			*into = from
+		}
+	}
+	fill(&c.Namespace, s.Namespace)
+	fill(&c.Name, s.Name)
+	fill(&c.UID, s.UID)
+	if e.Source != ingest.Controller && e.Source != ingest.Listener && e.Source != ingest.Kube {
+		fill(&c.Node, e.Node)
+	}
+}
+
+// ending notes that something of the case ended at a time; it is due once the
+// evidence up to then, and a little past it, is complete.
+func (d *Docket) ending(c *ledger.Case, at, now time.Time) {
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
+	if at.After(c.Died) {
+		c.Died = at
+	}
+	if c.State != ledger.StateEnding {
+		c.State, c.Due = ledger.StateEnding, now.Add(d.options.Deadline)
+	}
+}
+
+// nodeEnded puts every runner on a node that went down on the list.
+func (b *batch) nodeEnded(node string, at time.Time) error {
+	if node == "" {
+		return nil
+	}
+	live, err := b.tx.LiveOn(node)
+	for i := range live {
+		b.d.ending(&live[i], at, b.now)
+		if err == nil {
+			err = b.tx.PutCase(live[i])
+		}
+	}
+	return err
+}
+
+// end writes what was collected over the batch.
+func (b *batch) end() error {
+	for stream, lines := range b.tails {
+		e := &lines[0]
+		if err := b.tx.AddTail(stream, owner(e), lines, b.d.options.LastLines); err != nil {
+			return err
+		}
+		if err := b.touch(e, classify.StreamSubject(e), true, false); err != nil {
+			return err
+		}
+	}
+	for _, n := range b.nodes {
+		if err := b.back(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

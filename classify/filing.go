@@ -1,0 +1,128 @@
+package classify
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules"
+)
+
+// Subject is a pod as one record names it. Any part can be missing.
+type Subject struct {
+	Namespace, Name, UID string
+	IDs                  []string // container and sandbox ids
+}
+
+// Named says whether the pod can be told from others without its ids.
+func (s Subject) Named() bool { return s.Name != "" || s.UID != "" }
+
+// Filing says where one recognised entry belongs, so that it can be found
+// again when its runner's case is judged, and what it sets in motion.
+type Filing struct {
+	Keys     []string  // every name that it can be found by, see Key
+	Subjects []Subject // the pods that it speaks of; several for a list
+	Wide     bool      // it speaks of everything on its node
+	Ends     bool      // after it a container or a pod was over
+	Runner   bool      // it says that its subject is a runner
+}
+
+// The kinds of keys.
+const (
+	KeyUID  = "uid:"
+	KeyName = "pod:" // the bare name; the namespace is told apart by the roster
+	KeyID   = "id:"
+	KeyPID  = "pid:" // node/pid, which means one process for seconds only
+)
+
+// File scans one entry and says where it belongs; ok is false when the
+// rulebook recognises nothing in it.
+func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
+	signals := book.Scan(e)
+	for i := range signals {
+		f.add(&signals[i])
+	}
+	return f, len(signals) > 0
+}
+
+func (f *Filing) add(s *rules.Signal) {
+	n := (&Roster{}).namesOf(s)
+	f.Wide = f.Wide || s.Def.Reach == rules.ReachNode
+	f.Ends = f.Ends || s.Def.Ends || s.Def.Exit
+	f.Runner = f.Runner || tellsRunner(s)
+	if n.several {
+		f.list(s)
+		return
+	}
+	subject := Subject{Namespace: n.namespace, Name: n.name, UID: n.uid, IDs: n.ids}
+	if n.strong() > 0 && !slices.ContainsFunc(f.Subjects, subject.same) {
+		f.Subjects = append(f.Subjects, subject)
+	}
+	f.keys(subject)
+	if n.pid != "" {
+		f.key(KeyPID, s.Node+"/"+n.pid)
+	}
+}
+
+// tellsRunner says whether a record by itself makes its pod a runner: its own
+// output does, and whom the controller and its listener speak of is one.
+func tellsRunner(s *rules.Signal) bool {
+	return s.Source == ingest.Runner || s.Source == ingest.Controller || s.Source == ingest.Listener
+}
+
+func (s Subject) same(t Subject) bool {
+	return s.Namespace == t.Namespace && s.Name == t.Name && s.UID == t.UID && slices.Equal(s.IDs, t.IDs)
+}
+
+// list files a record that names several pods under each of them.
+func (f *Filing) list(s *rules.Signal) {
+	for _, id := range s.Identities() {
+		if id.Kind != rules.IDPod {
+			continue
+		}
+		ns, name, ok := strings.Cut(id.Value, "/")
+		if !ok {
+			ns, name = "", id.Value
+		}
+		subject := Subject{Namespace: ns, Name: name}
+		f.Subjects = append(f.Subjects, subject)
+		f.keys(subject)
+	}
+}
+
+func (f *Filing) keys(s Subject) {
+	f.key(KeyUID, s.UID)
+	f.key(KeyName, s.Name)
+	for _, id := range s.IDs {
+		f.key(KeyID, id)
+	}
+}
+
+func (f *Filing) key(kind, value string) {
+	if k := kind + value; value != "" && !slices.Contains(f.Keys, k) {
+		f.Keys = append(f.Keys, k)
+	}
+}
+
+// StreamSubject is the pod whose stream an entry or a mark stands in.
+func StreamSubject(e *ingest.Entry) Subject {
+	s := Subject{Namespace: e.Namespace, Name: e.Pod, UID: e.PodUID}
+	if e.ContainerID != "" {
+		s.IDs = []string{e.ContainerID}
+	}
+	return s
+}
+
+// Keys are the names that the subject can be found by.
+func (s Subject) Keys() []string {
+	var f Filing
+	f.keys(s)
+	return f.Keys
+}
+
+// Window is the time around a pod's life in which what happens on its node is
+// of interest to it.
+func Window(first, last time.Time) (from, to time.Time) {
+	return first.Add(-nodeBefore), last.Add(nodeAfter)
+}

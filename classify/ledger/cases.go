@@ -1,0 +1,244 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// State is where a case stands.
+type State string
+
+// The states of a case.
+const (
+	StateOpen   State = "open"   // the pod lives, as far as is known
+	StateEnding State = "ending" // something ended; it waits for the rest of the evidence
+	StateJudged State = "judged" // it has a verdict
+)
+
+// Case is the docket's note of one pod.
+type Case struct {
+	ID                         string // verdict id: the hash of the first names that it was known by
+	Namespace, Name, UID, Node string
+	Runner                     bool // it is a runner; others are kept a while, for they may turn out to be
+	Opened, Heard              time.Time
+	State                      State
+	Died                       time.Time // ending: the latest moment that something of it ended
+	Due                        time.Time // ending: when it is judged whatever is missing
+	Revision                   int
+}
+
+// NewCaseID is the id of a case that is opened for a pod. It is what a verdict
+// keeps, whatever is learned of the pod later.
+func NewCaseID(namespace, name, uid string) string {
+	key := uid
+	if key == "" {
+		key = namespace + "/" + name
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
+const caseColumns = "id, namespace, name, uid, node, runner, opened, heard, state, died, due, revision"
+
+func scanCase(row interface{ Scan(...any) error }) (c Case, err error) {
+	var opened, heard, died, due int64
+	err = row.Scan(&c.ID, &c.Namespace, &c.Name, &c.UID, &c.Node, &c.Runner, &opened, &heard, &c.State, &died, &due, &c.Revision)
+	c.Opened, c.Heard, c.Died, c.Due = moment(opened), moment(heard), moment(died), moment(due)
+	return c, err
+}
+
+// FindCase finds the case of a pod by its UID, else by a container's id, else
+// by its name: the latest of that name whose namespace can be the same.
+func (t *Tx) FindCase(namespace, name, uid string, ids []string) (Case, bool, error) {
+	if uid != "" {
+		if c, ok, err := t.one("SELECT "+caseColumns+" FROM cases WHERE uid = ?", uid); ok || err != nil {
+			return c, ok, err
+		}
+	}
+	for _, id := range ids {
+		c, ok, err := t.one("SELECT "+caseColumns+" FROM cases WHERE id = (SELECT member FROM ties WHERE id = ?)", id)
+		if err != nil || ok && (uid == "" || c.UID == "") {
+			return c, ok, err
+		}
+	}
+	if name == "" {
+		return Case{}, false, nil
+	}
+	c, ok, err := t.one(`SELECT `+caseColumns+` FROM cases WHERE name = ? AND (namespace = ? OR namespace = '' OR ? = '')
+		ORDER BY opened DESC, id DESC LIMIT 1`, name, namespace, namespace)
+	if ok && uid != "" && c.UID != "" {
+		return Case{}, false, err // another pod of that name
+	}
+	return c, ok, err
+}
+
+func (t *Tx) one(query string, args ...any) (Case, bool, error) {
+	c, err := scanCase(t.tx.QueryRow(query, args...))
+	if err == sql.ErrNoRows {
+		return c, false, nil
+	}
+	return c, err == nil, err
+}
+
+// PutCase writes a case.
+func (t *Tx) PutCase(c Case) error {
+	_, err := t.tx.Exec("INSERT OR REPLACE INTO cases ("+caseColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		c.ID, c.Namespace, c.Name, c.UID, c.Node, c.Runner, nanos(c.Opened), nanos(c.Heard), c.State, nanos(c.Died), nanos(c.Due), c.Revision)
+	return err
+}
+
+// Tie notes that a container or sandbox id is the case's. The first tie stays.
+func (t *Tx) Tie(id, member string) error {
+	_, err := t.tx.Exec("INSERT OR IGNORE INTO ties (id, member) VALUES (?, ?)", id, member)
+	return err
+}
+
+// FindByID returns the case with that id.
+func (t *Tx) FindByID(id string) (Case, bool, error) {
+	return t.one("SELECT "+caseColumns+" FROM cases WHERE id = ?", id)
+}
+
+// FindByName returns the case of a pod that is known by its name only.
+func (t *Tx) FindByName(namespace, name string) (Case, bool, error) {
+	return t.one("SELECT "+caseColumns+" FROM cases WHERE name = ? AND uid = '' AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1", name, namespace, namespace)
+}
+
+// Absorb removes a case whose pod turned out to be another's; its ties go over.
+func (t *Tx) Absorb(twin, into string) error {
+	_, err := t.tx.Exec("UPDATE ties SET member = ? WHERE member = ?", into, twin)
+	if err == nil {
+		_, err = t.tx.Exec("DELETE FROM cases WHERE id = ?", twin)
+	}
+	return err
+}
+
+// JudgedOn returns the runners on a node that have a verdict and were heard of
+// since.
+func (t *Tx) JudgedOn(node string, since time.Time) ([]Case, error) {
+	rows, err := t.tx.Query("SELECT "+caseColumns+" FROM cases WHERE node = ? AND state = 'judged' AND runner AND heard >= ?", node, nanos(since))
+	return cases(rows, err)
+}
+
+// LiveOn returns the runners on a node that have no verdict yet.
+func (t *Tx) LiveOn(node string) ([]Case, error) {
+	rows, err := t.tx.Query("SELECT "+caseColumns+" FROM cases WHERE node = ? AND state = 'open' AND runner", node)
+	return cases(rows, err)
+}
+
+func cases(rows *sql.Rows, err error) (out []Case, _ error) {
+	err = each(rows, err, func(r *sql.Rows) error {
+		c, err := scanCase(r)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// Cases returns the cases in a state, the earliest due first. limit 0 is all.
+func (l *Ledger) Cases(ctx context.Context, state State, limit int) ([]Case, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+" FROM cases WHERE state = ? AND runner ORDER BY due, opened, id LIMIT ?", state, limit)
+	return cases(rows, err)
+}
+
+// Pending returns the runners that wait for a judgement: those that end, and
+// the open ones that are due for a look.
+func (l *Ledger) Pending(ctx context.Context, now time.Time) ([]Case, error) {
+	rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (state = 'ending' OR state = 'open' AND due > 0 AND due <= ?)
+		ORDER BY due, opened, id`, nanos(now))
+	return cases(rows, err)
+}
+
+// Case returns one case by its id.
+func (l *Ledger) Case(ctx context.Context, id string) (Case, bool, error) {
+	c, err := scanCase(l.read.QueryRowContext(ctx, "SELECT "+caseColumns+" FROM cases WHERE id = ?", id))
+	if err == sql.ErrNoRows {
+		return c, false, nil
+	}
+	return c, err == nil, err
+}
+
+// FindRunners returns the runners whose name, namespace/name or UID is, else
+// begins with, what; the latest first.
+func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) ([]Case, error) {
+	ns, name, ok := strings.Cut(what, "/")
+	if !ok {
+		ns, name = "", what
+	}
+	for _, pattern := range []string{escapeLike(name), escapeLike(name) + "%"} {
+		rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (name LIKE ? ESCAPE '\' OR uid LIKE ? ESCAPE '\')
+			AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?`, pattern, pattern, ns, ns, limit)
+		found, err := cases(rows, err)
+		if len(found) > 0 || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
+}
+
+// CountCases says how many runners are in each state.
+func (l *Ledger) CountCases(ctx context.Context) (map[State]int, error) {
+	out := map[State]int{}
+	rows, err := l.read.QueryContext(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
+	return out, each(rows, err, func(r *sql.Rows) error {
+		var s State
+		var n int
+		err := r.Scan(&s, &n)
+		out[s] = n
+		return err
+	})
+}
+
+// Node is what is known of one node's agent.
+type Node struct {
+	Name           string
+	Reached, Heard time.Time
+	Controller     bool // its agent reads a controller's log
+	Silent         bool // it stopped pushing, and the cases on it know
+}
+
+// Node returns what is known of a node; all zero if it is new.
+func (t *Tx) Node(name string) (Node, error) {
+	n := Node{Name: name}
+	var reached, heard int64
+	err := t.tx.QueryRow("SELECT reached, heard, controller, silent FROM nodes WHERE node = ?", name).Scan(&reached, &heard, &n.Controller, &n.Silent)
+	if err == sql.ErrNoRows {
+		err = nil
+	}
+	n.Reached, n.Heard = moment(reached), moment(heard)
+	return n, err
+}
+
+// PutNode notes a push of a node's agent. Reached only goes forward; a zero
+// Reached leaves it.
+func (t *Tx) PutNode(n Node) error {
+	_, err := t.tx.Exec(`INSERT INTO nodes (node, reached, heard, controller, silent) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (node) DO UPDATE SET reached = max(reached, excluded.reached), heard = max(heard, excluded.heard),
+		controller = max(controller, excluded.controller), silent = excluded.silent`,
+		n.Name, nanos(n.Reached), nanos(n.Heard), n.Controller, n.Silent)
+	return err
+}
+
+// Nodes returns every node whose agent was heard of.
+func (l *Ledger) Nodes(ctx context.Context) (out []Node, _ error) {
+	rows, err := l.read.QueryContext(ctx, "SELECT node, reached, heard, controller, silent FROM nodes ORDER BY node")
+	err = each(rows, err, func(r *sql.Rows) error {
+		var n Node
+		var reached, heard int64
+		err := r.Scan(&n.Name, &reached, &heard, &n.Controller, &n.Silent)
+		n.Reached, n.Heard = moment(reached), moment(heard)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,132 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+)
+
+// Tx is one write to the ledger. Its methods return only what the file system
+// or the database refuses.
+type Tx struct {
+	tx  *sql.Tx
+	now time.Time
+}
+
+// AddEvidence stores a recognised entry under its names. added is false when
+// it was there before.
+func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool, err error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return false, err
+	}
+	res, err := t.tx.Exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry) VALUES (?, ?, ?, ?, ?, ?)",
+		identity(e), e.Node, nanos(e.At), wide, nanos(t.now), data)
+	if err != nil {
+		return false, err
+	}
+	if n, err := res.RowsAffected(); n == 0 || err != nil {
+		return false, err
+	}
+	id, err := res.LastInsertId()
+	for _, name := range names {
+		if err == nil {
+			_, err = t.tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", name, id)
+		}
+	}
+	return true, err
+}
+
+// identity is what makes two entries the same record: everything but where in
+// its document a reader met it.
+func identity(e *ingest.Entry) []byte {
+	h := sha256.New()
+	for _, part := range []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit,
+		strconv.FormatInt(nanos(e.At), 10), strconv.FormatInt(int64(e.Mono), 10), e.Text, fieldsText(e.Fields)} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	if e.At.IsZero() { // lines without a time can be alike and yet two
+		h.Write([]byte(e.Doc + "\x00" + strconv.Itoa(e.Line)))
+	}
+	return h.Sum(nil)[:16]
+}
+
+func fieldsText(m map[string]string) string {
+	var parts []string
+	for k, v := range m {
+		parts = append(parts, k+"="+v)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "\x00")
+}
+
+// AddMark stores a mark under its owner. A span of coverage that goes on
+// replaces its shorter self.
+func (t *Tx) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return false, err
+	}
+	res, err := t.tx.Exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (hash) DO UPDATE SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
+		WHERE excluded.reached > reached`, markIdentity(e), owner, nanos(e.Mark.To), nanos(t.now), data)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n > 0, err
+}
+
+func markIdentity(e *ingest.Entry) []byte {
+	h := sha256.New()
+	m := e.Mark
+	parts := []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container,
+		strconv.Itoa(int(m.Kind)), strconv.FormatInt(nanos(m.From), 10)}
+	if m.Kind == ingest.Gap {
+		parts = append(parts, strconv.FormatInt(nanos(m.To), 10), m.Why)
+	}
+	for _, part := range parts {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return h.Sum(nil)[:16]
+}
+
+// AddTail merges lines into the last lines of their stream and keeps the n
+// latest. owner is the key of the stream's pod.
+func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
+	var data []byte
+	var have []ingest.Entry
+	err := t.tx.QueryRow("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
+	if err == nil {
+		err = json.Unmarshal(data, &have)
+	}
+	if err != nil && err != sql.ErrNoRows {
+		return err
+	}
+	if data, err = json.Marshal(latest(append(have, lines...), n)); err != nil {
+		return err
+	}
+	_, err = t.tx.Exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
+		ON CONFLICT (stream) DO UPDATE SET received = excluded.received, entries = excluded.entries`, stream, owner, nanos(t.now), data)
+	return err
+}
+
+// latest keeps the n latest entries, each once.
+func latest(all []ingest.Entry, n int) []ingest.Entry {
+	slices.SortStableFunc(all, func(a, b ingest.Entry) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return a.Line - b.Line
+	})
+	all = slices.CompactFunc(all, func(a, b ingest.Entry) bool { return a.At.Equal(b.At) && a.Line == b.Line && a.Text == b.Text })
+	return all[max(0, len(all)-n):]
+}

@@ -1,0 +1,212 @@
+// Package ledger is the durable record of the live system: evidence, coverage
+// marks, open cases, verdicts and what is still to be published, in one SQLite
+// file.
+//
+// Invariant: what one Write did is there wholly or not at all; the same
+// evidence, mark or verdict written twice is there once. A verdict and its
+// place in the outbox are written together.
+//
+// Crash behaviour: a Write that returned survives the process and the machine
+// (write-ahead log, synced at every commit); one that did not return is not
+// there. Opening the file again needs no repair.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
+)
+
+// version is the schema's. A file of another version is not touched.
+const version = 1
+
+const schema = `
+CREATE TABLE evidence (
+	id       INTEGER PRIMARY KEY,
+	hash     BLOB NOT NULL UNIQUE,
+	node     TEXT NOT NULL,
+	at       INTEGER NOT NULL,   -- nanoseconds; 0 = the record has no time
+	wide     INTEGER NOT NULL,   -- speaks of everything on its node
+	received INTEGER NOT NULL,
+	entry    BLOB NOT NULL);
+CREATE INDEX evidence_wide ON evidence (node, at) WHERE wide;
+CREATE INDEX evidence_received ON evidence (received);
+CREATE TABLE names (
+	name     TEXT NOT NULL,
+	evidence INTEGER NOT NULL REFERENCES evidence ON DELETE CASCADE,
+	PRIMARY KEY (name, evidence)) WITHOUT ROWID;
+CREATE INDEX names_evidence ON names (evidence);
+CREATE TABLE marks (
+	hash     BLOB PRIMARY KEY,
+	owner    TEXT NOT NULL,      -- the pod's key, "node:NAME", or "controller"
+	reached  INTEGER NOT NULL,   -- nanoseconds; the end of what it states
+	received INTEGER NOT NULL,
+	entry    BLOB NOT NULL);
+CREATE INDEX marks_owner ON marks (owner, reached);
+CREATE INDEX marks_received ON marks (received);
+CREATE TABLE tails (
+	stream   TEXT PRIMARY KEY,
+	owner    TEXT NOT NULL,
+	received INTEGER NOT NULL,
+	entries  BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX tails_owner ON tails (owner);
+CREATE TABLE nodes (
+	node       TEXT PRIMARY KEY,
+	reached    INTEGER NOT NULL, -- everything on it up to here was read
+	heard      INTEGER NOT NULL, -- when its agent last pushed
+	controller INTEGER NOT NULL, -- its agent reads a controller's log
+	silent     INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE cases (
+	id        TEXT PRIMARY KEY,
+	namespace TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, node TEXT NOT NULL,
+	runner    INTEGER NOT NULL,
+	opened    INTEGER NOT NULL, heard INTEGER NOT NULL,
+	state     TEXT NOT NULL,     -- open, ending, judged
+	died      INTEGER NOT NULL,  -- ending: the latest time that it is known of
+	due       INTEGER NOT NULL,  -- ending: judged at the latest then
+	revision  INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX cases_uid ON cases (uid);
+CREATE INDEX cases_name ON cases (name);
+CREATE INDEX cases_state ON cases (state, due);
+CREATE INDEX cases_node ON cases (node, state);
+CREATE INDEX cases_heard ON cases (heard);
+CREATE TABLE ties (
+	id     TEXT PRIMARY KEY,
+	member TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX ties_member ON ties (member);
+CREATE TABLE verdicts (
+	member   TEXT NOT NULL, revision INTEGER NOT NULL,
+	recorded INTEGER NOT NULL, died INTEGER NOT NULL,
+	runner   TEXT NOT NULL, namespace TEXT NOT NULL, node TEXT NOT NULL, uid TEXT NOT NULL, label TEXT NOT NULL,
+	verdict  BLOB NOT NULL,
+	PRIMARY KEY (member, revision)) WITHOUT ROWID;
+CREATE INDEX verdicts_recorded ON verdicts (recorded);
+CREATE INDEX verdicts_runner ON verdicts (runner);
+CREATE INDEX verdicts_uid ON verdicts (uid);
+CREATE TABLE outbox (
+	member TEXT NOT NULL, revision INTEGER NOT NULL, stamp INTEGER NOT NULL,
+	due    INTEGER NOT NULL, attempts INTEGER NOT NULL,
+	PRIMARY KEY (member, revision)) WITHOUT ROWID;
+CREATE INDEX outbox_due ON outbox (due);
+`
+
+// Ledger is one open file. It is safe for concurrent use.
+type Ledger struct {
+	path  string
+	write *sql.DB // one connection: writes are one after another
+	read  *sql.DB
+}
+
+// Open opens the ledger in the file path, and makes it when it is not there.
+// The folder must exist. A file of another schema version, and one that is no
+// ledger, is an error that says so.
+func Open(path string) (*Ledger, error) {
+	if dir := filepath.Dir(path); !isDir(dir) {
+		return nil, fmt.Errorf("ledger %s: the folder %s does not exist; make it, or name another file", path, dir)
+	}
+	l := &Ledger{path: path, write: open(path, 1), read: open(path, 4)}
+	if err := l.migrate(); err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("ledger %s: %w", path, err)
+	}
+	return l, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func open(path string, conns int) *sql.DB {
+	const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(ON)&_pragma=cache_size(-16000)&_txlock=immediate"
+	db, err := sql.Open("sqlite", "file:"+path+pragmas)
+	if err != nil { // only an unknown driver name is one, and it is known
+		panic(err)
+	}
+	db.SetMaxOpenConns(conns)
+	return db
+}
+
+// migrate makes the schema in a new file and checks it in an old one.
+func (l *Ledger) migrate() error {
+	var have, tables int
+	if err := l.write.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
+		return fmt.Errorf("not a ledger: %w", err)
+	}
+	if err := l.write.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return err
+	}
+	switch {
+	case have == version:
+		return nil
+	case have != 0 || tables > 0:
+		return fmt.Errorf("schema version %d, this program reads %d; move the file away, or run the version that wrote it", have, version)
+	}
+	return l.tx(context.Background(), func(tx *sql.Tx) error {
+		if _, err := tx.Exec(schema); err != nil {
+			return err
+		}
+		_, err := tx.Exec("PRAGMA user_version = " + strconv.Itoa(version))
+		return err
+	})
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error { return errors.Join(l.read.Close(), l.write.Close()) }
+
+// Size is the file's size in bytes, its write-ahead log's included.
+func (l *Ledger) Size() (total int64) {
+	for _, name := range []string{l.path, l.path + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// tx runs f in a transaction.
+func (l *Ledger) tx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := l.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func moment(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// each runs f on every row.
+func each(rows *sql.Rows, err error, f func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"coroner/rules"
+)
+
+// Record is a verdict as it was recorded.
+type Record struct {
+	Case     string        `json:"id"` // of the case: stays the same over revisions
+	Recorded time.Time     `json:"recorded_at"`
+	Verdict  rules.Verdict `json:"verdict"`
+}
+
+// AddVerdict records a verdict and, when publish is set, puts it into the
+// outbox with the time stamp that it is published under.
+func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publish bool) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	died := int64(0)
+	if v.DiedAt != nil {
+		died = nanos(*v.DiedAt)
+	}
+	_, err = t.tx.Exec(`INSERT INTO verdicts (member, revision, recorded, died, runner, namespace, node, uid, label, verdict)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, member, v.Revision, nanos(t.now), died, v.Runner, v.Namespace, v.Node, v.PodUID, v.Label, data)
+	if err == nil && publish {
+		_, err = t.tx.Exec("INSERT INTO outbox (member, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", member, v.Revision, nanos(stamp))
+	}
+	return err
+}
+
+// LastVerdict returns the latest revision of a case's verdict.
+func (l *Ledger) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
+	all, err := l.records(ctx, "WHERE member = ? ORDER BY revision DESC LIMIT 1", member)
+	if err != nil || len(all) == 0 {
+		return Record{}, false, err
+	}
+	return all[0], true, nil
+}
+
+// Revisions returns every revision of a case's verdict, the first first.
+func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error) {
+	return l.records(ctx, "WHERE member = ? ORDER BY revision", member)
+}
+
+// Query says which verdicts are asked for. Empty parts are all.
+type Query struct {
+	Runner string // the start of a runner's name, [namespace/]name, or of a pod UID
+	Node   string
+	Label  string
+	Since  time.Time // recorded at or after
+	Limit  int
+}
+
+// Verdicts returns the latest revision of each case that fits, the latest
+// recorded first.
+func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
+	where, args := []string{"revision = (SELECT max(revision) FROM verdicts w WHERE w.member = verdicts.member)"}, []any{}
+	add := func(clause string, values ...any) { where, args = append(where, clause), append(args, values...) }
+	if q.Runner != "" {
+		ns, name, ok := strings.Cut(q.Runner, "/")
+		if !ok {
+			ns, name = "", q.Runner
+		}
+		add(`(runner LIKE ? ESCAPE '\' OR uid LIKE ? ESCAPE '\') AND (? = '' OR namespace = ?)`, escapeLike(name)+"%", escapeLike(name)+"%", ns, ns)
+	}
+	if q.Node != "" {
+		add("node = ?", q.Node)
+	}
+	if q.Label != "" {
+		add("label = ?", q.Label)
+	}
+	if !q.Since.IsZero() {
+		add("recorded >= ?", nanos(q.Since))
+	}
+	return l.records(ctx, "WHERE "+strings.Join(where, " AND ")+" ORDER BY recorded DESC, member LIMIT ?", append(args, q.Limit)...)
+}
+
+func (l *Ledger) records(ctx context.Context, tail string, args ...any) (out []Record, _ error) {
+	rows, err := l.read.QueryContext(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var rec Record
+		var recorded int64
+		var data []byte
+		if err := r.Scan(&rec.Case, &recorded, &data); err != nil {
+			return err
+		}
+		rec.Recorded = moment(recorded)
+		err := json.Unmarshal(data, &rec.Verdict)
+		out = append(out, rec)
+		return err
+	})
+	return out, err
+}
+
+// Letter is a verdict that is still to be published.
+type Letter struct {
+	Record
+	Stamp    time.Time // it is published under this time, however often it is tried
+	Attempts int
+}
+
+// Letters returns what the outbox holds that is due, the oldest first.
+func (l *Ledger) Letters(ctx context.Context, now time.Time, limit int) (out []Letter, _ error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT o.member, o.stamp, o.attempts, v.recorded, v.verdict FROM outbox o JOIN verdicts v USING (member, revision)
+		WHERE o.due <= ? ORDER BY v.recorded, o.member, o.revision LIMIT ?`, nanos(now), limit)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var x Letter
+		var stamp, recorded int64
+		var data []byte
+		if err := r.Scan(&x.Case, &stamp, &x.Attempts, &recorded, &data); err != nil {
+			return err
+		}
+		x.Stamp, x.Recorded = moment(stamp), moment(recorded)
+		err := json.Unmarshal(data, &x.Verdict)
+		out = append(out, x)
+		return err
+	})
+	return out, err
+}
+
+// Outbox says how many verdicts are still to be published.
+func (l *Ledger) Outbox(ctx context.Context) (n int, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&n)
+	return n, err
+}
+
+// Sent takes a letter out of the outbox.
+func (t *Tx) Sent(x Letter) error {
+	_, err := t.tx.Exec("DELETE FROM outbox WHERE member = ? AND revision = ?", x.Case, x.Verdict.Revision)
+	return err
+}
+
+// Postpone notes a failed attempt; the letter is due again then. A stamp that
+// is not zero replaces the one it had.
+func (t *Tx) Postpone(x Letter, due, stamp time.Time) error {
+	_, err := t.tx.Exec("UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp) WHERE member = ? AND revision = ?",
+		nanos(due), nanos(stamp), x.Case, x.Verdict.Revision)
+	return err
+}
