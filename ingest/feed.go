@@ -98,3 +98,17 @@ func (d Document) Identity() (e Entry, ok bool) {
 	}
 	return Entry{Source: s.source, Trust: s.trust, Namespace: s.namespace, Pod: s.pod, PodUID: s.uid, Container: s.container, ContainerID: s.id}, true
 }
+
+// Held returns the line that waits for a possible continuation, but leaves the
+// parts of a split line: a shipper's next push may hold its end.
+func (f *Feed) Held() []Entry {
+	f.begin(0)
+	f.r.letGo()
+	return f.end()
+}
+
+// ParseLabels reads a label set as Loki writes it: {name="value", …}.
+func ParseLabels(s string) (map[string]string, bool) {
+	set, rest, ok := labelSet(s)
+	return set, ok && rest == ""
+}

@@ -101,6 +101,10 @@ func (r *reader) labels(d *draft, l labels) {
 	if i := strings.LastIndexByte(d.Node, ':'); i > 0 {
 		d.Node = d.Node[:i]
 	}
+	if strings.IndexByte(d.Node, '/') >= 0 {
+		d.Node = "" // instance="NAMESPACE/POD:CONTAINER" of a pod's stream
+	}
+	d.Boot = all.first("boot_id", "_BOOT_ID")
 	k := streamKey{namespace: all.first("namespace", "exported_namespace", "k8s_namespace_name"), pod: all.first("pod", "pod_name", "k8s_pod_name"),
 		uid: all.first("pod_uid", "k8s_pod_uid"), container: all.first("container", "container_name", "k8s_container_name")}
 	if k.pod != "" {

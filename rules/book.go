@@ -3,6 +3,7 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"path"
 	"sort"
@@ -11,6 +12,7 @@ import (
 	"coroner/ingest"
 
 	"github.com/expr-lang/expr/types"
+	"golang.org/x/tools/txtar"
 )
 
 // Rulebook is a compiled set of signals, facts, verdict rules and labels. It
@@ -21,6 +23,8 @@ type Rulebook struct {
 	Rules   []*Rule // highest precedence first
 	Labels  map[Label]*LabelDef
 	Hash    string // first 12 hex digits of the SHA-256 of everything read
+
+	source []byte
 
 	byName  map[string]*SignalDef
 	scan    *scanner
@@ -57,13 +61,22 @@ type exclusion struct {
 // of a later file system replace those of the same name in an earlier one.
 // The error joins every mistake found, each a *Error.
 func Load(layers ...fs.FS) (*Rulebook, error) {
-	b := &builder{hash: sha256.New()}
+	return load(layers, false)
+}
+
+// LoadSignals is Load for a program that only scans: facts, labels and verdict
+// rules are left out. The hash is that of the whole.
+func LoadSignals(layers ...fs.FS) (*Rulebook, error) { return load(layers, true) }
+
+func load(layers []fs.FS, signalsOnly bool) (*Rulebook, error) {
+	b := &builder{hash: sha256.New(), signalsOnly: signalsOnly}
 	for _, layer := range layers {
 		if err := b.read(layer); err != nil {
 			return nil, err
 		}
 	}
 	book := b.compile()
+	book.source = txtar.Format(&b.files)
 	if err := b.errs.join(); err != nil {
 		return nil, err
 	}
@@ -99,11 +112,40 @@ func (b *builder) read(layer fs.FS) error {
 			return err
 		}
 		b.hash.Write(data)
+		b.files.Files = append(b.files.Files, txtar.File{Name: layerName(b.layers) + "/" + path.Base(name), Data: data})
 		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}
 		r.document(r.root(data), &s)
 	}
 	b.merge(s)
+	b.layers++
 	return nil
+}
+
+func layerName(n int) string { return fmt.Sprintf("%03d", n) }
+
+// Source is everything that the rulebook was read from, as one txtar archive:
+// a folder for each layer.
+func (b *Rulebook) Source() []byte { return b.source }
+
+// Layers splits an archive that Source gave into the layers that Load takes.
+func Layers(source []byte) ([]fs.FS, error) {
+	files, err := txtar.FS(txtar.Parse(source))
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, err
+	}
+	var layers []fs.FS
+	for _, d := range dirs {
+		layer, err := fs.Sub(files, d.Name())
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+	}
+	return layers, nil
 }
 
 // merge lays one layer over what was read before it.

@@ -11,6 +11,7 @@ import (
 	"coroner/ingest"
 
 	"github.com/expr-lang/expr/types"
+	"golang.org/x/tools/txtar"
 )
 
 // builder collects specs and mistakes, then compiles.
@@ -20,6 +21,10 @@ type builder struct {
 	hash    hash.Hash
 	book    *Rulebook
 	members map[string]string // signal as expressions spell it -> its name
+
+	signalsOnly bool
+	files       txtar.Archive // what was read
+	layers      int
 }
 
 func (b *builder) compile() *Rulebook {
@@ -32,6 +37,9 @@ func (b *builder) compile() *Rulebook {
 		return b.book
 	}
 	b.book.scan = newScanner(b.book.Signals)
+	if b.signalsOnly {
+		return b.book
+	}
 	b.environment()
 	for _, s := range b.specs.facts {
 		b.fact(s)

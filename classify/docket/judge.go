@@ -245,7 +245,7 @@ func (d *Docket) silence(ctx context.Context, n ledger.Node, now time.Time) erro
 	defer d.filing.Unlock()
 	return d.ledger.Write(ctx, now, func(tx *ledger.Tx) error {
 		b := &batch{d: d, tx: tx, now: now}
-		e := ownEntry(n.Name, n.Heard, `coroner agent of node "` + n.Name + `" is silent`)
+		e := ownEntry(n.Name, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
 		if err := b.file(&e); err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (b *batch) back(n ledger.Node) error {
 		return err
 	}
 	if was.Silent {
-		e := ownEntry(n.Name, b.now, `coroner agent of node "` + n.Name + `" is heard of again`)
+		e := ownEntry(n.Name, b.now, `coroner agent of node "`+n.Name+`" is heard of again`)
 		if err := b.file(&e); err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"coroner/cmd/daemon"
+
 	"github.com/alecthomas/kong"
 )
 
@@ -35,6 +37,8 @@ type program struct {
 
 type cli struct {
 	Explain explainCmd `cmd:"" help:"Name the cause of death of every runner that ends in the input."`
+	Serve   serveCmd   `cmd:"" help:"Classify live: take what agents and shippers push, give every dead runner a verdict."`
+	Lookup  lookupCmd  `cmd:"" help:"Ask a server what happened to a runner."`
 	Signals signalsCmd `cmd:"" help:"Print every recognised line as JSON: grep for deaths."`
 	Rules   rulesCmd   `cmd:"" help:"Check, list, describe and test the rulebook."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
@@ -76,7 +80,7 @@ func (p *program) run(args []string) int {
 	done := -1
 	parser, err := kong.New(&c, kong.Name("coroner"), kong.Writers(p.out, p.err), kong.UsageOnError(),
 		kong.Description("coroner names the cause of death of CI runners on Kubernetes.\n\nExit codes: 0 explained, 1 nothing could be read, 2 wrong usage or a broken rulebook."),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version(), "listen": ":9095"}, kong.Configuration(daemon.Config), daemon.Environment(),
 		kong.Exit(func(code int) { done = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return p.fail(err)

@@ -1,0 +1,58 @@
+package docket
+
+import (
+	"context"
+	"time"
+
+	"coroner/classify/ledger"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// State shows what the ledger holds as metrics, read when they are asked for.
+type State struct {
+	ledger *ledger.Ledger
+	now    func() time.Time
+
+	cases, lag, heard, size *prometheus.Desc
+}
+
+// NewState returns the collector.
+func NewState(l *ledger.Ledger, now func() time.Time) *State {
+	return &State{l, now,
+		prometheus.NewDesc("coroner_cases", "Runners in the ledger by state: open, ending, judged.", []string{"state"}, nil),
+		prometheus.NewDesc("coroner_node_lag_seconds", "How far behind now everything on the node has been read.", []string{"node"}, nil),
+		prometheus.NewDesc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", []string{"node"}, nil),
+		prometheus.NewDesc("coroner_ledger_bytes", "Size of the ledger's file.", nil, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (s *State) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{s.cases, s.lag, s.heard, s.size} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *State) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counts, err := s.ledger.CountCases(ctx)
+	for _, state := range []ledger.State{ledger.StateOpen, ledger.StateEnding, ledger.StateJudged} {
+		if err == nil {
+			gauge(s.cases, float64(counts[state]), string(state))
+		}
+	}
+	nodes, err := s.ledger.Nodes(ctx)
+	for _, n := range nodes {
+		if err == nil {
+			gauge(s.lag, s.now().Sub(n.Reached).Seconds(), n.Name)
+			gauge(s.heard, s.now().Sub(n.Heard).Seconds(), n.Name)
+		}
+	}
+	gauge(s.size, float64(s.ledger.Size()))
+}

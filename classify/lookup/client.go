@@ -1,0 +1,67 @@
+package lookup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Client asks a server. Its fields are set before its first use.
+type Client struct {
+	Server string // its address, http://HOST:PORT
+	Header http.Header
+	HTTP   *http.Client
+}
+
+// Runner asks for a name, the start of one, namespace/name or a pod UID. No
+// such runner is an empty answer.
+func (c *Client) Runner(ctx context.Context, name string) (Answer, error) {
+	var out Answer
+	return out, c.get(ctx, "/api/v1/runners/"+escapePath(name), &out)
+}
+
+// Verdicts asks for the latest verdicts; q has the API's parameters.
+func (c *Client) Verdicts(ctx context.Context, q url.Values) (Verdicts, error) {
+	var out Verdicts
+	return out, c.get(ctx, "/api/v1/verdicts?"+q.Encode(), &out)
+}
+
+func escapePath(name string) string {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+const longestAnswer = 64 << 20
+
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.Server, "/")+path, nil)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", c.Server, err)
+	}
+	for k, v := range c.Header {
+		req.Header[k] = v
+	}
+	res, err := c.HTTP.Do(req)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", c.Server, err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, longestAnswer))
+	if err != nil {
+		return fmt.Errorf("server %s: %w", c.Server, err)
+	}
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotFound {
+		return fmt.Errorf("server %s: %s: %.200s", c.Server, res.Status, strings.TrimSpace(string(data)))
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("server %s: the answer is not coroner's: %w", c.Server, err)
+	}
+	return nil
+}

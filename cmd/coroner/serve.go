@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"coroner/classify/docket"
+	"coroner/classify/ledger"
+	"coroner/classify/lookup"
+	"coroner/classify/publish"
+	"coroner/cmd/daemon"
+	"coroner/ingest/push"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+type serveCmd struct {
+	daemon.Flags
+	Rules  string `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one. Read again on SIGHUP and POST /-/reload." placeholder:"DIR"`
+	Ledger string `name:"ledger" help:"The ledger's file." default:"coroner.db" placeholder:"FILE"`
+
+	PushToken string `name:"push.token-file" help:"File with the token that agents and shippers must send (Authorization: Bearer). Default: none is asked for." placeholder:"FILE"`
+	MaxBody   int64  `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
+	MaxBusy   int    `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"64"`
+
+	Runner     []string      `name:"runner" help:"Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods that print a runner's lines, that a controller speaks of, or with -runner- in their name." placeholder:"GLOB"`
+	Settle     time.Duration `name:"settle-after" help:"Evidence must be complete so long past a death before it is judged." default:"5s"`
+	Deadline   time.Duration `name:"settle-deadline" help:"A death is judged after this time whatever is missing." default:"1m"`
+	NodeSilent time.Duration `name:"node-silent-after" help:"A node whose agent is not heard of so long has vanished, its runners with it." default:"2m"`
+	MaxOpen    int           `name:"max-open-cases" help:"Beyond, the oldest are judged as they are." default:"20000"`
+
+	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"2160h"`
+	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"48h"`
+	KeepBytes    int64         `name:"retention.bytes" help:"Beyond this size of the ledger the oldest evidence goes." default:"8589934592"`
+
+	Loki       string        `name:"loki.url" help:"Loki that gets the verdicts, http://HOST:PORT. Default: none." placeholder:"URL"`
+	LokiTenant string        `name:"loki.tenant" help:"X-Scope-OrgID." placeholder:"ID"`
+	LokiUser   string        `name:"loki.user" help:"User for basic authentication; the token file holds the password." placeholder:"NAME"`
+	LokiToken  string        `name:"loki.token-file" help:"File with the token for Loki." placeholder:"FILE"`
+	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"A verdict whose death is longer ago is stamped with the time of the verdict; keep it under half of Loki's max_chunk_age." default:"50m"`
+	Cluster    string        `name:"cluster" help:"Label cluster of the verdicts in Loki." placeholder:"NAME"`
+}
+
+// Help is shown by coroner serve --help.
+func (serveCmd) Help() string {
+	return `Agents (coroner-agent) and any shipper that speaks the Loki push protocol send to
+http://HOST:9095/loki/api/v1/push. Verdicts: coroner lookup NAME, GET /api/v1/verdicts,
+GET /api/v1/runners/NAME, /metrics, and Loki with --loki.url.`
+}
+
+// server is everything that coroner serve runs.
+type server struct {
+	cmd    *serveCmd
+	daemon *daemon.Daemon
+	ledger *ledger.Ledger
+	docket *docket.Docket
+	loki   *publish.Loki
+}
+
+// Run serves until it is told to stop.
+func (c *serveCmd) Run(p *program) error {
+	s, err := c.open(c.Logger(p.err), p.now)
+	if err != nil {
+		return err
+	}
+	return s.run(context.Background())
+}
+
+// open checks and opens everything, so that a mistake is told at once.
+func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, error) {
+	book, err := loadBook(c.Rules)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{cmd: c, daemon: daemon.New(&c.Flags, log)}
+	if err := s.daemon.Open(); err != nil {
+		return nil, usage("%w", err)
+	}
+	if s.ledger, err = ledger.Open(c.Ledger); err != nil {
+		return nil, usage("%w", err)
+	}
+	o := docket.Options{Runners: c.Runner, Settle: c.Settle, Deadline: c.Deadline, Silent: c.NodeSilent, MaxOpen: c.MaxOpen,
+		KeepVerdicts: c.KeepVerdicts, KeepEvidence: c.KeepEvidence, MaxBytes: c.KeepBytes, LokiWindow: c.LokiWindow, Publish: c.Loki != ""}
+	reg := s.daemon.Registry
+	s.docket = docket.New(s.ledger, book, o, docket.NewMetrics(reg), log, now)
+	reg.MustRegister(docket.NewState(s.ledger, now))
+	s.daemon.Reload = s.reload
+	if c.Loki != "" {
+		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Cluster: c.Cluster, Log: log, Now: now, Metrics: publish.NewMetrics(reg)}
+	}
+	s.routes(reg, now)
+	return s, nil
+}
+
+func (c *serveCmd) lokiSender() *push.Sender {
+	return &push.Sender{URL: strings.TrimRight(c.Loki, "/") + push.Path, Tenant: c.LokiTenant, User: c.LokiUser, Token: daemon.Token(c.LokiToken),
+		Client: &http.Client{Timeout: 30 * time.Second}}
+}
+
+func (s *server) reload() error {
+	book, err := loadBook(s.cmd.Rules)
+	if err == nil {
+		s.docket.SetBook(book)
+	}
+	return err
+}
+
+func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coroner_pushes_refused_total", Help: "Pushes that were not taken, by reason."}, []string{"reason"})
+	reg.MustRegister(refused)
+	handler := push.NewHandler(push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}, s.docket.Receive, func(reason string) { refused.WithLabelValues(reason).Inc() })
+	mux := s.daemon.Mux
+	mux.Handle("POST "+push.Path, s.withToken(handler))
+	mux.Handle("GET "+daemon.RulebookPath, daemon.Rulebook(s.docket.Book))
+	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Now: now}
+	api.Register(mux)
+}
+
+// withToken lets only those in who know the token.
+func (s *server) withToken(next http.Handler) http.Handler {
+	token := daemon.Token(s.cmd.PushToken)
+	if token == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		want, err := token()
+		got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if err != nil || want == "" || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
+			http.Error(w, "the token is missing or wrong: send Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) run(ctx context.Context) error {
+	defer s.ledger.Close()
+	tasks := []func(context.Context) error{s.docket.Run}
+	if s.loki != nil {
+		tasks = append(tasks, s.loki.Run)
+	}
+	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
+	s.daemon.Ready.Store(true)
+	err := s.daemon.Run(ctx, tasks...)
+	s.daemon.Log.Info().Msg("coroner stopped")
+	return err
+}

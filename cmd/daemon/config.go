@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v4"
+)
+
+// Config reads a YAML file of flags: `web.listen-address: :9095`, or nested,
+// `web: {listen-address: ":9095"}`. A list is a flag that is given several
+// times. An unknown key is an error that names its line.
+func Config(r io.Reader) (kong.Resolver, error) {
+	c := &config{name: "config file", values: map[string]setting{}}
+	if f, ok := r.(*os.File); ok {
+		c.name = f.Name()
+	}
+	var root yaml.Node
+	if err := yaml.NewDecoder(r).Decode(&root); err == io.EOF {
+		return c, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return c, c.read("", root.Content[0])
+}
+
+type config struct {
+	name   string
+	values map[string]setting
+}
+
+type setting struct {
+	line  int
+	value any
+}
+
+func (c *config) read(prefix string, n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s:%d: want `flag: value` lines", c.name, n.Line)
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		name := prefix + key.Value
+		if _, twice := c.values[name]; twice {
+			return fmt.Errorf("%s:%d: %s is given twice", c.name, key.Line, name)
+		}
+		if value.Kind == yaml.MappingNode {
+			if err := c.read(name+".", value); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := c.text(value)
+		if err != nil {
+			return err
+		}
+		c.values[name] = setting{key.Line, text}
+	}
+	return nil
+}
+
+// text is a value as it would stand on the command line.
+func (c *config) text(n *yaml.Node) (any, error) {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value, nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("%s:%d: want a value or a list of values", c.name, n.Line)
+	}
+	list := []any{}
+	for _, item := range n.Content {
+		if item.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("%s:%d: want a plain value", c.name, item.Line)
+		}
+		list = append(list, item.Value)
+	}
+	return list, nil
+}
+
+// Validate refuses keys that are no flag of a daemon.
+func (c *config) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	nodes := []*kong.Node{app.Node}
+	for len(nodes) > 0 {
+		n := nodes[0]
+		nodes = append(nodes[1:], n.Children...)
+		if ofDaemon(app.Node, n) {
+			for _, f := range n.Flags {
+				known[f.Name] = true
+			}
+		}
+	}
+	for name, s := range c.values {
+		if !known[name] || name == "config.file" || name == "help" || name == "version" {
+			return fmt.Errorf("%s:%d: unknown key %q", c.name, s.line, name)
+		}
+	}
+	return nil
+}
+
+// Resolve gives a flag its value from the file, unless the environment has one.
+func (c *config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return nil, nil
+		}
+	}
+	s, ok := c.values[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	return s.value, nil
+}
+
+// Environment is a kong option: every flag of a daemon can be given as a
+// variable, CORONER_ and the flag's name in capitals with _ for . and -.
+func Environment() kong.Option {
+	return kong.PostBuild(func(k *kong.Kong) error {
+		nodes := []*kong.Node{k.Model.Node}
+		for len(nodes) > 0 {
+			n := nodes[0]
+			nodes = append(nodes[1:], n.Children...)
+			for _, f := range n.Flags {
+				if ofDaemon(k.Model.Node, n) && f.Name != "help" && f.Name != "version" {
+					name := "CORONER_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(f.Name))
+					f.Envs, f.Tag.Envs = append(f.Envs, name), append(f.Tag.Envs, name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// ofDaemon says whether a node's flags are a daemon's: the command serve's, or
+// those of a program without commands.
+func ofDaemon(app, n *kong.Node) bool {
+	return n.Name == "serve" || n == app && len(app.Children) == 0
+}

@@ -1,0 +1,202 @@
+// Package daemon is what coroner's two long-running programs share: flags and
+// their file, the log, the operations endpoints, a graceful stop.
+//
+// Invariant: configuration is strict, so a mistake in it ends the program at
+// its start with one clear line; a running program never stops because of an
+// endpoint's client.
+//
+// Crash behaviour: it keeps no state.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/exporter-toolkit/web"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+)
+
+// Flags are the flags of every daemon.
+type Flags struct {
+	Config    kong.ConfigFlag `name:"config.file" help:"YAML file with flags: the same names without the dashes before them. Flags and environment variables win over it." placeholder:"FILE"`
+	Listen    string          `name:"web.listen-address" help:"Address of the HTTP endpoints." default:"${listen}"`
+	WebConfig string          `name:"web.config.file" help:"TLS, client certificates and basic authentication, in the Prometheus exporter-toolkit's form." placeholder:"FILE"`
+	Pprof     bool            `name:"web.enable-pprof" help:"Serve /debug/pprof."`
+	LogLevel  string          `name:"log.level" help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
+	LogFormat string          `name:"log.format" help:"json or console." enum:"json,console" default:"json"`
+	Stop      time.Duration   `name:"stop-timeout" help:"How long a graceful stop may take." default:"20s"`
+}
+
+// Logger returns the program's log.
+func (f *Flags) Logger(w io.Writer) zerolog.Logger {
+	level, _ := zerolog.ParseLevel(f.LogLevel) // the flag's enum is checked
+	zerolog.TimeFieldFormat = time.RFC3339Nano
+	if f.LogFormat == "console" {
+		w = zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: time.RFC3339}
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// Daemon runs tasks beside an HTTP server.
+type Daemon struct {
+	Flags    *Flags
+	Log      zerolog.Logger
+	Registry *prometheus.Registry
+	Mux      *http.ServeMux
+	Reload   func() error // for SIGHUP and POST /-/reload; nil = nothing to reload
+	Ready    atomic.Bool  // set by the program once it serves its purpose
+
+	listener   net.Listener
+	reloaded   prometheus.Gauge
+	reloadTime prometheus.Gauge
+}
+
+// New returns a daemon with the operations endpoints on its mux. Nothing runs
+// yet.
+func New(f *Flags, log zerolog.Logger) *Daemon {
+	d := &Daemon{Flags: f, Log: log, Registry: prometheus.NewRegistry(), Mux: http.NewServeMux(),
+		reloaded:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "coroner_config_last_reload_successful", Help: "1 when the rulebook was loaded the last time that it was tried."}),
+		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{Name: "coroner_config_last_reload_success_timestamp_seconds", Help: "When the rulebook was last loaded."}),
+	}
+	d.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d.reloaded, d.reloadTime)
+	d.reloaded.Set(1)
+	d.reloadTime.SetToCurrentTime()
+	d.endpoints()
+	return d
+}
+
+func (d *Daemon) endpoints() {
+	d.Mux.Handle("GET /metrics", promhttp.HandlerFor(d.Registry, promhttp.HandlerOpts{}))
+	d.Mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "healthy") })
+	d.Mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if !d.Ready.Load() {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	d.Mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
+		if err := d.reload(); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintln(w, "reloaded")
+	})
+	if d.Flags.Pprof {
+		d.Mux.HandleFunc("/debug/pprof/", pprof.Index)
+		d.Mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		d.Mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+}
+
+func (d *Daemon) reload() error {
+	if d.Reload == nil {
+		return nil
+	}
+	if err := d.Reload(); err != nil {
+		d.reloaded.Set(0)
+		d.Log.Error().Err(err).Msg("the rulebook has mistakes; the one before stays in force")
+		return err
+	}
+	d.reloaded.Set(1)
+	d.reloadTime.SetToCurrentTime()
+	d.Log.Info().Msg("rulebook loaded")
+	return nil
+}
+
+// Open listens, so that a taken port is told before anything runs.
+func (d *Daemon) Open() (err error) {
+	if d.Flags.WebConfig != "" {
+		if err := web.Validate(d.Flags.WebConfig); err != nil {
+			return fmt.Errorf("--web.config.file %s: %w", d.Flags.WebConfig, err)
+		}
+	}
+	d.listener, err = net.Listen("tcp", d.Flags.Listen)
+	if err != nil {
+		return fmt.Errorf("--web.listen-address %s: %w", d.Flags.Listen, err)
+	}
+	return nil
+}
+
+// Addr is the address that Open took.
+func (d *Daemon) Addr() string { return d.listener.Addr().String() }
+
+// Run runs the tasks until one fails or the program is told to stop (SIGINT,
+// SIGTERM, or ctx). The HTTP server stops first, so that nothing new comes in
+// while the tasks finish.
+func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) error {
+	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	server := &http.Server{Handler: d.Mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	g.Go(func() error { return d.serve(server) })
+	g.Go(func() error {
+		<-ctx.Done()
+		d.Ready.Store(false)
+		stop, done := context.WithTimeout(context.Background(), d.Flags.Stop)
+		defer done()
+		return server.Shutdown(stop)
+	})
+	g.Go(func() error { return d.hangups(ctx) })
+	for _, task := range tasks {
+		g.Go(func() error { return task(ctx) })
+	}
+	return g.Wait()
+}
+
+func (d *Daemon) serve(server *http.Server) error {
+	noSystemd := false
+	flags := &web.FlagConfig{WebListenAddresses: &[]string{d.Flags.Listen}, WebSystemdSocket: &noSystemd, WebConfigFile: &d.Flags.WebConfig}
+	log := slog.New(zerolog.NewSlogHandler(d.Log.Level(zerolog.WarnLevel)))
+	if err := web.Serve(d.listener, server, flags, log); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// hangups reloads on SIGHUP.
+func (d *Daemon) hangups(ctx context.Context) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hup:
+			_ = d.reload() // it is logged and shown by the gauge
+		}
+	}
+}
+
+// Token returns a function that reads a token from a file at each use, so that
+// it can be changed; "" gives none.
+func Token(path string) func() (string, error) {
+	if path == "" {
+		return nil
+	}
+	return func() (string, error) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("token file: %w", err)
+		}
+		return strings.TrimSpace(string(data)), nil
+	}
+}

@@ -1,0 +1,282 @@
+package push
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/grafana/loki/pkg/push"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/klauspost/compress/snappy"
+)
+
+// Limits bound what one request may be. The zero value of each means its
+// default.
+type Limits struct {
+	Body    int64 // bytes of the request's body as sent; 8 MiB
+	Content int64 // bytes of it uncompressed; 64 MiB
+	Labels  int   // bytes of a stream's labels; 4096
+	Busy    int   // requests that are handled at one time; 64
+}
+
+func (l *Limits) defaults() {
+	if l.Body == 0 {
+		l.Body = 8 << 20
+	}
+	if l.Content == 0 {
+		l.Content = 64 << 20
+	}
+	if l.Labels == 0 {
+		l.Labels = 4096
+	}
+	if l.Busy == 0 {
+		l.Busy = 64
+	}
+}
+
+// Handler is the server's end of the push protocol. It takes
+// application/x-protobuf (snappy) and application/json (plain or gzip).
+//
+// It answers 204; 400 for a request that can never be taken; 413 for one that
+// is too large; 503 with Retry-After when it is busy or the receiver failed.
+type Handler struct {
+	limits  Limits
+	receive func(context.Context, []ingest.Entry) error
+	refused func(reason string) // counts what was not taken
+	busy    chan struct{}       // a place for each request that is handled
+
+	mu    sync.Mutex // guards feeds
+	feeds *lru.Cache[string, *ingest.Feed]
+}
+
+// maxFeeds is how many plain streams' unfinished lines are remembered.
+const maxFeeds = 8192
+
+// NewHandler returns a handler that hands every request's entries to receive
+// and calls refused, with the reason, for each that it does not take.
+func NewHandler(l Limits, receive func(context.Context, []ingest.Entry) error, refused func(string)) *Handler {
+	l.defaults()
+	feeds, _ := lru.New[string, *ingest.Feed](maxFeeds) // an error only for a size below 1
+	return &Handler{limits: l, receive: receive, refused: refused, busy: make(chan struct{}, l.Busy), feeds: feeds}
+}
+
+// tooLarge is a request beyond a limit.
+type tooLarge struct{ what string }
+
+func (e tooLarge) Error() string { return e.what + " is larger than this server takes" }
+
+// ServeHTTP takes one push.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case h.busy <- struct{}{}:
+		defer func() { <-h.busy }()
+	default:
+		h.later(w, "busy", 1, "too many pushes at one time")
+		return
+	}
+	req, err := h.read(r)
+	if err != nil {
+		h.bad(w, err)
+		return
+	}
+	entries, err := h.entries(r, req)
+	if err != nil {
+		h.bad(w, err)
+		return
+	}
+	if err := h.receive(r.Context(), entries); err != nil {
+		h.later(w, "not-stored", 5, "could not be stored: "+err.Error())
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *Handler) later(w http.ResponseWriter, reason string, seconds int, text string) {
+	h.refused(reason)
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	http.Error(w, text, http.StatusServiceUnavailable)
+}
+
+func (h *Handler) bad(w http.ResponseWriter, err error) {
+	code, reason := http.StatusBadRequest, "malformed"
+	var large tooLarge
+	if errors.As(err, &large) {
+		code, reason = http.StatusRequestEntityTooLarge, "too-large"
+	}
+	h.refused(reason)
+	http.Error(w, err.Error(), code)
+}
+
+// read decodes the request's body.
+func (h *Handler) read(r *http.Request) (*push.PushRequest, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		kind = "application/x-protobuf" // what promtail calls it, and old clients leave out
+	}
+	body, err := limited(r.Body, h.limits.Body, "the body")
+	if err != nil {
+		return nil, err
+	}
+	if kind == "application/json" {
+		return h.readJSON(body, r.Header.Get("Content-Encoding"))
+	}
+	size, err := snappy.DecodedLen(body)
+	if err != nil {
+		return nil, fmt.Errorf("the body is not snappy-compressed: %w", err)
+	}
+	if int64(size) > h.limits.Content {
+		return nil, tooLarge{"the uncompressed body"}
+	}
+	data, err := snappy.Decode(nil, body)
+	if err != nil {
+		return nil, fmt.Errorf("the body is not snappy-compressed: %w", err)
+	}
+	req := &push.PushRequest{}
+	if err := req.Unmarshal(data); err != nil {
+		return nil, fmt.Errorf("the body is no push request: %w", err)
+	}
+	return req, nil
+}
+
+func limited(r io.Reader, limit int64, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = tooLarge{what}
+	}
+	return data, err
+}
+
+// readJSON decodes Loki's JSON form: streams of [nanoseconds, line, metadata].
+func (h *Handler) readJSON(body []byte, encoding string) (*push.PushRequest, error) {
+	if encoding == "gzip" {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("the body is not gzip: %w", err)
+		}
+		if body, err = limited(z, h.limits.Content, "the uncompressed body"); err != nil {
+			return nil, err
+		}
+	}
+	var in struct {
+		Streams []struct {
+			Stream map[string]string   `json:"stream"`
+			Values [][]json.RawMessage `json:"values"`
+		} `json:"streams"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, fmt.Errorf("the body is no push request in JSON: %w", err)
+	}
+	req := &push.PushRequest{}
+	for _, s := range in.Streams {
+		out := push.Stream{Labels: labelText(s.Stream)}
+		for _, v := range s.Values {
+			e, err := jsonEntry(v)
+			if err != nil {
+				return nil, err
+			}
+			out.Entries = append(out.Entries, e)
+		}
+		req.Streams = append(req.Streams, out)
+	}
+	return req, nil
+}
+
+func jsonEntry(v []json.RawMessage) (e push.Entry, err error) {
+	var stamp string
+	if len(v) < 2 {
+		return e, errors.New("a value is not [time, line]")
+	}
+	if err := errors.Join(json.Unmarshal(v[0], &stamp), json.Unmarshal(v[1], &e.Line)); err != nil {
+		return e, fmt.Errorf("a value is not [time, line]: %w", err)
+	}
+	n, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil {
+		return e, fmt.Errorf("a time is not in nanoseconds: %w", err)
+	}
+	e.Timestamp = time.Unix(0, n).UTC()
+	if len(v) > 2 {
+		var md map[string]string
+		if err := json.Unmarshal(v[2], &md); err != nil {
+			return e, fmt.Errorf("structured metadata is not an object of texts: %w", err)
+		}
+		for k, val := range md {
+			e.StructuredMetadata = append(e.StructuredMetadata, push.LabelAdapter{Name: k, Value: val})
+		}
+	}
+	return e, nil
+}
+
+func labelText(set map[string]string) string {
+	var parts []string
+	for k, v := range set {
+		parts = append(parts, k+"="+strconv.Quote(v))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// entries turns a request into entries: an agent's as they were, a shipper's
+// by what their labels say.
+func (h *Handler) entries(r *http.Request, req *push.PushRequest) ([]ingest.Entry, error) {
+	agent := r.Header.Get(AgentHeader) != ""
+	var out []ingest.Entry
+	for i := range req.Streams {
+		s := &req.Streams[i]
+		if len(s.Labels) > h.limits.Labels {
+			return nil, tooLarge{"a stream's label set"}
+		}
+		labels, ok := ingest.ParseLabels(s.Labels)
+		if !ok {
+			return nil, fmt.Errorf("labels %.100q cannot be read", s.Labels)
+		}
+		if !agent {
+			out = h.plain(out, s, labels)
+			continue
+		}
+		for j := range s.Entries {
+			e, err := entryOf(labels, &s.Entries[j])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// plain reads a shipper's stream.
+func (h *Handler) plain(out []ingest.Entry, s *push.Stream, labels map[string]string) []ingest.Entry {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	feed, ok := h.feeds.Get(s.Labels)
+	if !ok {
+		feed = ingest.Document{Name: "loki"}.Feed()
+		h.feeds.Add(s.Labels, feed)
+	}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		set := labels
+		if len(e.StructuredMetadata) > 0 {
+			set = make(map[string]string, len(labels)+len(e.StructuredMetadata))
+			for _, md := range e.StructuredMetadata {
+				set[md.Name] = md.Value
+			}
+			for k, v := range labels {
+				set[k] = v
+			}
+		}
+		out = append(out, feed.Shipped(e.Timestamp, set, e.Line)...)
+	}
+	return append(out, feed.Held()...)
+}

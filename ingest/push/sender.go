@@ -1,0 +1,94 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Sender is a client's end of the push protocol. Its fields are set before its
+// first use; it is safe for concurrent use.
+type Sender struct {
+	URL    string // of the push endpoint
+	Node   string // value of the agent's header; "" sends as a plain shipper
+	Token  func() (string, error)
+	Tenant string // X-Scope-OrgID, "" = none
+	User   string // basic authentication, with Token as the password; "" = bearer
+	Client *http.Client
+}
+
+// Refused is an answer that the same request will get again: sending it once
+// more is of no use.
+type Refused struct {
+	Status int
+	Text   string
+}
+
+func (e Refused) Error() string { return fmt.Sprintf("refused with status %d: %s", e.Status, e.Text) }
+
+// Later is an answer that asks to try again, after a while if it says so.
+type Later struct {
+	Status int
+	After  time.Duration // 0 = it does not say
+	Text   string
+}
+
+func (e Later) Error() string {
+	return fmt.Sprintf("not taken now (status %d): %s", e.Status, e.Text)
+}
+
+// Post sends one encoded request. It returns nil once the receiver has it, a
+// Refused, a Later, or what the network says.
+func (s *Sender) Post(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if err := s.head(req); err != nil {
+		return err
+	}
+	res, err := s.Client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
+	text := strings.TrimSpace(string(data))
+	switch {
+	case res.StatusCode/100 == 2:
+		return nil
+	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode/100 == 5 || res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden || res.StatusCode == http.StatusNotFound:
+		after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+		return Later{res.StatusCode, time.Duration(after) * time.Second, text}
+	}
+	return Refused{res.StatusCode, text}
+}
+
+func (s *Sender) head(req *http.Request) error {
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Encoding", "snappy")
+	if s.Node != "" {
+		req.Header.Set(AgentHeader, s.Node)
+	}
+	if s.Tenant != "" {
+		req.Header.Set("X-Scope-OrgID", s.Tenant)
+	}
+	if s.Token == nil {
+		return nil
+	}
+	token, err := s.Token()
+	switch {
+	case err != nil:
+		return err
+	case s.User != "":
+		req.SetBasicAuth(s.User, token)
+	case token != "":
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+// Package push carries entries over the Loki push protocol: the agent's Sender
+// on one side, the server's Handler on the other.
+//
+// What an agent sends are ordinary Loki streams, so any tool that reads the
+// protocol can look at them; everything that an Entry holds beside its text
+// travels as structured metadata. What other shippers send (Alloy, promtail,
+// Vector, Fluent Bit, an OpenTelemetry collector) are plain streams: their
+// labels say whose lines they are.
+//
+// Invariant: the handler answers 204 only after the receiver has taken all
+// entries of the request; when it cannot, the answer says whether and when to
+// try again. Only a request with the agent's header is read as an agent's: a
+// log line cannot claim to be one.
+//
+// Crash behaviour: nothing is kept here but unfinished split lines of plain
+// streams; a request without an answer is sent again by whoever sent it.
+package push
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/grafana/loki/pkg/push"
+	"github.com/klauspost/compress/snappy"
+)
+
+// Path is where Loki takes pushes, and the server too.
+const Path = "/loki/api/v1/push"
+
+// AgentHeader marks a push as an agent's; its value is the node's name.
+const AgentHeader = "X-Coroner-Agent"
+
+// Encode makes a push request of an agent's entries, snappy-compressed.
+func Encode(entries []ingest.Entry) ([]byte, error) {
+	streams := map[string]*push.Stream{}
+	for i := range entries {
+		e := &entries[i]
+		labels := labelsOf(e)
+		s := streams[labels]
+		if s == nil {
+			s = &push.Stream{Labels: labels}
+			streams[labels] = s
+		}
+		s.Entries = append(s.Entries, push.Entry{Timestamp: stampOf(e), Line: e.Text, StructuredMetadata: metadata(e)})
+	}
+	var req push.PushRequest
+	for _, labels := range slices.Sorted(maps.Keys(streams)) {
+		req.Streams = append(req.Streams, *streams[labels])
+	}
+	data, err := req.Marshal()
+	return snappy.Encode(nil, data), err
+}
+
+// labelsOf are the labels of an entry's stream: few, and none with a pod's name.
+func labelsOf(e *ingest.Entry) string {
+	return "{job=\"coroner-agent\", node=" + strconv.Quote(e.Node) + ", source=" + strconv.Quote(string(e.Source)) + "}"
+}
+
+// stampOf is the time that the entry travels under.
+func stampOf(e *ingest.Entry) time.Time {
+	switch {
+	case !e.At.IsZero():
+		return e.At
+	case !e.After.IsZero():
+		return e.After
+	}
+	return time.Unix(0, 0).UTC()
+}
+
+// The names of structured metadata. Fields of the entry have their own name,
+// values that travel beside the text have field_ before theirs.
+const fieldPrefix = "field_"
+
+func metadata(e *ingest.Entry) (m push.LabelsAdapter) {
+	put := func(name, value string) {
+		if value != "" {
+			m = append(m, push.LabelAdapter{Name: name, Value: value})
+		}
+	}
+	number := func(name string, n int64) {
+		if n != 0 {
+			put(name, strconv.FormatInt(n, 10))
+		}
+	}
+	number("at", nanos(e.At))
+	number("after", nanos(e.After))
+	number("mono", int64(e.Mono))
+	number("clock", int64(e.Clock))
+	number("trust", int64(e.Trust))
+	put("boot", e.Boot)
+	put("namespace", e.Namespace)
+	put("pod", e.Pod)
+	put("pod_uid", e.PodUID)
+	put("container", e.Container)
+	put("container_id", e.ContainerID)
+	put("unit", e.Unit)
+	number("cut", int64(e.Cut))
+	put("doc", e.Doc)
+	number("line", int64(e.Line))
+	put("cursor", e.Cursor)
+	for _, k := range slices.Sorted(maps.Keys(e.Fields)) {
+		put(fieldPrefix+k, e.Fields[k])
+	}
+	if e.Mark != nil {
+		put("mark", markNames[e.Mark.Kind])
+		number("from", nanos(e.Mark.From))
+		number("to", nanos(e.Mark.To))
+		number("lines", int64(e.Mark.Lines))
+		put("why", e.Mark.Why)
+	}
+	return m
+}
+
+var markNames = map[ingest.MarkKind]string{
+	ingest.Covered: "covered", ingest.Gap: "gap", ingest.Mixed: "mixed", ingest.Ended: "ended", ingest.Reached: "reached",
+}
+
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+var errWire = errors.New("not an agent's entry")
+
+// entryOf reads an agent's entry back.
+func entryOf(labels map[string]string, in *push.Entry) (ingest.Entry, error) {
+	e := ingest.Entry{Node: labels["node"], Source: ingest.Source(labels["source"]), Text: in.Line}
+	if len(e.Text) > ingest.MaxText {
+		return e, fmt.Errorf("%w: a line of %d bytes", errWire, len(e.Text))
+	}
+	for _, md := range in.StructuredMetadata {
+		if err := set(&e, md.Name, md.Value); err != nil {
+			return e, fmt.Errorf("%w: %s: %w", errWire, md.Name, err)
+		}
+	}
+	if e.Source.Forgeable() {
+		e.Trust = ingest.Claimed
+	}
+	return e, nil
+}
+
+func set(e *ingest.Entry, name, value string) (err error) {
+	number := func(into func(int64)) {
+		var n int64
+		if n, err = strconv.ParseInt(value, 10, 64); err == nil {
+			into(n)
+		}
+	}
+	texts := map[string]*string{"boot": &e.Boot, "namespace": &e.Namespace, "pod": &e.Pod, "pod_uid": &e.PodUID, "container": &e.Container,
+		"container_id": &e.ContainerID, "unit": &e.Unit, "doc": &e.Doc, "cursor": &e.Cursor}
+	if into := texts[name]; into != nil {
+		*into = value
+		return nil
+	}
+	switch name {
+	case "at":
+		number(func(n int64) { e.At = moment(n) })
+	case "after":
+		number(func(n int64) { e.After = moment(n) })
+	case "mono":
+		number(func(n int64) { e.Mono = time.Duration(n) })
+	case "clock":
+		number(func(n int64) { e.Clock = ingest.Clock(n) })
+	case "trust":
+		number(func(n int64) { e.Trust = min(ingest.Trust(n), ingest.Attested) })
+	case "cut":
+		number(func(n int64) { e.Cut = int(n) })
+	case "line":
+		number(func(n int64) { e.Line = int(n) })
+	default:
+		return setRest(e, name, value)
+	}
+	return err
+}
+
+func setRest(e *ingest.Entry, name, value string) error {
+	if field, ok := strings.CutPrefix(name, fieldPrefix); ok {
+		if e.Fields == nil {
+			e.Fields = map[string]string{}
+		}
+		e.Fields[field] = value
+		return nil
+	}
+	if e.Mark == nil {
+		e.Mark = &ingest.Mark{}
+	}
+	return setMark(e.Mark, name, value)
+}
+
+func setMark(m *ingest.Mark, name, value string) error {
+	if name == "why" {
+		m.Why = value
+		return nil
+	}
+	if name == "mark" {
+		for kind, n := range markNames {
+			if n == value {
+				m.Kind = kind
+				return nil
+			}
+		}
+		return fmt.Errorf("no mark is called %q", value)
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	switch name {
+	case "from":
+		m.From = moment(n)
+	case "to":
+		m.To = moment(n)
+	case "lines":
+		m.Lines = int(n)
+	default:
+		return nil // of a later version
+	}
+	return err
+}
+
+func moment(n int64) time.Time { return time.Unix(0, n).UTC() }
