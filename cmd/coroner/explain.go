@@ -11,9 +11,10 @@ import (
 )
 
 type explainCmd struct {
-	Runner string `help:"Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID." placeholder:"NAME"`
-	JSON   bool   `name:"json" help:"One JSON object per runner, one a line."`
-	All    bool   `help:"Show the whole timeline."`
+	Runner string    `help:"Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID." placeholder:"NAME"`
+	JSON   bool      `name:"json" help:"One JSON object per runner, one a line."`
+	All    bool      `help:"Show the whole timeline. With --loki and no --runner: walk the time since --since and explain every runner that died."`
+	Loki   lokiFlags `embed:""`
 	inputFlags
 }
 
@@ -23,11 +24,18 @@ func (explainCmd) Help() string {
   coroner explain incident/                          # a folder of whatever could be saved
   coroner explain --runner amber-4kx2p incident.tgz  # one runner
   kubectl logs amber-4kx2p | coroner explain -       # a pasted or piped excerpt
-  coroner explain --json incident/ | jq .verdict     # for programs`
+  coroner explain --json incident/ | jq .verdict     # for programs
+  coroner explain --loki http://loki:3100 --runner amber-4kx2p  # what a Loki has`
 }
 
 // Run explains the input.
 func (c *explainCmd) Run(p *program) error {
+	if c.Loki.URL != "" {
+		if len(c.Paths) > 0 {
+			return usage("--loki and files at one time; give one of them")
+		}
+		return c.fromLoki(p)
+	}
 	in, err := c.start(p)
 	if err != nil {
 		return err

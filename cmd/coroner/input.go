@@ -21,7 +21,7 @@ import (
 type inputFlags struct {
 	Rules    string   `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one." placeholder:"DIR"`
 	Timezone string   `help:"Zone of times that name none, e.g. Europe/Berlin. Default: what the logs betray, else UTC." placeholder:"ZONE"`
-	Paths    []string `arg:"" name:"path" help:"Files, folders, archives (.gz .tar .zip .txtar) or - for standard input."`
+	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders, archives (.gz .tar .zip .txtar) or - for standard input."`
 }
 
 // loadBook loads the built-in rulebook and what --rules lays over it.
@@ -42,6 +42,9 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 
 // open finds the documents; the caller closes the bundle.
 func (f *inputFlags) open(p *program) (*bundle.Bundle, error) {
+	if len(f.Paths) == 0 {
+		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\nhint: coroner --help")
+	}
 	o := bundle.Options{Stdin: p.in, Now: p.now()}
 	if f.Timezone != "" {
 		zone, err := time.LoadLocation(f.Timezone)

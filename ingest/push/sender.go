@@ -78,6 +78,11 @@ func (s *Sender) head(req *http.Request) error {
 	if s.Tenant != "" {
 		req.Header.Set("X-Scope-OrgID", s.Tenant)
 	}
+	return s.Authorize(req)
+}
+
+// Authorize adds the sender's credentials to a request.
+func (s *Sender) Authorize(req *http.Request) error {
 	if s.Token == nil {
 		return nil
 	}

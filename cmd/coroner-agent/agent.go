@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"coroner/cmd/daemon"
+	"coroner/ingest"
+	"coroner/ingest/journal"
+	"coroner/ingest/podlog"
+	"coroner/ingest/push"
+	"coroner/ingest/spool"
+	"coroner/rules"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+)
+
+// agent joins the sources, the scan and the spool.
+type agent struct {
+	c       *cli
+	log     zerolog.Logger
+	spool   *spool.Spool
+	sender  *push.Sender
+	metrics *metrics
+	book    atomic.Pointer[rules.Rulebook]
+	rescan  chan *rules.Rulebook // holds the rulebook that changed; owned by run, never closed
+
+	mu        sync.Mutex // guards what follows
+	evidence  []ingest.Entry
+	context   []ingest.Entry
+	covered   map[string]ingest.Entry // the latest span of each source and boot
+	state     state
+	reached   map[string]time.Time // by source
+	told      time.Time            // the Reached mark that was spooled last
+	pushed    time.Time            // when something was spooled last
+	busyUntil time.Time            // evidence came lately: its death may wait for the marks
+}
+
+// state is what survives a restart.
+type state struct {
+	Cursor string            `json:"cursor"`
+	At     time.Time         `json:"at"`
+	Pods   []podlog.Position `json:"pods"`
+}
+
+const (
+	fromJournal = "journal"
+	fromPods    = "pods"
+)
+
+func newAgent(c *cli, d *daemon.Daemon) (*agent, error) {
+	a := &agent{c: c, log: d.Log, rescan: make(chan *rules.Rulebook, 1), covered: map[string]ingest.Entry{}, reached: map[string]time.Time{}}
+	var err error
+	if a.spool, err = spool.Open(c.State, c.SpoolSize, a.lost); err != nil {
+		return nil, err
+	}
+	if _, err := a.spool.LoadState("positions", &a.state); err != nil {
+		return nil, err
+	}
+	if a.sender, err = c.sender(); err != nil {
+		return nil, err
+	}
+	a.metrics = newMetrics(d.Registry, a.spool)
+	book, err := a.firstBook()
+	a.book.Store(book)
+	return a, err
+}
+
+// run follows the sources until ctx is done, then spools what they still had.
+func (a *agent) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	j, p := a.journal(a.state.Cursor, a.state.At), a.pods(a.state.Pods)
+	a.metrics.readers(j, p)
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g.Go(func() error { return j.Run(ctx, a.takeJournal) })
+	g.Go(func() error { return p.Run(ctx, a.takePods) })
+	g.Go(func() error { return a.flushes(ctx) })
+	g.Go(func() error { return a.rulebooks(ctx) })
+	g.Go(func() error { return a.rescans(ctx) })
+	var sender sync.WaitGroup
+	sender.Go(func() { a.send(sending) })
+	err := g.Wait()
+	a.flush(context.Background(), true)
+	stop()
+	sender.Wait()
+	return err
+}
+
+// takeJournal takes what the journal's reader gives.
+func (a *agent) takeJournal(b journal.Batch) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scan(fromJournal, b.Entries, b.Lines)
+	for _, e := range b.Covered {
+		a.covered[string(e.Source)+" "+e.Boot+" "+e.Mark.From.String()] = e
+	}
+	if b.Cursor != "" {
+		a.state.Cursor, a.state.At = b.Cursor, b.At
+	}
+	a.reached[fromJournal] = b.Reached
+	a.metrics.lag.WithLabelValues(fromJournal).Set(b.Behind.Seconds())
+	return nil
+}
+
+// takePods takes what the pods' reader gives.
+func (a *agent) takePods(b podlog.Batch) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scan(fromPods, b.Entries, b.Lines)
+	a.context = append(a.context, b.Context...)
+	a.metrics.contextLines.Add(float64(len(b.Context)))
+	for _, m := range b.Marks {
+		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
+			a.context = append(a.context, m) // a heartbeat
+			continue
+		}
+		a.evidence = append(a.evidence, m)
+	}
+	a.state.Pods = append(a.state.Pods[:0], b.Positions...)
+	if !b.Reached.IsZero() {
+		a.reached[fromPods] = b.Reached
+		a.metrics.lag.WithLabelValues(fromPods).Set(max(0, time.Since(b.Reached).Seconds()))
+	}
+	return nil
+}
+
+// scan keeps what the rulebook recognises and counts the rest.
+func (a *agent) scan(source string, entries []ingest.Entry, lines int) {
+	book := a.book.Load()
+	read, matched := 0, 0
+	for i := range entries {
+		e := &entries[i]
+		if e.Mark != nil {
+			a.evidence = append(a.evidence, *e)
+			a.busyUntil = time.Now().Add(busy)
+			continue
+		}
+		read++
+		found := book.Scan(e)
+		for j := range found {
+			a.metrics.signals.WithLabelValues(found[j].Def.Name).Inc()
+		}
+		if len(found) > 0 {
+			matched++
+			a.evidence = append(a.evidence, *e)
+			a.busyUntil = time.Now().Add(busy)
+		}
+	}
+	a.metrics.lines.WithLabelValues(source).Add(float64(lines))
+	a.metrics.matched.WithLabelValues(source).Add(float64(matched))
+	a.metrics.dropped.WithLabelValues(source, "unrecognised").Add(float64(read - matched))
+	a.metrics.dropped.WithLabelValues(source, "part-of-a-line").Add(float64(max(0, lines-read)))
+}
+
+// busy is how long after evidence the marks are sent at the batch's pace.
+const busy = 15 * time.Second
+
+// flushes spools at the batch's pace.
+func (a *agent) flushes(ctx context.Context) error {
+	ticker := time.NewTicker(a.c.Batch)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			a.flush(ctx, false)
+		}
+	}
+}
+
+// flush writes what is waiting into the spool, then the positions. When the
+// spool cannot be written it tries until it can: the sources wait meanwhile.
+func (a *agent) flush(ctx context.Context, last bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	idle := len(a.evidence)+len(a.context) == 0 && now.After(a.busyUntil)
+	if idle && !last && now.Sub(a.pushed) < a.c.Idle {
+		return
+	}
+	a.marks()
+	for {
+		err := a.store()
+		if err == nil {
+			a.pushed = now
+			return
+		}
+		a.metrics.spoolErrors.Inc()
+		a.log.Error().Err(err).Msg("the spool cannot be written; reading waits until it can")
+		if !pause(ctx, 2*time.Second) {
+			return
+		}
+	}
+}
+
+// marks adds what is covered and how far everything was read.
+func (a *agent) marks() {
+	for key, e := range a.covered {
+		a.evidence = append(a.evidence, e)
+		delete(a.covered, key)
+	}
+	reached := a.reached[fromJournal]
+	if p := a.reached[fromPods]; p.Before(reached) {
+		reached = p
+	}
+	if !reached.After(a.told) {
+		return
+	}
+	a.told = reached
+	a.evidence = append(a.evidence, ingest.Entry{Node: a.c.Node, At: reached, Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested,
+		Mark: &ingest.Mark{Kind: ingest.Reached, To: reached}})
+}
+
+// store writes context before evidence, so that the mark that settles a case
+// comes after its last words.
+func (a *agent) store() error {
+	for _, part := range []struct {
+		class   spool.Class
+		entries *[]ingest.Entry
+	}{{spool.Context, &a.context}, {spool.Evidence, &a.evidence}} {
+		for len(*part.entries) > 0 {
+			n := min(len(*part.entries), maxEntries)
+			if err := a.put(part.class, (*part.entries)[:n]); err != nil {
+				return err
+			}
+			*part.entries = append((*part.entries)[:0], (*part.entries)[n:]...)
+		}
+	}
+	return a.spool.SaveState("positions", a.state)
+}
+
+// maxEntries keeps a push well under the server's limit: entries have at most
+// 16 KiB, and nearly all of them some hundred bytes.
+const maxEntries = 400
+
+func (a *agent) put(class spool.Class, entries []ingest.Entry) error {
+	body, err := push.Encode(entries)
+	if err != nil {
+		return err
+	}
+	item := spool.Item{Class: class, Entries: len(entries)}
+	for i := range entries {
+		at := entries[i].At
+		if at.IsZero() {
+			continue
+		}
+		if item.From.IsZero() || at.Before(item.From) {
+			item.From = at
+		}
+		if at.After(item.To) {
+			item.To = at
+		}
+	}
+	return a.spool.Put(item, body)
+}
+
+// lost is told by the spool of what had to go. Lost evidence is a gap in
+// everything that the node said then. Put calls it, so a.mu is held.
+func (a *agent) lost(i spool.Item) {
+	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
+	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
+	if i.Class != spool.Evidence {
+		return
+	}
+	for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd} {
+		a.evidence = append(a.evidence, ingest.Entry{Node: a.c.Node, At: i.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested,
+			Mark: &ingest.Mark{Kind: ingest.Gap, From: i.From, To: i.To, Why: "the agent's spool was full: the server was away for too long"}})
+	}
+}
+
+// send delivers the spool's files in order.
+func (a *agent) send(ctx context.Context) {
+	wait := time.Duration(0)
+	for {
+		item, body, ok := a.spool.Next()
+		if !ok {
+			select {
+			case <-ctx.Done():
+				return
+			case <-a.spool.More():
+				continue
+			}
+		}
+		err := a.sender.Post(ctx, body)
+		if wait = a.sent(item, err, wait); wait > 0 && !pause(ctx, wait) || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// sent handles the answer to a push and says how long to wait before the next.
+func (a *agent) sent(item spool.Item, err error, waited time.Duration) time.Duration {
+	var refused push.Refused
+	var later push.Later
+	switch {
+	case err == nil:
+		a.metrics.pushes.WithLabelValues("sent").Inc()
+		a.spool.Done(item)
+		return 0
+	case errors.As(err, &refused):
+		a.metrics.pushes.WithLabelValues("refused").Inc()
+		a.metrics.dropped.WithLabelValues("spool", "refused").Add(float64(item.Entries))
+		a.log.Error().Err(err).Int("entries", item.Entries).Msg("the server refused a push; it is dropped")
+		a.spool.Done(item)
+		return 0
+	}
+	a.metrics.pushes.WithLabelValues("postponed").Inc()
+	wait := min(30*time.Second, max(500*time.Millisecond, 2*waited))
+	if errors.As(err, &later) && later.After > wait {
+		wait = later.After
+	}
+	a.log.Warn().Err(err).Dur("again_in", wait).Msg("the server did not take a push; it is sent again")
+	return wait
+}
+
+// pause waits; false means that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,235 @@
+// Package spool keeps what an agent has still to send in files of one folder,
+// and the positions of its sources beside them.
+//
+// Invariant: what Put took is on disk when it returns, and stays until Done or
+// until the folder is over its size. Then context goes first, the oldest
+// first, and evidence only when no context is left; what goes is reported. Put
+// never waits for the receiver.
+//
+// Crash behaviour: a file is there wholly or not at all. Opened again, the
+// spool holds what it held; a file that was being sent is sent again.
+package spool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Class says what a file is worth.
+type Class string
+
+// The classes.
+const (
+	Evidence Class = "evidence" // recognised lines, marks
+	Context  Class = "context"  // last words, heartbeats
+)
+
+// Item is one file of the spool.
+type Item struct {
+	Seq      uint64
+	Class    Class
+	Entries  int
+	From, To time.Time // of its entries, for the gap that its loss leaves
+	size     int64
+}
+
+func (i Item) name() string {
+	return fmt.Sprintf("%016d-%s-%d-%d-%d.push", i.Seq, i.Class, i.Entries, i.From.UnixNano(), i.To.UnixNano())
+}
+
+// Spool is one open folder. It is safe for concurrent use.
+type Spool struct {
+	dir  string
+	max  int64
+	lost func(Item) // told of what went because the folder was full
+
+	mu    sync.Mutex
+	items []Item // by Seq
+	size  int64
+	next  uint64
+	more  chan struct{} // holds a token while there may be items; owned by the spool, never closed
+}
+
+// Open opens a folder, and makes it when it is not there. max is its size in
+// bytes; lost is called for every file that had to go.
+func Open(dir string, max int64, lost func(Item)) (*Spool, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	s := &Spool{dir: dir, max: max, lost: lost, next: 1, more: make(chan struct{}, 1)}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".tmp") {
+			_ = os.Remove(filepath.Join(dir, f.Name())) // a write that a crash cut off
+			continue
+		}
+		s.found(f)
+	}
+	slices.SortFunc(s.items, func(a, b Item) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	s.wake()
+	return s, nil
+}
+
+// found takes in a file of an earlier run.
+func (s *Spool) found(f os.DirEntry) {
+	var i Item
+	var from, to int64
+	name := strings.ReplaceAll(strings.TrimSuffix(f.Name(), ".push"), "-", " ")
+	if n, err := fmt.Sscanf(name, "%d %s %d %d %d", &i.Seq, &i.Class, &i.Entries, &from, &to); n != 5 || err != nil || !strings.HasSuffix(f.Name(), ".push") {
+		return
+	}
+	i.From, i.To = time.Unix(0, from).UTC(), time.Unix(0, to).UTC()
+	if info, err := f.Info(); err == nil && i.name() == f.Name() {
+		i.size = info.Size()
+		s.items = append(s.items, i)
+		s.size += i.size
+		s.next = max(s.next, i.Seq+1)
+	}
+}
+
+func (s *Spool) wake() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// Put stores one encoded push.
+func (s *Spool) Put(i Item, body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i.Seq, i.size = s.next, int64(len(body))
+	if err := s.writeFile(i.name(), body); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	s.next++
+	s.items = append(s.items, i)
+	s.size += i.size
+	s.shrink()
+	s.wake()
+	return nil
+}
+
+// writeFile replaces a file in one step that survives a crash.
+func (s *Spool) writeFile(name string, body []byte) (err error) {
+	path := filepath.Join(s.dir, name)
+	f, err := os.Create(path + ".tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		_ = os.Remove(path + ".tmp")
+		return err
+	}
+	return s.sync()
+}
+
+// sync makes the folder's names durable.
+func (s *Spool) sync() error {
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// shrink drops files until the folder is within its size: context first.
+func (s *Spool) shrink() {
+	for _, class := range []Class{Context, Evidence} {
+		for s.size > s.max && len(s.items) > 1 {
+			at := slices.IndexFunc(s.items[:len(s.items)-1], func(i Item) bool { return i.Class == class })
+			if at < 0 {
+				break
+			}
+			gone := s.items[at]
+			s.drop(gone)
+			s.lost(gone)
+		}
+	}
+}
+
+// drop removes a file; the caller holds the lock.
+func (s *Spool) drop(i Item) {
+	at := slices.IndexFunc(s.items, func(x Item) bool { return x.Seq == i.Seq })
+	if at < 0 {
+		return // it went while it was being sent
+	}
+	_ = os.Remove(filepath.Join(s.dir, i.name())) // one that stays is sent once more
+	s.items = slices.Delete(s.items, at, at+1)
+	s.size -= i.size
+}
+
+// More is readable when there may be something to send.
+func (s *Spool) More() <-chan struct{} { return s.more }
+
+// Next returns the oldest file; ok is false when there is none.
+func (s *Spool) Next() (i Item, body []byte, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.items) > 0 {
+		i = s.items[0]
+		body, err := os.ReadFile(filepath.Join(s.dir, i.name()))
+		if err == nil {
+			return i, body, true
+		}
+		s.drop(i) // somebody else removed it
+		s.lost(i)
+	}
+	return i, nil, false
+}
+
+// Done removes a file that the receiver has.
+func (s *Spool) Done(i Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(i)
+}
+
+// Size is how many bytes and files wait.
+func (s *Spool) Size() (bytes int64, files int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size, len(s.items)
+}
+
+// SaveState stores a value beside the files, in one step.
+func (s *Spool) SaveState(name string, value any) error {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = s.writeFile(name+".json", data)
+	}
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	return nil
+}
+
+// LoadState reads a value back; ok is false when there is none yet.
+func (s *Spool) LoadState(name string, into any) (ok bool, err error) {
+	data, err := os.ReadFile(filepath.Join(s.dir, name+".json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return false, fmt.Errorf("spool: %s: %w", name, err)
+	}
+	return true, nil
+}

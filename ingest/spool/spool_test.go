@@ -1,0 +1,128 @@
+package spool
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func open(t *testing.T, dir string, max int64) (*Spool, *[]Item) {
+	t.Helper()
+	var lost []Item
+	s, err := Open(dir, max, func(i Item) { lost = append(lost, i) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &lost
+}
+
+func put(t *testing.T, s *Spool, class Class, body string) {
+	t.Helper()
+	if err := s.Put(Item{Class: class, Entries: len(body), From: time.Unix(1, 2), To: time.Unix(3, 4)}, []byte(body)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drain takes everything out, as a sender does.
+func drain(s *Spool) (out []string) {
+	for {
+		i, body, ok := s.Next()
+		if !ok {
+			return out
+		}
+		out = append(out, string(i.Class)+" "+string(body))
+		s.Done(i)
+	}
+}
+
+func equal(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestOrderAndReopening(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, 1<<20)
+	put(t, s, Context, "a")
+	put(t, s, Evidence, "b")
+	i, _, _ := s.Next() // being sent when the process is killed
+	if i.Entries != 1 || !i.From.Equal(time.Unix(1, 2)) {
+		t.Errorf("%+v", i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "0000000000000009-evidence-1-0-0.push.tmp"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = open(t, dir, 1<<20)
+	put(t, s, Evidence, "c")
+	equal(t, drain(s), "context a", "evidence b", "evidence c")
+	s, _ = open(t, dir, 1<<20)
+	equal(t, drain(s))
+	if bytes, files := s.Size(); bytes != 0 || files != 0 {
+		t.Errorf("%d bytes, %d files", bytes, files)
+	}
+}
+
+// Context goes before evidence, the oldest first, and the newest file stays.
+func TestFullSpoolDropsContextFirst(t *testing.T) {
+	s, lost := open(t, t.TempDir(), 6)
+	put(t, s, Evidence, "e1")
+	put(t, s, Context, "c1")
+	put(t, s, Context, "c2")
+	put(t, s, Evidence, "e2")
+	put(t, s, Evidence, "e3")
+	put(t, s, Evidence, "e4")
+	equal(t, drain(s), "evidence e2", "evidence e3", "evidence e4")
+	if len(*lost) != 3 || (*lost)[0].Class != Context || (*lost)[1].Class != Context || (*lost)[2].Class != Evidence {
+		t.Errorf("%+v", *lost)
+	}
+	put(t, s, Evidence, string(bytes.Repeat([]byte("x"), 50)))
+	if got := drain(s); len(got) != 1 {
+		t.Errorf("a file larger than the spool: %q", got)
+	}
+}
+
+// A file that goes while it is sent is no trouble.
+func TestDoneAfterDrop(t *testing.T) {
+	s, _ := open(t, t.TempDir(), 4)
+	put(t, s, Evidence, "e1")
+	i, _, _ := s.Next()
+	put(t, s, Evidence, "e2")
+	put(t, s, Evidence, "e3")
+	s.Done(i)
+	equal(t, drain(s), "evidence e2", "evidence e3")
+}
+
+func TestState(t *testing.T) {
+	s, _ := open(t, t.TempDir(), 10)
+	var got map[string]int
+	if ok, err := s.LoadState("positions", &got); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := s.SaveState("positions", map[string]int{"a": 1}); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.LoadState("positions", &got); !ok || err != nil || got["a"] != 1 {
+		t.Fatal(ok, err, got)
+	}
+}
+
+// A folder that cannot be written is an error, not a loss.
+func TestUnwritable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	s, _ := open(t, dir, 10)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(Item{Class: Evidence}, []byte("x")); err == nil {
+		t.Error("stored in a folder that is gone")
+	}
+}
