@@ -2,12 +2,17 @@
 GO      ?= go
 FUZZ    ?= 5s
 
-.PHONY: build test demo lint unit race fuzz bench clean
+.PHONY: build test demo lint unit race fuzz bench e2e soak clean
 
-build: bin/coroner
+build: bin/coroner bin/coroner-agent
 
 bin/coroner: FORCE
-	CGO_ENABLED=0 $(GO) build -trimpath -o $@ ./cmd/coroner
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $@ ./cmd/coroner
+
+# The agent reads the journal through libsystemd (package libsystemd-dev): it
+# takes Linux, cgo and a C compiler. Elsewhere it is built without a journal.
+bin/coroner-agent: FORCE
+	$(GO) build -trimpath -ldflags='-s -w' -o $@ ./cmd/coroner-agent
 
 .PHONY: FORCE
 FORCE:
@@ -37,6 +42,27 @@ fuzz:
 	  for target in $$($(GO) test $$pkg -list '^Fuzz' | grep '^Fuzz' || true); do \
 	    echo "fuzz $$pkg $$target"; $(GO) test $$pkg -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) -fuzzminimizetime 1s; \
 	  done; done
+
+# The real parts: journald, the kernel's OOM killer, Loki, Prometheus. As root on
+# Linux with systemd, prometheus and libsystemd-dev installed. Loki is built once, which
+# takes some minutes, and kept in CACHE.
+CACHE ?= $(HOME)/.cache/coroner
+LOKI  := $(CACHE)/loki-3.7.8
+
+$(LOKI):
+	mkdir -p $(CACHE)
+	cd fixtures/e2e/loki && $(GO) build -trimpath -o $@ github.com/grafana/loki/v3/cmd/loki
+
+bin/loki: $(LOKI) FORCE
+	ln -sf $(LOKI) $@
+
+e2e: build bin/loki
+	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 20m -v ./fixtures/e2e
+
+# SOAK=1m for a short one.
+SOAK ?= 10m
+soak: build bin/loki
+	CORONER_E2E=$(CURDIR)/bin CORONER_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -v -run Soak ./fixtures/e2e
 
 bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem

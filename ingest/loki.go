@@ -19,6 +19,15 @@ func (l labels) first(keys ...string) string {
 	return ""
 }
 
+// service is the label service_name, unless Loki itself made it (since 3.0) of
+// the label job or of nothing.
+func (l labels) service() string {
+	if s := l["service_name"]; s != l["job"] && s != "unknown_service" {
+		return s
+	}
+	return ""
+}
+
 // peelLoki: `2026-05-04T10:00:00Z {unit="kubelet.service"} text` of logcli, its
 // `Common labels:` header, and Grafana's text download, `1777888800000<TAB>
 // 2026-05-04T10:00:00.000Z<TAB>text`.
@@ -113,7 +122,7 @@ func (r *reader) labels(d *draft, l labels) {
 	}
 	d.Unit = all.first("unit", "systemd_unit", "_SYSTEMD_UNIT", "syslog_identifier")
 	switch {
-	case k.container != "" || k.namespace != "" || all.first("app", "service_name", "app_kubernetes_io_name") != "": // some container's output, whatever its other labels say
+	case k.container != "" || k.namespace != "" || all.first("app", "app_kubernetes_io_name") != "" || all.service() != "": // some container's output, whatever its other labels say
 		d.Source, d.Trust = Job, Claimed
 	case all.first("transport", "_TRANSPORT") == "kernel" || all.first("syslog_identifier", "SYSLOG_IDENTIFIER") == "kernel" && all.first("transport") == "":
 		d.Source, d.Trust, d.Unit = Kernel, Attested, ""

@@ -47,3 +47,15 @@ func TestNewestFirst(t *testing.T) {
 		t.Errorf("%+v", marks)
 	}
 }
+
+// Loki 3 adds service_name to every stream; one that it made of the job says
+// nothing, any other is a container's.
+func TestServiceName(t *testing.T) {
+	f := Document{}.Feed()
+	for service, want := range map[string]Source{"integrations/kubernetes/journal": Kubelet, "unknown_service": Kubelet, "": Kubelet, "web": Job} {
+		got := f.Shipped(at("2026-05-04T10:00:00Z"), map[string]string{"job": "integrations/kubernetes/journal", "unit": "kubelet.service", "service_name": service}, "x")
+		if len(got) != 1 || got[0].Source != want {
+			t.Errorf("service_name=%q: %+v, want %s", service, got, want)
+		}
+	}
+}

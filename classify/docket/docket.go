@@ -151,3 +151,9 @@ func owner(e *ingest.Entry) string {
 	}
 	return "pod:" + e.Pod
 }
+
+// Nameless says whether an entry is of a kind that only people's files have: a
+// runner's output that does not say whose it is, a document of mixed origin.
+func Nameless(e ingest.Entry) bool {
+	return e.Mark != nil && e.Mark.Kind == ingest.Mixed || e.Source.Forgeable() && e.Mark == nil && e.Pod == ""
+}

@@ -56,7 +56,7 @@ func live(t *testing.T, b *rules.Rulebook, check func(in fixtures.Incident, entr
 		}
 		files := bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{})
 		entries := slices.Collect(files.Entries(nil))
-		if slices.ContainsFunc(entries, nameless) {
+		if slices.ContainsFunc(entries, Nameless) {
 			continue
 		}
 		want := classify.Replay(slices.Values(entries), b, classify.Options{Runner: in.Want.Runner, Strict: true})[0]
@@ -64,13 +64,6 @@ func live(t *testing.T, b *rules.Rulebook, check func(in fixtures.Incident, entr
 			check(in, entries, want)
 		}
 	}
-}
-
-// nameless says whether an entry is of a kind that only people's files have: a
-// runner's output that does not say whose it is, a document of mixed origin.
-// (SIGTERM-drain-exit lives from a node that no line ties to the pod.)
-func nameless(e ingest.Entry) bool {
-	return e.Mark != nil && e.Mark.Kind == ingest.Mixed || e.Source.Forgeable() && e.Mark == nil && e.Pod == ""
 }
 
 // Whatever order evidence comes in, however it is cut into pushes, however

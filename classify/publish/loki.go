@@ -11,7 +11,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"coroner/classify/ledger"
@@ -176,7 +178,7 @@ func (p *Loki) encode(letters []ledger.Letter) ([]byte, error) {
 	var req logproto.PushRequest
 	for i := range letters {
 		v := &letters[i].Verdict
-		line, err := json.Marshal(v)
+		line, err := json.Marshal(brief(v))
 		if err != nil {
 			return nil, err
 		}
@@ -188,25 +190,40 @@ func (p *Loki) encode(letters []ledger.Letter) ([]byte, error) {
 			req.Streams = append(req.Streams, logproto.Stream{Labels: labels})
 		}
 		req.Streams[at].Entries = append(req.Streams[at].Entries, logproto.Entry{
-			Timestamp: letters[i].Stamp, Line: fit(v, string(line)), StructuredMetadata: metadata(letters[i].Case, v)})
+			Timestamp: letters[i].Stamp, Line: string(line), StructuredMetadata: metadata(letters[i].Case, v)})
 	}
 	data, err := req.Marshal()
 	return snappy.Encode(nil, data), err
 }
 
-// longestLine stays under the 256 KiB that Loki takes of a line by default.
-const longestLine = 200 << 10
+// What a line in Loki holds of a verdict's evidence: whole verdicts are some ten
+// kilobytes, and Loki's answers have a limit that some hundred of those exceed.
+// The ledger keeps the whole.
+const (
+	maxEvidence = 12  // lines that do not decide
+	maxText     = 240 // bytes of each line's text
+)
 
-// fit drops evidence from the middle until the line is short enough.
-func fit(v *rules.Verdict, line string) string {
+// brief is the verdict with its telling evidence: what decides, and the other
+// lines of this runner that are nearest to its death.
+func brief(v *rules.Verdict) *rules.Verdict {
 	short := *v
-	for len(line) > longestLine && len(short.Evidence) > 2 {
-		n := len(short.Evidence)
-		short.Evidence = append(append([]rules.EvidenceLine{}, short.Evidence[:n/4]...), short.Evidence[n-n/4:]...)
-		data, _ := json.Marshal(&short) // it was marshalled before
-		line = string(data)
+	short.Evidence = []rules.EvidenceLine{}
+	room := maxEvidence
+	for _, e := range slices.Backward(v.Evidence) {
+		if !e.Decisive {
+			if !e.Mine || room == 0 {
+				continue
+			}
+			room--
+		}
+		if len(e.Text) > maxText {
+			e.Text = strings.ToValidUTF8(e.Text[:maxText], "") + "…"
+		}
+		short.Evidence = append(short.Evidence, e)
 	}
-	return line
+	slices.Reverse(short.Evidence)
+	return &short
 }
 
 func (p *Loki) labels(v *rules.Verdict) string {

@@ -44,7 +44,7 @@ type cli struct {
 
 	State     string        `name:"state" help:"Folder for the spool and the positions." default:"/var/lib/coroner-agent" placeholder:"DIR"`
 	SpoolSize int64         `name:"spool.max-bytes" help:"Largest size of the spool; beyond, context goes first, then the oldest evidence." default:"536870912"`
-	Batch     time.Duration `name:"batch-interval" help:"Time between two pushes while there is something to send." default:"1s"`
+	Batch     time.Duration `name:"batch-interval" help:"Time between two pushes while there is something to send." default:"500ms"`
 	Idle      time.Duration `name:"idle-interval" help:"Time between two pushes that only say how far the node was read." default:"5s"`
 	Rulebook  time.Duration `name:"rulebook-interval" help:"How often the server is asked for its rulebook." default:"1m"`
 

@@ -1,72 +1,206 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"coroner/classify"
+	"coroner/classify/docket"
+	"coroner/classify/ledger"
 	"coroner/classify/postmortem"
+	"coroner/cmd/daemon"
 	"coroner/fixtures"
+	"coroner/ingest"
 	"coroner/ingest/bundle"
+	"coroner/ingest/push"
 	"coroner/rules"
 )
 
 type demoCmd struct {
-	Full bool `help:"Show every post-mortem, not only the first of each of the five main causes."`
+	Listen string `name:"web.listen-address" help:"Address of the demo's server." default:"127.0.0.1:9095"`
+	Once   bool   `help:"End after the table instead of serving until Ctrl-C."`
+	Full   bool   `help:"Show every post-mortem as it comes."`
 }
 
-// mainCauses are the labels whose post-mortems the demo always shows.
-var mainCauses = []rules.Label{rules.HostTeardown, rules.CgroupOOM, rules.GuestOOM, rules.SIGTERMDrain, rules.CleanHandshakeFailure}
+// Help is shown by coroner demo --help.
+func (demoCmd) Help() string {
+	return `Starts the live system on this machine, with a ledger in a temporary folder, and sends it
+the incidents that coroner ships with, as agents would.`
+}
 
-// Run explains every shipped incident and ends with a summary table.
+// Run starts a server, replays the incidents to it and shows what it says.
 func (c *demoCmd) Run(p *program) error {
-	book, err := loadBook("")
+	dir, err := os.MkdirTemp("", "coroner-demo-")
+	if err != nil {
+		return unreadable("%w", err)
+	}
+	defer os.RemoveAll(dir)
+	s, err := c.server(filepath.Join(dir, "ledger.db"), p)
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1) // the server's end
+	go func() { served <- s.run(ctx) }()
+	d := &demo{cmd: c, p: p, ledger: s.ledger, book: s.docket.Book(), sender: &push.Sender{URL: "http://" + s.daemon.Addr() + push.Path, Client: &http.Client{Timeout: 10 * time.Second}}}
+	err = d.play(ctx)
+	if err == nil && !c.Once {
+		fmt.Fprintf(p.out, "\nLook one up:   bin/coroner lookup %s --server http://%s\nMetrics:       http://%[2]s/metrics\nCtrl-C ends it.\n", d.example, s.daemon.Addr())
+		<-ctx.Done()
+	}
+	cancel()
+	return errors.Join(err, <-served)
+}
+
+// server is what coroner serve runs, with short waits: the incidents are over.
+func (c *demoCmd) server(ledger string, p *program) (*server, error) {
+	cmd := &serveCmd{Flags: daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
+		Ledger: ledger, Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: time.Hour, KeepEvidence: 10 * 365 * 24 * time.Hour, KeepVerdicts: 10 * 365 * 24 * time.Hour}
+	s, err := cmd.open(cmd.Logger(p.err), p.now)
+	if err != nil {
+		return nil, usage("%w\nhint: --web.listen-address 127.0.0.1:0 takes any free port", err)
+	}
+	return s, nil
+}
+
+// demo is one run.
+type demo struct {
+	cmd     *demoCmd
+	p       *program
+	ledger  *ledger.Ledger
+	book    *rules.Rulebook
+	sender  *push.Sender
+	shown   map[string]bool
+	table   []rules.Verdict
+	example string // a runner to look up
+}
+
+// play sends the incidents and shows the verdicts as they come.
+func (d *demo) play(ctx context.Context) error {
 	incidents, err := fixtures.All()
 	if err != nil {
 		return err
 	}
-	shown := map[rules.Label]bool{}
-	var table []string
+	d.shown = map[string]bool{}
+	want := map[string]bool{}
 	for _, in := range incidents {
-		v := explainIncident(book, in)
-		if c.Full || (isMain(v.Label) && !shown[v.Label]) {
-			shown[v.Label] = true
-			if err := p.demoPage(in, v); err != nil {
-				return err
-			}
+		runner, ok, err := d.send(ctx, in)
+		if err != nil {
+			return unreadable("sending the incident %s: %w", in.Name, err)
 		}
-		table = append(table, fmt.Sprintf("%-24s %-10s %-18s %s", v.Label, v.Confidence, postmortem.Clean(v.Initiator), in.Name))
+		if ok {
+			want[runner] = true
+		}
+		if err := d.show(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(p.out, "%-24s %-10s %-18s %s\n", "VERDICT", "CONFIDENCE", "INITIATOR", "INCIDENT")
-	fmt.Fprintln(p.out, strings.Join(table, "\n"))
-	fmt.Fprintf(p.out, "\n%d incidents explained. Yours: coroner explain PATH…\n", len(incidents))
+	end := time.NewTimer(15 * time.Second)
+	defer end.Stop()
+	for len(d.shown) < len(want) {
+		if err := d.show(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-end.C:
+			return d.summary(len(want))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return d.summary(len(want))
+}
+
+// send pushes one incident as the agents of its nodes would: what they read,
+// that the runner's log ended, and how far they have read. Incidents whose
+// records do not say whose they are stay for explain: ok is false.
+func (d *demo) send(ctx context.Context, in fixtures.Incident) (runner string, ok bool, err error) {
+	entries := slices.Collect(bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{}).Entries(nil))
+	runner = classify.Replay(slices.Values(entries), d.book, classify.Options{Runner: in.Want.Runner})[0].Runner
+	if runner == "" || slices.ContainsFunc(entries, docket.Nameless) {
+		return runner, false, nil
+	}
+	nodes := map[string]bool{}
+	for i := range entries {
+		if e := &entries[i]; e.Node != "" {
+			nodes[e.Node] = true
+		}
+	}
+	now := d.p.now()
+	if i := slices.IndexFunc(entries, func(e ingest.Entry) bool { return e.Pod == runner }); i >= 0 {
+		e := entries[i]
+		entries = append(entries, ingest.Entry{Source: ingest.Runner, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID, Mark: &ingest.Mark{Kind: ingest.Ended}})
+	}
+	for node := range nodes {
+		entries = append(entries, ingest.Entry{Node: node, At: now, Clock: ingest.WallClock, Source: ingest.Agent, Mark: &ingest.Mark{Kind: ingest.Reached, To: now}})
+	}
+	d.sender.Node = in.Name
+	body, err := push.Encode(entries)
+	if err == nil {
+		err = d.sender.Post(ctx, body)
+	}
+	return runner, true, err
+}
+
+// show prints the verdicts that are new.
+func (d *demo) show(ctx context.Context) error {
+	records, err := d.ledger.Verdicts(ctx, ledger.Query{Limit: 1000})
+	if err != nil || ctx.Err() != nil {
+		return nil // it is being stopped
+	}
+	for _, r := range slices.Backward(records) {
+		if d.shown[r.Case] {
+			continue
+		}
+		d.shown[r.Case] = true
+		d.table = append(d.table, r.Verdict)
+		if err := d.one(&r.Verdict); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func isMain(l rules.Label) bool {
-	for _, m := range mainCauses {
-		if l == m {
-			return true
-		}
+func (d *demo) one(v *rules.Verdict) error {
+	if v.Label == rules.CgroupOOM || d.example == "" {
+		d.example = v.Runner
 	}
-	return false
-}
-
-func (p *program) demoPage(in fixtures.Incident, v rules.Verdict) error {
-	fmt.Fprintf(p.out, "── %s\n%s\n\n", in.Name, in.Story)
-	if err := postmortem.Write(p.out, &v, postmortem.Style{Color: p.color, Width: width(p.out)}); err != nil {
-		return err
+	if d.cmd.Full {
+		return postmortem.Write(d.p.out, v, postmortem.Style{Color: d.p.color, Width: width(d.p.out)})
 	}
-	_, err := io.WriteString(p.out, "\n")
+	_, err := fmt.Fprintf(d.p.out, "%-24s %-10s %s\n", v.Label, v.Confidence, postmortem.Clean(strings.TrimPrefix(v.Namespace+"/"+v.Runner, "/")))
 	return err
 }
 
-// explainIncident takes an incident the way that a user's files take.
-func explainIncident(book *rules.Rulebook, in fixtures.Incident) rules.Verdict {
-	b := bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{})
-	return classify.Replay(b.Entries(nil), book, classify.Options{Runner: in.Want.Runner})[0]
+// summary is how many verdicts there were of each label.
+func (d *demo) summary(sent int) error {
+	fmt.Fprintf(d.p.out, "\n%-24s %9s %8s %9s\n", "VERDICT", "CONFIRMED", "PROBABLE", "SUSPECTED")
+	for _, label := range rules.Labels {
+		count := map[rules.Confidence]int{}
+		for _, v := range d.table {
+			if v.Label == label {
+				count[v.Confidence]++
+			}
+		}
+		if len(count) > 0 {
+			fmt.Fprintf(d.p.out, "%-24s %9d %8d %9d\n", label, count[rules.Confirmed], count[rules.Probable], count[rules.Suspected])
+		}
+	}
+	_, err := fmt.Fprintf(d.p.out, "\n%d incidents sent, %d verdicts. Yours: coroner explain PATH…, or coroner serve and coroner-agent\n", sent, len(d.table))
+	if len(d.table) == 0 {
+		return errors.Join(err, unreadable("no verdict came"))
+	}
+	return err
 }
