@@ -93,44 +93,53 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	d.shown = map[string]bool{}
-	want := map[string]bool{}
+	sent := 0
 	for _, in := range incidents {
-		runner, ok, err := d.send(ctx, in)
-		if err != nil {
+		ok, err := d.send(ctx, in)
+		if err != nil && ctx.Err() == nil {
 			return unreadable("sending the incident %s: %w", in.Name, err)
 		}
 		if ok {
-			want[runner] = true
+			sent++
 		}
 		if err := d.show(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	end := time.NewTimer(15 * time.Second)
-	defer end.Stop()
-	for len(d.shown) < len(want) {
-		if err := d.show(ctx); err != nil {
-			return err
+	return d.wait(ctx, sent)
+}
+
+// wait shows verdicts until no case is pending any more.
+func (d *demo) wait(ctx context.Context, sent int) error {
+	poll := time.NewTicker(200 * time.Millisecond)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		pending, err := d.ledger.Pending(ctx, d.p.now().Add(time.Hour))
+		if err == nil {
+			err = d.show(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			return unreadable("%w", err)
+		}
+		if len(pending) == 0 {
+			return d.summary(sent)
 		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-end.C:
-			return d.summary(len(want))
-		case <-time.After(200 * time.Millisecond):
+		case <-poll.C:
 		}
 	}
-	return d.summary(len(want))
+	return nil
 }
 
 // send pushes one incident as the agents of its nodes would: what they read,
 // that the runner's log ended, and how far they have read. Incidents whose
 // records do not say whose they are stay for explain: ok is false.
-func (d *demo) send(ctx context.Context, in fixtures.Incident) (runner string, ok bool, err error) {
+func (d *demo) send(ctx context.Context, in fixtures.Incident) (ok bool, err error) {
 	entries := slices.Collect(bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{}).Entries(nil))
-	runner = classify.Replay(slices.Values(entries), d.book, classify.Options{Runner: in.Want.Runner})[0].Runner
+	runner := classify.Replay(slices.Values(entries), d.book, classify.Options{Runner: in.Want.Runner})[0].Runner
 	if runner == "" || slices.ContainsFunc(entries, docket.Nameless) {
-		return runner, false, nil
+		return false, nil
 	}
 	nodes := map[string]bool{}
 	for i := range entries {
@@ -151,7 +160,7 @@ func (d *demo) send(ctx context.Context, in fixtures.Incident) (runner string, o
 	if err == nil {
 		err = d.sender.Post(ctx, body)
 	}
-	return runner, true, err
+	return true, err
 }
 
 // show prints the verdicts that are new.

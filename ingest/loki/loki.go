@@ -120,15 +120,15 @@ func (c *Client) page(ctx context.Context, query string, from, to time.Time) ([]
 	}
 	res, err := c.HTTP.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("Loki: %w", err)
+		return nil, fmt.Errorf("asking Loki: %w", err)
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(res.Body, longestAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("Loki: %w", err)
+		return nil, fmt.Errorf("asking Loki: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("Loki: %s to %s: %.300s", res.Status, query, strings.TrimSpace(string(data)))
+		return nil, fmt.Errorf("asking Loki: %s to %s: %.300s", res.Status, query, strings.TrimSpace(string(data)))
 	}
 	return parse(data)
 }
