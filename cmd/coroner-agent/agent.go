@@ -33,6 +33,7 @@ type agent struct {
 	evidence  []ingest.Entry
 	context   []ingest.Entry
 	covered   map[string]ingest.Entry // the latest span of each source and boot
+	hole      ingest.Mark             // the time of the evidence that the spool lost and nobody was told of
 	state     state
 	reached   map[string]time.Time // by source
 	told      time.Time            // the Reached mark that was spooled last
@@ -201,6 +202,7 @@ func (a *agent) flush(ctx context.Context, last bool) {
 
 // marks adds what is covered and how far everything was read.
 func (a *agent) marks() {
+	a.gaps()
 	for key, e := range a.covered {
 		a.evidence = append(a.evidence, e)
 		delete(a.covered, key)
@@ -261,17 +263,32 @@ func (a *agent) put(class spool.Class, entries []ingest.Entry) error {
 }
 
 // lost is told by the spool of what had to go. Lost evidence is a gap in
-// everything that the node said then. Put calls it, so a.mu is held.
+// everything that the node said then. Put calls it, so a.mu is held; what it
+// notes goes out with the next marks, for a file more now would cost another.
 func (a *agent) lost(i spool.Item) {
 	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
 	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
 	if i.Class != spool.Evidence {
 		return
 	}
-	for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd} {
-		a.evidence = append(a.evidence, ingest.Entry{Node: a.c.Node, At: i.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested,
-			Mark: &ingest.Mark{Kind: ingest.Gap, From: i.From, To: i.To, Why: "the agent's spool was full: the server was away for too long"}})
+	if a.hole.From.IsZero() || i.From.Before(a.hole.From) {
+		a.hole.From = i.From
 	}
+	if i.To.After(a.hole.To) {
+		a.hole.To = i.To
+	}
+}
+
+// gaps adds what the spool lost since the last time as one gap of each source.
+func (a *agent) gaps() {
+	if a.hole.To.IsZero() {
+		return
+	}
+	for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd} {
+		a.evidence = append(a.evidence, ingest.Entry{Node: a.c.Node, At: a.hole.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested,
+			Mark: &ingest.Mark{Kind: ingest.Gap, From: a.hole.From, To: a.hole.To, Why: "the agent's spool was full: the server was away for too long"}})
+	}
+	a.hole = ingest.Mark{}
 }
 
 // send delivers the spool's files in order.

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coroner/cmd/daemon"
+	"coroner/ingest"
+	"coroner/ingest/journal"
+	"coroner/ingest/podlog"
+	"coroner/ingest/push"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/rs/zerolog"
+)
+
+// server is the other end of the wire: it keeps what it takes.
+type server struct {
+	*httptest.Server
+	mu     sync.Mutex
+	answer int // 0 = take it
+	got    []ingest.Entry
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{}
+	handler := push.NewHandler(push.Limits{}, func(_ context.Context, e []ingest.Entry) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.got = append(s.got, e...)
+		return nil
+	}, func(string) {})
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		answer := s.answer
+		s.mu.Unlock()
+		if answer != 0 {
+			w.WriteHeader(answer)
+		} else {
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *server) will(answer int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+func (s *server) texts() (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.got {
+		switch {
+		case e.Mark == nil:
+			out = append(out, e.Text)
+		default:
+			out = append(out, map[ingest.MarkKind]string{ingest.Covered: "covered ", ingest.Gap: "gap ", ingest.Ended: "ended ", ingest.Reached: "reached "}[e.Mark.Kind]+string(e.Source))
+		}
+	}
+	return out
+}
+
+func newTestAgent(t *testing.T, dir, url string, spoolSize int64) *agent {
+	t.Helper()
+	c := &cli{Node: "n1", Server: url, State: dir, SpoolSize: spoolSize, Batch: time.Millisecond, Idle: time.Hour, Rulebook: time.Hour}
+	a, err := newAgent(c, daemon.New(&daemon.Flags{}, zerolog.Nop()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+var now = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+
+func line(source ingest.Source, text string) ingest.Entry {
+	return ingest.Entry{At: now, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: "n1", Text: text}
+}
+
+const oom = "Memory cgroup out of memory: Killed process 7 (x) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0"
+
+// sendUntil delivers what is in the spool until something holds.
+func sendUntil(t *testing.T, a *agent, what string, holds func() bool) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		a.send(ctx)
+		close(done)
+	}()
+	poll, end := time.NewTicker(5*time.Millisecond), time.After(10*time.Second)
+	defer poll.Stop()
+	for !holds() {
+		select {
+		case <-poll.C:
+		case <-end:
+			t.Fatalf("not within ten seconds: %s", what)
+		}
+	}
+	stop()
+	<-done
+}
+
+func (a *agent) empty() bool {
+	_, files := a.spool.Size()
+	return files == 0
+}
+
+// Matched lines, last words and marks reach the server; everything else is
+// counted; lines = matched + dropped.
+func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
+	s := newServer(t)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
+	words := ingest.Entry{At: now, Source: ingest.Runner, Node: "n1", Namespace: "ci", Pod: "p", PodUID: "u", Container: "runner", Text: "compiling"}
+	beat := words
+	beat.Text, beat.Mark = "", &ingest.Mark{Kind: ingest.Covered, From: now, To: now, Lines: 9}
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 2, Cursor: "c1", At: now, Reached: now,
+		Covered: []ingest.Entry{{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}}})
+	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, Context: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 3, Reached: now.Add(-time.Second)})
+	a.flush(context.Background(), false)
+	sendUntil(t, a, "an empty spool", a.empty)
+	got := strings.Join(s.texts(), "|")
+	for _, want := range []string{oom, "compiling", "covered kernel", "covered runner", "reached agent"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q did not arrive: %s", want, got)
+		}
+	}
+	if strings.Contains(got, "eth0") || strings.Index(got, "compiling") > strings.Index(got, "reached") {
+		t.Errorf("%s", got)
+	}
+	m := a.metrics
+	if n := testutil.ToFloat64(m.lines.WithLabelValues(fromJournal)); n != 2 {
+		t.Errorf("%v lines", n)
+	}
+	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromPods, "part-of-a-line")); n != 2 {
+		t.Errorf("%v parts", n)
+	}
+	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "unrecognised")); n != 1 {
+		t.Errorf("%v unrecognised", n)
+	}
+}
+
+// How far the node was read is told only once both sources have got there.
+func TestReachedIsTheSlowerSource(t *testing.T) {
+	s := newServer(t)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
+	_ = a.takeJournal(journal.Batch{Reached: now})
+	a.flush(context.Background(), true)
+	_ = a.takePods(podlog.Batch{Reached: now.Add(-time.Minute)})
+	a.flush(context.Background(), true)
+	sendUntil(t, a, "an empty spool", a.empty)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.got) != 1 || !s.got[0].Mark.To.Equal(now.Add(-time.Minute)) {
+		t.Errorf("%+v", s.got)
+	}
+}
+
+// A position is stored with what it stands for, and a killed agent goes on there.
+func TestPositionsFollowTheSpool(t *testing.T) {
+	dir := t.TempDir()
+	a := newTestAgent(t, dir, "http://127.0.0.1:1", 1<<20)
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: "c1", At: now, Reached: now})
+	if b := newTestAgent(t, dir, "", 1<<20); b.state.Cursor != "" {
+		t.Errorf("a position without its evidence: %+v", b.state)
+	}
+	a.flush(context.Background(), true)
+	s := newServer(t)
+	b := newTestAgent(t, dir, s.URL, 1<<20)
+	if b.state.Cursor != "c1" || !b.state.At.Equal(now) {
+		t.Errorf("%+v", b.state)
+	}
+	sendUntil(t, b, "an empty spool", b.empty)
+	if got := s.texts(); len(got) == 0 || got[0] != oom {
+		t.Errorf("%q", got)
+	}
+}
+
+// A server that is away loses nothing; one that refuses is told once.
+func TestAnswers(t *testing.T) {
+	s := newServer(t)
+	s.will(http.StatusServiceUnavailable)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1})
+	a.flush(context.Background(), true)
+	sendUntil(t, a, "two answers", func() bool { return testutil.ToFloat64(a.metrics.pushes.WithLabelValues("postponed")) >= 2 })
+	if _, files := a.spool.Size(); files != 1 {
+		t.Fatalf("%d files", files)
+	}
+	s.will(http.StatusBadRequest)
+	sendUntil(t, a, "an empty spool", a.empty)
+	if n := testutil.ToFloat64(a.metrics.dropped.WithLabelValues("spool", "refused")); n != 1 {
+		t.Errorf("%v dropped", n)
+	}
+}
+
+// A spool that is full tells verdicts of the gap that it leaves.
+func TestFullSpoolIsAGap(t *testing.T) {
+	s := newServer(t)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1)
+	for range 3 {
+		_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1})
+		a.flush(context.Background(), true)
+	}
+	a.flush(context.Background(), true)
+	if n := testutil.ToFloat64(a.metrics.dropped.WithLabelValues("spool", "spool-full-evidence")); n == 0 {
+		t.Error("nothing was counted")
+	}
+	sendUntil(t, a, "an empty spool", a.empty)
+	if got := strings.Join(s.texts(), "|"); !strings.Contains(got, "gap kernel") || !strings.Contains(got, "gap kubelet") {
+		t.Errorf("%s", got)
+	}
+}
+
+// A changed rulebook is adopted, kept for a start without the server, and has
+// the look-back read again; one with mistakes changes nothing.
+func TestRulebookIsFetched(t *testing.T) {
+	dir := t.TempDir()
+	a := newTestAgent(t, dir, "", 1<<20)
+	before := a.book.Load().Hash
+	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
+	if err := a.adopt([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil || a.book.Load().Hash != before {
+		t.Errorf("mistakes were adopted: %v", err)
+	}
+	if err := a.adopt([]byte(custom)); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.rescan) != 1 || a.book.Load().Signal("own.line") == nil {
+		t.Error("not adopted")
+	}
+	if b := newTestAgent(t, dir, "", 1<<20); b.book.Load().Signal("own.line") == nil {
+		t.Error("forgotten over a restart")
+	}
+}
+
+func TestFollowGlobs(t *testing.T) {
+	c := &cli{Follow: strings.Split(follow, ",")}
+	for _, tt := range []struct {
+		namespace, pod, container string
+		want                      bool
+	}{
+		{"ci", "amber-x2v9k", "runner", true},
+		{"ci", "amber-runner-x2v9k", "dind", true},
+		{"arc-systems", "arc-gha-rs-controller-1", "manager", true},
+		{"arc-systems", "amber-754b578d-listener", "listener", true},
+		{"kube-system", "coredns-1", "coredns", false},
+		{"cert-manager", "cert-manager-1", "controller", false},
+	} {
+		if got := c.wanted(tt.namespace, tt.pod, tt.container); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
