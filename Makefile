@@ -2,6 +2,12 @@
 GO      ?= go
 FUZZ    ?= 5s
 
+# Without libsystemd's headers the journal reader is left out, and said to be.
+ifeq ($(wildcard /usr/include/systemd/sd-journal.h),)
+export GOFLAGS += -tags=nojournal
+$(info libsystemd-dev is not installed: built and tested without the journal reader)
+endif
+
 .PHONY: build test demo lint unit race fuzz bench e2e soak clean
 
 build: bin/coroner bin/coroner-agent

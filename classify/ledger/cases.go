@@ -171,7 +171,11 @@ func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) ([]Cas
 	if !ok {
 		ns, name = "", what
 	}
-	for _, pattern := range []string{escapeLike(name), escapeLike(name) + "%"} {
+	patterns := []string{escapeLike(name), escapeLike(name) + "%"}
+	if name == "" { // a whole namespace: nothing is called so, not even a pod without a UID
+		patterns = patterns[1:]
+	}
+	for _, pattern := range patterns {
 		rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (name LIKE ? ESCAPE '\' OR uid LIKE ? ESCAPE '\')
 			AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?`, pattern, pattern, ns, ns, limit)
 		found, err := cases(rows, err)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
@@ -22,7 +23,7 @@ type Tx struct {
 // AddEvidence stores a recognised entry under its names. added is false when
 // it was there before.
 func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool, err error) {
-	data, err := json.Marshal(e)
+	data, err := json.Marshal(stored(*e))
 	if err != nil {
 		return false, err
 	}
@@ -41,6 +42,17 @@ func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool
 		}
 	}
 	return true, err
+}
+
+// stored is an entry with times that can be stored.
+func stored(e ingest.Entry) ingest.Entry {
+	e.At, e.After = storable(e.At), storable(e.After)
+	if e.Mark != nil {
+		m := *e.Mark
+		m.From, m.To = storable(m.From), storable(m.To)
+		e.Mark = &m
+	}
+	return e
 }
 
 // identity is what makes two entries the same record: everything but where in
@@ -70,7 +82,7 @@ func fieldsText(m map[string]string) string {
 // AddMark stores a mark under its owner. A span of coverage that goes on
 // replaces its shorter self.
 func (t *Tx) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
-	data, err := json.Marshal(e)
+	data, err := json.Marshal(stored(*e))
 	if err != nil {
 		return false, err
 	}
@@ -111,7 +123,10 @@ func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
 	if err != nil && err != sql.ErrNoRows {
 		return err
 	}
-	if data, err = json.Marshal(latest(append(have, lines...), n)); err != nil {
+	for _, e := range lines {
+		have = append(have, stored(e))
+	}
+	if data, err = json.Marshal(latest(have, n)); err != nil {
 		return err
 	}
 	_, err = t.tx.Exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
@@ -121,11 +136,8 @@ func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
 
 // latest keeps the n latest entries, each once.
 func latest(all []ingest.Entry, n int) []ingest.Entry {
-	slices.SortStableFunc(all, func(a, b ingest.Entry) int {
-		if c := a.At.Compare(b.At); c != 0 {
-			return c
-		}
-		return a.Line - b.Line
+	slices.SortFunc(all, func(a, b ingest.Entry) int {
+		return cmp.Or(a.At.Compare(b.At), a.Line-b.Line, strings.Compare(a.Text, b.Text))
 	})
 	all = slices.CompactFunc(all, func(a, b ingest.Entry) bool { return a.At.Equal(b.At) && a.Line == b.Line && a.Text == b.Text })
 	return all[max(0, len(all)-n):]

@@ -16,9 +16,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
@@ -125,7 +127,8 @@ func isDir(path string) bool {
 }
 
 func open(path string, conns int) *sql.DB {
-	const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(ON)&_pragma=cache_size(-16000)&_txlock=immediate"
+	const pragmas = "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(ON)&_pragma=cache_size(-16000)&_txlock=immediate"
+	path = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	db, err := sql.Open("sqlite", "file:"+path+pragmas)
 	if err != nil { // only an unknown driver name is one, and it is known
 		panic(err)
@@ -143,11 +146,11 @@ func (l *Ledger) migrate() error {
 	if err := l.write.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 		return err
 	}
-	switch {
-	case have == version:
-		return nil
-	case have != 0 || tables > 0:
+	if have != version && (have != 0 || tables > 0) {
 		return fmt.Errorf("schema version %d, this program reads %d; move the file away, or run the version that wrote it", have, version)
+	}
+	if _, err := l.write.Exec("PRAGMA journal_mode = WAL"); err != nil || have == version {
+		return err
 	}
 	return l.tx(context.Background(), func(tx *sql.Tx) error {
 		if _, err := tx.Exec(schema); err != nil {
@@ -187,7 +190,21 @@ func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.UnixNano()
+	return storable(t).UnixNano()
+}
+
+// The first and the last time that a count of nanoseconds can hold.
+var firstTime, lastTime = time.Unix(0, math.MinInt64).UTC(), time.Unix(0, math.MaxInt64).UTC()
+
+// storable is t, or the nearest time that can be stored: a log can name any year.
+func storable(t time.Time) time.Time {
+	switch {
+	case t.After(lastTime):
+		return lastTime
+	case t.Before(firstTime) && !t.IsZero():
+		return firstTime
+	}
+	return t
 }
 
 func moment(n int64) time.Time {

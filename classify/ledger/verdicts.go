@@ -80,7 +80,11 @@ func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
 	if !q.Since.IsZero() {
 		add("recorded >= ?", nanos(q.Since))
 	}
-	return l.records(ctx, "WHERE "+strings.Join(where, " AND ")+" ORDER BY recorded DESC, member LIMIT ?", append(args, q.Limit)...)
+	limit := q.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	return l.records(ctx, "WHERE "+strings.Join(where, " AND ")+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
 }
 
 func (l *Ledger) records(ctx context.Context, tail string, args ...any) (out []Record, _ error) {

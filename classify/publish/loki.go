@@ -136,17 +136,22 @@ func (p *Loki) sent(ctx context.Context, letters []ledger.Letter) error {
 }
 
 // refused handles a line that Loki will not have. The usual reason is that it
-// is too old for its stream: then it goes under the time of its verdict.
+// is too old for its stream: then it goes under the time of its verdict, and
+// under the present one where Loki was away so long that this is too old too.
 func (p *Loki) refused(ctx context.Context, x ledger.Letter, why push.Refused) error {
 	p.Log.Warn().Str("runner", x.Verdict.Runner).Int("status", why.Status).Str("answer", why.Text).Msg("Loki refused a verdict")
-	if x.Stamp.Equal(x.Recorded) && x.Attempts >= attempts {
+	if x.Stamp.After(x.Recorded) && x.Attempts >= attempts {
 		p.Metrics.sent.WithLabelValues("given-up").Inc()
 		p.Log.Error().Str("runner", x.Verdict.Runner).Msg("a verdict is given up for Loki; it stays in the ledger")
 		return p.sent(ctx, []ledger.Letter{x})
 	}
 	p.Metrics.sent.WithLabelValues("refused").Inc()
+	stamp := x.Recorded
+	if !x.Stamp.Before(stamp) {
+		stamp = p.Now()
+	}
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
-		return tx.Postpone(x, p.Now().Add(backoff(x.Attempts)), x.Recorded)
+		return tx.Postpone(x, p.Now().Add(backoff(x.Attempts)), stamp)
 	})
 }
 
@@ -200,7 +205,8 @@ func (p *Loki) encode(letters []ledger.Letter) ([]byte, error) {
 // kilobytes, and Loki's answers have a limit that some hundred of those exceed.
 // The ledger keeps the whole.
 const (
-	maxEvidence = 12  // lines that do not decide
+	maxDecisive = 60  // lines that decide
+	maxEvidence = 12  // lines that do not
 	maxText     = 240 // bytes of each line's text
 )
 
@@ -209,14 +215,12 @@ const (
 func brief(v *rules.Verdict) *rules.Verdict {
 	short := *v
 	short.Evidence = []rules.EvidenceLine{}
-	room := maxEvidence
+	room := map[bool]int{true: maxDecisive, false: maxEvidence}
 	for _, e := range slices.Backward(v.Evidence) {
-		if !e.Decisive {
-			if !e.Mine || room == 0 {
-				continue
-			}
-			room--
+		if !e.Decisive && !e.Mine || room[e.Decisive] == 0 {
+			continue
 		}
+		room[e.Decisive]--
 		if len(e.Text) > maxText {
 			e.Text = strings.ToValidUTF8(e.Text[:maxText], "") + "…"
 		}

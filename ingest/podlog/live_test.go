@@ -1,0 +1,491 @@
+package podlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// running is a reader that runs, with what it gave so far.
+type running struct {
+	*harvest
+	mu     sync.Mutex
+	t      testing.TB
+	r      *Reader
+	news   chan struct{} // holds a value after a batch
+	cancel context.CancelFunc
+	done   chan error
+	gate   chan struct{} // emit waits until it is closed; nil: it does not
+	stuck  chan struct{} // holds a value once it waits
+	refuse func() error  // what emit returns
+}
+
+// run starts a reader on the node. slow has it walk the tree once only.
+func (n *node) run(c Config, slow bool, with func(*running)) *running {
+	c.Dir, c.Node, c.MaxAge = n.dir, "node-a", 200*365*24*time.Hour // the lines bear the node's time, not the clock's
+	ctx, cancel := context.WithCancel(n.t.Context())
+	x := &running{harvest: &harvest{}, t: n.t, r: New(c), news: make(chan struct{}, 1), cancel: cancel, done: make(chan error, 1)}
+	x.r.every = intervals{tick: 5 * time.Millisecond, sweep: 20 * time.Millisecond, idle: 10 * time.Millisecond, beat: time.Second, linger: 10 * time.Millisecond}
+	if slow {
+		x.r.every.sweep = time.Hour
+	}
+	if with != nil {
+		with(x)
+	}
+	go func() { x.done <- x.r.Run(ctx, x.emit) }()
+	n.t.Cleanup(cancel)
+	return x
+}
+
+func (x *running) emit(b Batch) error {
+	if x.gate != nil {
+		select {
+		case x.stuck <- struct{}{}:
+		default:
+		}
+		<-x.gate
+	}
+	if x.refuse != nil {
+		if err := x.refuse(); err != nil {
+			return err
+		}
+	}
+	x.mu.Lock()
+	x.add(b)
+	x.mu.Unlock()
+	select {
+	case x.news <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// until waits for a batch after which ok holds.
+func (x *running) until(what string, ok func() bool) {
+	x.t.Helper()
+	late := time.After(30 * time.Second)
+	for {
+		x.mu.Lock()
+		is := ok()
+		x.mu.Unlock()
+		if is {
+			return
+		}
+		select {
+		case <-x.news:
+		case <-late:
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.t.Fatalf("waited in vain for %s: %d records, %d lines, %d open, gaps %v", what, len(x.entries), x.lines, x.r.Open(), x.gaps)
+		}
+	}
+}
+
+// eventually waits for what needs no batch.
+func (x *running) eventually(what string, ok func() bool) {
+	x.t.Helper()
+	for late := time.Now().Add(30 * time.Second); !ok(); runtime.Gosched() {
+		if time.Now().After(late) {
+			x.t.Fatalf("waited in vain until %s: %d open", what, x.r.Open())
+		}
+	}
+}
+
+// held is how many files the watcher has caught.
+func (x *running) held() int {
+	x.r.watch.mu.Lock()
+	defer x.r.watch.mu.Unlock()
+	return len(x.r.watch.held)
+}
+
+// stop ends the run as a done context does.
+func (x *running) stop() {
+	x.t.Helper()
+	x.cancel()
+	if err := <-x.done; err != nil {
+		x.t.Fatal(err)
+	}
+	if x.r.Open() != 0 {
+		x.t.Errorf("%d files are left open", x.r.Open())
+	}
+}
+
+// Pods that live so long that nobody walks over them are caught all the same.
+func TestShortLivedPods(t *testing.T) {
+	n := newNode(t)
+	x := n.run(Config{}, true, nil)
+	x.until("a walk", func() bool { return !x.reached.IsZero() })
+	var slowest time.Duration
+	for i := range 20 {
+		began := time.Now()
+		c := n.runner(fmt.Sprint("p", i))
+		x.eventually("it is open", func() bool { return x.r.Open() > 0 })
+		slowest = max(slowest, time.Since(began))
+		c.count(0, 5)
+		c.line("P", "killed here")
+		c.delete()
+		x.until("its end", func() bool { return x.ended(c.doc()) })
+		x.mu.Lock()
+		same(t, "texts", texts(x.entries, c.doc()), append(numbered(0, 5), "killed here"))
+		same(t, "context", texts(x.context, c.doc()), append(numbered(0, 5), "killed here"))
+		x.mu.Unlock()
+	}
+	t.Logf("open %v after the pod's begin at worst", slowest)
+	if slowest > 10*time.Second {
+		t.Errorf("it took %v to open a new log", slowest)
+	}
+	x.stop()
+}
+
+// A pod that comes and goes while a batch is being stored is caught too.
+func TestShortLivedPodWhileBusy(t *testing.T) {
+	n := newNode(t)
+	gate := make(chan struct{})
+	x := n.run(Config{}, true, func(x *running) { x.gate, x.stuck = gate, make(chan struct{}, 1) })
+	<-x.stuck
+	var all []*container
+	for i := range 5 {
+		c := n.runner(fmt.Sprint("p", i))
+		all = append(all, c)
+		x.eventually("it is caught", func() bool { return x.held() == i+1 })
+		c.count(0, 5)
+	}
+	for _, c := range all {
+		c.delete()
+	}
+	close(gate)
+	for _, c := range all {
+		x.until("its end", func() bool { return x.ended(c.doc()) })
+		same(t, "texts", texts(x.entries, c.doc()), numbered(0, 5))
+	}
+	x.stop()
+	if len(x.gaps) != 0 {
+		t.Errorf("gaps %v", x.gaps)
+	}
+}
+
+// The watcher and the walks may find the same file; what it opened too much is
+// closed, and what only it has seen is read.
+func TestAdopt(t *testing.T) {
+	n := newNode(t)
+	c, d := n.runner("a"), n.runner("b")
+	c.count(0, 3)
+	s := n.steps(Config{})
+	s.turns(1)
+	catch := func(c *container) caught {
+		f, err := openLog(c.file(""), false, &s.r.opened)
+		n.must(err)
+		return caught{key{c.path, c.restart}, f}
+	}
+	s.r.adopt(catch(c)) // it is open
+	if s.r.Open() != 2 {
+		t.Errorf("%d open", s.r.Open())
+	}
+	c.rotate()
+	c.count(3, 6)
+	young := catch(c)
+	c.delete()
+	s.r.adopt(young) // it came and went
+	d.count(0, 3)
+	e := n.container(d.path, 1)
+	e.count(0, 3)
+	s.turns(3)
+	s.r.adopt(catch(d)) // it has ended
+	gone := catch(e)
+	e.delete()
+	d.clean()
+	s = s.again(n, Config{})
+	s.r.adopt(gone) // only the walk knows whether that is the file of the position
+	s.turns(3)
+	same(t, "a", texts(s.entries, c.doc()), numbered(0, 6))
+	same(t, "b", texts(s.entries, d.doc()), numbered(0, 3))
+	same(t, "b again", texts(s.entries, e.doc()), numbered(0, 3))
+	if s.r.Open() != 0 || len(s.positions) != 0 || !s.ended(c.doc()) || !s.ended(d.doc()) || !s.ended(e.doc()) {
+		t.Errorf("%d open, positions %+v", s.r.Open(), s.positions)
+	}
+}
+
+// Names that appear wake the reader, and directories are watched from their
+// begin, also when they come again.
+func TestWakes(t *testing.T) {
+	n := newNode(t)
+	x := n.run(Config{}, true, func(x *running) { x.r.every.tick = time.Hour })
+	x.eventually("the walk is over", func() bool { return x.r.watch.has("") })
+	for range 3 {
+		dir := filepath.Join(n.dir, "ci_a_"+uid, "runner")
+		n.must(os.MkdirAll(dir, 0o755))
+		x.eventually("it is watched", func() bool { return x.r.watch.has("ci_a_" + uid + "/runner") })
+		c := n.runner("a")
+		x.eventually("it is taken", func() bool { return x.held() == 0 && x.r.Open() == 1 })
+		c.clean()
+		n.must(os.RemoveAll(dir))
+		x.eventually("it is closed", func() bool { return x.r.Open() == 0 && !x.r.watch.has("ci_a_"+uid+"/runner") })
+	}
+	x.stop()
+}
+
+// The watcher is not held up by a batch that is being stored.
+func TestWatchesWhileBusy(t *testing.T) {
+	n := newNode(t)
+	gate := make(chan struct{})
+	x := n.run(Config{}, true, func(x *running) { x.gate, x.stuck = gate, make(chan struct{}, 1) })
+	<-x.stuck
+	n.must(os.MkdirAll(filepath.Join(n.dir, "ci_a_"+uid, "runner"), 0o755))
+	x.eventually("it is watched", func() bool { return x.r.watch.has("ci_a_" + uid + "/runner") })
+	c := n.runner("a")
+	x.eventually("it is caught", func() bool { return x.held() == 1 })
+	c.say("last words")
+	c.delete()
+	close(gate)
+	x.until("its end", func() bool { return x.ended(c.doc()) })
+	same(t, "texts", texts(x.entries, ""), []string{"last words"})
+	x.stop()
+}
+
+func (w *watcher) has(rel string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.added[rel]
+}
+
+// However fast a log is rotated, the files that are opened together have no
+// hole.
+func TestChainIsWhole(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		var names []string
+		for i := 0; ; i++ {
+			select {
+			case <-quit:
+				return
+			default:
+			}
+			c.say(fmt.Sprint(i))
+			names = append(names, c.rotate())
+			if len(names) > 4 {
+				c.must(os.Remove(c.file(names[0])))
+				names = names[1:]
+			}
+		}
+	}()
+	s := n.steps(Config{})
+	st, err := newStream(key{c.path, 0})
+	n.must(err)
+	for whole := 0; whole < 300; {
+		ch, err := s.r.chain(st)
+		if err != nil {
+			continue // it was too fast
+		}
+		whole++
+		checkWhole(t, ch)
+		ch.keep(nil)
+	}
+	close(quit)
+	<-done
+}
+
+func checkWhole(t *testing.T, c chain) {
+	t.Helper()
+	last := -1
+	for i, f := range c.files {
+		_, text, ok := strings.Cut(strings.TrimSpace(string(f.head)), " stdout F ")
+		k, err := strconv.Atoi(text)
+		if !ok && i == len(c.files)-1 {
+			return // just opened
+		}
+		if err != nil || last >= 0 && k != last+1 {
+			t.Fatalf("%q follows %d", f.head, last)
+		}
+		last = k
+	}
+}
+
+// While many lines are written, rotated, compressed and refused, every one of
+// them comes once.
+func TestBurst(t *testing.T) {
+	n := newNode(t)
+	const lines, every = 30000, 2500
+	var all []*container
+	for i := range 3 {
+		all = append(all, (&node{t: t, dir: n.dir, now: dawn}).runner(fmt.Sprint("p", i)))
+	}
+	var writers sync.WaitGroup
+	for _, c := range all {
+		writers.Go(func() {
+			last := ""
+			for i := 0; i < lines; i += every {
+				c.count(i, i+every/2)
+				c.rename()
+				c.count(i+every/2, i+every)
+				_ = c.out.Close()
+				c.reopen()
+				if last != "" {
+					c.zip(last)
+				}
+				last = fmt.Sprintf(".20260504-1200%02d", c.rotated)
+			}
+		})
+	}
+	h := &harvest{}
+	refused, stopped := errors.New("no room"), errors.New("enough")
+	whole := func() bool { return h.lines >= len(all)*lines }
+	late := time.Now().Add(time.Minute)
+	for round := 0; !whole(); round++ {
+		var batches atomic.Int64
+		x := n.run(Config{Resume: h.positions}, round%2 == 0, func(x *running) {
+			x.harvest = h
+			x.refuse = func() error {
+				if batches.Add(1) > 30 && round < 6 {
+					return refused
+				}
+				if whole() || time.Now().After(late) {
+					return stopped
+				}
+				return nil
+			}
+		})
+		if round%3 == 2 {
+			x.until("some lines", func() bool { return batches.Load() > 3 || whole() })
+			x.cancel()
+		}
+		err := <-x.done
+		if err != nil && err != refused && err != stopped {
+			t.Fatal(err)
+		}
+		if err == stopped {
+			break
+		}
+	}
+	writers.Wait()
+	for _, c := range all {
+		same(t, c.doc(), texts(h.entries, c.doc()), numbered(0, lines))
+	}
+	if len(h.gaps) != 0 {
+		t.Errorf("gaps %v", h.gaps)
+	}
+}
+
+// Pods that came and went leave nothing behind.
+func TestManyPods(t *testing.T) {
+	n := newNode(t)
+	x := n.run(Config{}, false, nil)
+	before := descriptors(t)
+	for i := range 500 {
+		c := n.runner(fmt.Sprint("p", i))
+		c.say("hello")
+		x.until("its line", func() bool { return x.lines == i+1 })
+		c.delete()
+	}
+	x.until("the end of all", func() bool {
+		return x.r.Open() == 0 && len(x.positions) == 0 && len(x.context) == 500
+	})
+	if after := descriptors(t); after > before+3 {
+		t.Errorf("%d descriptors, %d before", after, before)
+	}
+	x.cancel()
+	if err := <-x.done; err != nil {
+		t.Fatal(err)
+	}
+	r := x.r
+	if len(r.streams)+len(r.order)+len(r.tree)+len(r.strange)+len(r.watch.news)+len(r.watch.held) != 0 || len(r.watch.added) > 1 {
+		t.Errorf("left: %d streams, %v, %v, %v", len(r.streams), r.tree, r.strange, r.watch.added)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// Without notifications the walks do.
+func TestPolling(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	x := n.run(Config{}, false, func(x *running) {
+		x.r.watch.lost = true // and a lost one does no harm
+	})
+	x.until("a walk", func() bool { return !x.reached.IsZero() })
+	x.r.watch.overflow(fsnotify.ErrEventOverflow)
+	_ = x.r.watch.fs.Close()
+	c.count(0, 5)
+	d := n.runner("b")
+	d.count(0, 5)
+	x.until("the lines", func() bool { return x.lines == 10 })
+	c.delete()
+	x.until("the end", func() bool { return x.ended(c.doc()) })
+	x.stop()
+}
+
+// A done context lets what was written before come through.
+func TestStopReadsToTheEnd(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	x := n.run(Config{}, true, nil)
+	x.until("a walk", func() bool { return !x.reached.IsZero() })
+	c.count(0, 5000)
+	c.rotate()
+	c.count(5000, 6000)
+	x.stop()
+	same(t, "texts", texts(x.entries, ""), numbered(0, 6000))
+	same(t, "context", texts(x.context, "")[len(x.context)-10:], numbered(5990, 6000))
+	if p := x.positions; len(p) != 1 || p[0].Lines != 6000 || p[0].Owed != nil {
+		t.Errorf("positions %+v", p)
+	}
+}
+
+// Someone who writes without end does not keep a stop waiting.
+func TestStopUnderFire(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	var writer sync.WaitGroup
+	quit := make(chan struct{})
+	writer.Go(func() {
+		for i := 0; i < 2_000_000; i++ {
+			select {
+			case <-quit:
+				return
+			default:
+				c.raw("2026-05-04T10:00:00Z stdout F " + strings.Repeat("x", 200) + "\n")
+			}
+		}
+	})
+	x := n.run(Config{}, false, nil)
+	x.until("some lines", func() bool { return x.lines > 1000 && !x.reached.IsZero() })
+	x.stop()
+	close(quit)
+	writer.Wait()
+}
+
+// The directory of all pods may come later than the reader.
+func TestDirComesLater(t *testing.T) {
+	n := newNode(t)
+	n.dir = filepath.Join(n.dir, "pods")
+	x := n.run(Config{}, false, nil)
+	x.until("a batch", func() bool { return x.batches > 3 })
+	c := n.runner("a")
+	c.count(0, 3)
+	x.until("the lines", func() bool { return x.lines == 3 })
+	x.stop()
+	if !slices.Equal(texts(x.entries, ""), numbered(0, 3)) {
+		t.Error(texts(x.entries, ""))
+	}
+}

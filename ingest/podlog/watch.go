@@ -1,0 +1,285 @@
+package podlog
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	maxChanged = 4096 // paths that are told apart before the whole tree is walked instead
+	maxCaught  = 256  // files that are held for the reader
+)
+
+// watcher is told by the kernel what happens in the tree. It does not wait for
+// the reader: it watches new directories and opens new logs at once, so that a
+// pod which is gone before the reader comes round is still read.
+type watcher struct {
+	r    *Reader
+	fs   *fsnotify.Watcher // nil where the kernel refused it; the walks do without
+	wake chan struct{}     // holds one value while something changed; never closed
+	done sync.WaitGroup
+
+	mu    sync.Mutex
+	added map[string]bool // directories that are watched, below Dir
+	news  map[string]bool // what happened where; true if names changed, false if files grew
+	held  []caught
+	lost  bool // news were lost
+	said  bool // logged that not everything can be watched
+}
+
+// caught is a log file that was opened the moment it appeared.
+type caught struct {
+	key
+	file *file
+}
+
+// sight is what was noticed since the last look.
+type sight struct {
+	changed, written []string // paths below Dir
+	caught           []caught
+	lost             bool
+}
+
+func newWatcher(r *Reader) *watcher {
+	return &watcher{r: r, wake: make(chan struct{}, 1), added: make(map[string]bool), news: make(map[string]bool)}
+}
+
+// start begins to listen. Without notifications the reader goes on with walks.
+func (w *watcher) start() {
+	fs, err := fsnotify.NewWatcher()
+	if err != nil {
+		w.complain(err)
+		return
+	}
+	w.fs = fs
+	w.done.Go(func() {
+		for ev := range fs.Events {
+			w.event(ev)
+		}
+	})
+	w.done.Go(func() { // apart, since fsnotify can hold a lock while it waits for this
+		for err := range fs.Errors {
+			w.overflow(err)
+		}
+	})
+}
+
+// close ends the goroutines and closes what was not taken.
+func (w *watcher) close() {
+	if w.fs != nil {
+		_ = w.fs.Close() // nothing depends on it any more
+		w.done.Wait()
+	}
+	for _, c := range w.take().caught {
+		c.file.close()
+	}
+}
+
+func (w *watcher) complain(err error) {
+	w.mu.Lock()
+	said := w.said
+	w.said = true
+	w.mu.Unlock()
+	if !said {
+		w.r.c.Log.Warn().Err(err).Msg("not everything can be watched: logs are looked for once a second")
+	}
+}
+
+// overflow: the kernel's queue was full, or it could not be read.
+func (w *watcher) overflow(err error) {
+	w.mu.Lock()
+	w.lost = true
+	w.mu.Unlock()
+	w.poke()
+	if !errors.Is(err, fsnotify.ErrEventOverflow) {
+		w.complain(err)
+	}
+}
+
+func (w *watcher) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// add watches a directory below Dir from now on.
+func (w *watcher) add(rel string) {
+	if w.fs == nil {
+		return
+	}
+	w.mu.Lock()
+	known := w.added[rel]
+	w.mu.Unlock()
+	if known {
+		return
+	}
+	if err := w.fs.Add(filepath.Join(w.r.c.Dir, rel)); err != nil {
+		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsnotify.ErrClosed) {
+			w.complain(err)
+		}
+		return
+	}
+	w.mu.Lock()
+	w.added[rel] = true
+	w.mu.Unlock()
+}
+
+// forget stops watching a directory and those in it.
+func (w *watcher) forget(rel string) {
+	var gone []string
+	w.mu.Lock()
+	for path := range w.added {
+		if path == rel || strings.HasPrefix(path, rel+"/") {
+			gone = append(gone, path)
+			delete(w.added, path)
+		}
+	}
+	w.mu.Unlock()
+	for _, path := range gone {
+		_ = w.fs.Remove(filepath.Join(w.r.c.Dir, path)) // the kernel has done so where the directory is gone
+	}
+}
+
+// prune forgets the pods that are not in the tree any more.
+func (w *watcher) prune(pods map[string]bool) {
+	gone := make(map[string]bool)
+	w.mu.Lock()
+	for path := range w.added {
+		if pod, _ := splitPath(path); pod != "" && !pods[pod] {
+			gone[pod] = true
+		}
+	}
+	w.mu.Unlock()
+	for pod := range gone {
+		w.forget(pod)
+	}
+}
+
+// splitPath splits a path below Dir into the pod's directory and the rest.
+func splitPath(path string) (pod, rest string) {
+	pod, rest, _ = strings.Cut(path, "/")
+	return pod, rest
+}
+
+// event takes note of one notification.
+func (w *watcher) event(ev fsnotify.Event) {
+	rel, ok := strings.CutPrefix(ev.Name, w.r.c.Dir+"/")
+	if !ok {
+		if ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename) {
+			w.forget("") // of Dir itself
+		}
+		return
+	}
+	created, named := ev.Has(fsnotify.Create), ev.Has(fsnotify.Create) || ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename)
+	pod, rest := splitPath(rel)
+	container, name := splitPath(rest)
+	switch {
+	case name != "":
+		if l, ok := parseLogName(name); created && ok && l.stamp == "" {
+			w.catch(pod+"/"+container, l)
+		}
+		w.note(pod+"/"+container, named)
+	case named && !created:
+		w.forget(rel)
+		w.note(rel, true)
+	case created && container != "":
+		w.enterContainer(rel)
+		w.note(rel, true)
+	case created:
+		w.enterPod(pod)
+		w.note(rel, true)
+	}
+}
+
+// enterPod watches a new pod's directory and what came into it before that.
+func (w *watcher) enterPod(pod string) {
+	if !isPod(pod) || !w.isDir(pod) {
+		return
+	}
+	w.add(pod)
+	entries, _ := os.ReadDir(filepath.Join(w.r.c.Dir, pod)) // gone again, or the reader will say so
+	for _, e := range entries {
+		if e.IsDir() {
+			w.enterContainer(pod + "/" + e.Name())
+		}
+	}
+}
+
+// enterContainer watches a new container's directory and opens the logs that
+// came into it before that.
+func (w *watcher) enterContainer(path string) {
+	if !w.r.accept(path) || !w.isDir(path) {
+		return
+	}
+	w.add(path)
+	entries, _ := os.ReadDir(filepath.Join(w.r.c.Dir, path)) // gone again, or the reader will say so
+	for _, e := range entries {
+		if l, ok := parseLogName(e.Name()); ok && l.stamp == "" && e.Type().IsRegular() {
+			w.catch(path, l)
+		}
+	}
+}
+
+func (w *watcher) isDir(rel string) bool {
+	info, err := os.Lstat(filepath.Join(w.r.c.Dir, rel))
+	return err == nil && info.IsDir()
+}
+
+// catch opens a log for the reader.
+func (w *watcher) catch(path string, l logName) {
+	if !w.r.accept(path) || int(w.r.opened.Load()) >= w.r.c.MaxOpen {
+		return
+	}
+	f, err := openLog(filepath.Join(w.r.c.Dir, path, l.String()), false, &w.r.opened)
+	if err != nil {
+		return // the reader finds out, and says so, if it is still there
+	}
+	w.mu.Lock()
+	k := key{path, l.n}
+	spare := len(w.held) >= maxCaught || slices.ContainsFunc(w.held, func(c caught) bool { return c.key == k && os.SameFile(c.file.info, f.info) })
+	if !spare {
+		w.held = append(w.held, caught{k, f})
+	}
+	w.mu.Unlock()
+	if spare {
+		f.close()
+	}
+}
+
+// note keeps where something happened. Only changed names wake the reader at
+// once; what grew is read at its next turn.
+func (w *watcher) note(path string, named bool) {
+	w.mu.Lock()
+	if len(w.news) >= maxChanged {
+		w.lost = true
+	} else {
+		w.news[path] = w.news[path] || named
+	}
+	w.mu.Unlock()
+	if named {
+		w.poke()
+	}
+}
+
+// take is what happened since it was called last.
+func (w *watcher) take() (s sight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for path, named := range w.news {
+		if named {
+			s.changed = append(s.changed, path)
+		}
+		s.written = append(s.written, path)
+	}
+	clear(w.news)
+	s.caught, s.lost = w.held, w.lost
+	w.held, w.lost = nil, false
+	return s
+}
