@@ -135,8 +135,17 @@ func (r *reader) gap(d *draft, text string) {
 		return
 	}
 	e := Entry{Source: src, Trust: d.Trust, Node: d.Node, Boot: d.Boot, Line: d.Line}
-	e.Mark = &Mark{Kind: Gap, From: r.times.last, To: d.At, Why: "journald: " + brief(text, 256)}
+	e.Mark = &Mark{Kind: Gap, From: lossBegan(r.times.last), To: d.At, Why: "journald: " + brief(text, 256)}
 	r.cover.gaps = append(r.cover.gaps, e)
+}
+
+// lossBegan is the earliest that journald can have begun to drop what it tells
+// of after a record of that time: its rate limit counts over 30 s by default.
+func lossBegan(last time.Time) time.Time {
+	if last.IsZero() {
+		return last
+	}
+	return last.Add(-30 * time.Second)
 }
 
 // marks yields what can be said about the reading once all is read.

@@ -21,13 +21,21 @@ type Client struct {
 // such runner is an empty answer.
 func (c *Client) Runner(ctx context.Context, name string) (Answer, error) {
 	var out Answer
-	return out, c.get(ctx, "/api/v1/runners/"+escapePath(name), &out)
+	err := c.get(ctx, "/api/v1/runners/"+escapePath(name), &out)
+	if err == nil && out.Runners == nil {
+		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of runners", c.Server)
+	}
+	return out, err
 }
 
 // Verdicts asks for the latest verdicts; q has the API's parameters.
 func (c *Client) Verdicts(ctx context.Context, q url.Values) (Verdicts, error) {
 	var out Verdicts
-	return out, c.get(ctx, "/api/v1/verdicts?"+q.Encode(), &out)
+	err := c.get(ctx, "/api/v1/verdicts?"+q.Encode(), &out)
+	if err == nil && out.Verdicts == nil {
+		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of verdicts", c.Server)
+	}
+	return out, err
 }
 
 func escapePath(name string) string {
@@ -58,7 +66,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 		return fmt.Errorf("server %s: %w", c.Server, err)
 	}
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotFound {
-		return fmt.Errorf("server %s: %s: %.200s", c.Server, res.Status, strings.TrimSpace(string(data)))
+		return fmt.Errorf("server %s: %s: %.200s", c.Server, res.Status, strings.Join(strings.Fields(string(data)), " "))
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("server %s: the answer is not coroner's: %w", c.Server, err)

@@ -18,14 +18,24 @@ func Config(r io.Reader) (kong.Resolver, error) {
 	if f, ok := r.(*os.File); ok {
 		c.name = f.Name()
 	}
-	var root yaml.Node
-	if err := yaml.NewDecoder(r).Decode(&root); err == io.EOF {
-		return c, nil
-	} else if err != nil {
+	var root, more yaml.Node
+	d := yaml.NewDecoder(r)
+	err := d.Decode(&root)
+	if err == nil {
+		err = d.Decode(&more)
+	}
+	switch {
+	case err == nil:
+		return nil, fmt.Errorf("%s:%d: a second document; want one", c.name, more.Content[0].Line)
+	case err != io.EOF:
 		return nil, fmt.Errorf("%s: %w", c.name, err)
+	case len(root.Content) == 0 || null(root.Content[0]): // nothing but comments
+		return c, nil
 	}
 	return c, c.read("", root.Content[0])
 }
+
+func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 type config struct {
 	name   string
@@ -53,7 +63,7 @@ func (c *config) read(prefix string, n *yaml.Node) error {
 			}
 			continue
 		}
-		text, err := c.text(value)
+		text, err := c.text(name, value)
 		if err != nil {
 			return err
 		}
@@ -63,7 +73,10 @@ func (c *config) read(prefix string, n *yaml.Node) error {
 }
 
 // text is a value as it would stand on the command line.
-func (c *config) text(n *yaml.Node) (any, error) {
+func (c *config) text(name string, n *yaml.Node) (any, error) {
+	if null(n) {
+		return nil, fmt.Errorf("%s:%d: %s has no value", c.name, n.Line, name)
+	}
 	if n.Kind == yaml.ScalarNode {
 		return n.Value, nil
 	}
@@ -72,7 +85,7 @@ func (c *config) text(n *yaml.Node) (any, error) {
 	}
 	list := []any{}
 	for _, item := range n.Content {
-		if item.Kind != yaml.ScalarNode {
+		if item.Kind != yaml.ScalarNode || null(item) {
 			return nil, fmt.Errorf("%s:%d: want a plain value", c.name, item.Line)
 		}
 		list = append(list, item.Value)
@@ -101,8 +114,12 @@ func (c *config) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve gives a flag its value from the file, unless the environment has one.
-func (c *config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+// Resolve gives a daemon's flag its value from the file, unless the environment
+// has one.
+func (c *config) Resolve(ctx *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
+	if !ofDaemon(ctx.Model.Node, parent.Node()) {
+		return nil, nil
+	}
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
 			return nil, nil
@@ -111,6 +128,9 @@ func (c *config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, e
 	s, ok := c.values[flag.Name]
 	if !ok {
 		return nil, nil
+	}
+	if _, list := s.value.([]any); list && !flag.IsSlice() {
+		return nil, fmt.Errorf("%s:%d: %s takes one value, not a list", c.name, s.line, flag.Name)
 	}
 	return s.value, nil
 }

@@ -3,13 +3,17 @@
 package journal
 
 import (
+	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -267,6 +271,30 @@ func TestNoFolder(t *testing.T) {
 	err := New(Config{Dirs: []string{file}}).Run(t.Context(), func(Batch) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "systemd-journal") {
 		t.Errorf("Run: %v", err)
+	}
+}
+
+// So does one that may not be listed: silence would look like a quiet node.
+func TestNoAccess(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("not shown without root, which takes its own rights away for a moment: a folder without access is an error")
+	}
+	top := t.TempDir()
+	dir := filepath.Join(top, strange)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := errors.Join(os.Chmod(top, 0o755), os.Chmod(filepath.Dir(top), 0o755), syscall.Setfsuid(65534)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := written(dir)
+	if back := syscall.Setfsuid(0); back != nil {
+		t.Fatal(back)
+	}
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "systemd-journal") {
+		t.Errorf("written: %v", err)
 	}
 }
 

@@ -11,9 +11,10 @@
 //
 // Invariant: every record that can be read is handed out exactly once, in
 // journal order, from one cursor to the next; a record that journald stored
-// twice when it rotated its files is handed out once. What could not be read is
-// a Gap mark of every host source, and no Covered mark of a source reaches
-// over a gap of that source.
+// once more under the next number when it rotated its files is counted and not
+// handed out again (as is the second of two equal lines of one microsecond,
+// which looks the same). What could not be read is a Gap mark of every host
+// source, and no Covered mark of a source reaches over a gap of that source.
 //
 // Crash behaviour: the package stores nothing. Who saves Batch.Cursor and
 // Batch.At once a batch is safe, and gives them to the next Reader, goes on
@@ -68,13 +69,14 @@ type Batch struct {
 	Cursor  string    // of the last record read; reading can go on from here once this batch is safe
 	At      time.Time // when journald stored the record at Cursor
 	// Reached: everything that journald had stored up to here was handed out.
-	// It is the wall clock when the journal's end was met, else the time of the
-	// last record read; zero while nothing can be said.
+	// It is the wall clock of 300 ms before the journal's end was met, since
+	// journald tells of a new file that late, else the time of the last record
+	// read; zero while nothing can be said.
 	Reached time.Time
 	// Covered are the Covered marks of every host source that is known to log
 	// to this journal in this boot: From the start of the reading without a
-	// gap, To Reached. The spans that a gap or the end of a boot closed come
-	// first, once.
+	// gap, To Reached, or the last record of a boot that is not the running
+	// one. The spans that a gap or the end of a boot closed come first, once.
 	Covered []ingest.Entry
 	Behind  time.Duration // how old the last record read is while there are more to read, else 0
 }

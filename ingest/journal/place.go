@@ -10,33 +10,45 @@ import (
 	"time"
 )
 
-// written is when the newest journal file of dir, or of a subfolder named by a
-// machine id, was written; ok is false if there is none. It looks where
-// libsystemd looks, so the journals of namespaces and remote hosts do not count.
-func written(dir string) (newest time.Time, ok bool, err error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return newest, false, nil
-	}
-	if err != nil {
-		return newest, false, fmt.Errorf("journal in %s: %w; %s", dir, err, needsAccess)
-	}
-	for _, e := range entries {
-		if machineID(e.Name()) {
-			newest, ok = later(filepath.Join(dir, e.Name()), newest, ok)
-		}
-	}
-	newest, ok = later(dir, newest, ok)
-	return newest, ok, nil
-}
-
 // needsAccess is what to do about a journal that may not be read.
 const needsAccess = "mount the host's journal folder read-only and run as root or in the group systemd-journal"
 
-// later is the newest of the files in dir and what was found before. A folder
-// that goes away meanwhile has no files.
-func later(dir string, newest time.Time, ok bool) (time.Time, bool) {
-	entries, _ := os.ReadDir(dir)
+// written is when the newest journal file of dir, or of a subfolder named by a
+// machine id, was written; ok is false if there is none. It looks where
+// libsystemd looks, so the journals of namespaces and remote hosts do not
+// count. A folder that may not be listed is an error, one that is not there is
+// not.
+func written(dir string) (newest time.Time, ok bool, err error) {
+	entries, err := list(dir)
+	if err != nil {
+		return newest, false, err
+	}
+	newest, ok = later(dir, entries, newest, ok)
+	for _, e := range entries {
+		if !machineID(e.Name()) || e.Type().IsRegular() {
+			continue
+		}
+		sub := filepath.Join(dir, e.Name())
+		files, err := list(sub)
+		if err != nil {
+			return newest, false, err
+		}
+		newest, ok = later(sub, files, newest, ok)
+	}
+	return newest, ok, nil
+}
+
+// list is what is in dir.
+func list(dir string) ([]os.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return entries, nil
+	}
+	return nil, fmt.Errorf("journal in %s: %w; %s", dir, err, needsAccess)
+}
+
+// later is the newest of the journal files of dir and what was found before.
+func later(dir string, entries []os.DirEntry, newest time.Time, ok bool) (time.Time, bool) {
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".journal") && !strings.HasSuffix(e.Name(), ".journal~") {
 			continue

@@ -128,7 +128,7 @@ func (c *Client) page(ctx context.Context, query string, from, to time.Time) ([]
 		return nil, fmt.Errorf("asking Loki: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking Loki: %s to %s: %.300s", res.Status, query, strings.TrimSpace(string(data)))
+		return nil, fmt.Errorf("asking Loki: %s to %s: %.300s", res.Status, query, strings.Join(strings.Fields(string(data)), " "))
 	}
 	return parse(data)
 }

@@ -364,8 +364,8 @@ func TestBurst(t *testing.T) {
 			x.cancel()
 		}
 		err := <-x.done
-		if err != nil && err != refused && err != stopped {
-			t.Fatal(err)
+		if err != nil && err != refused && err != stopped || x.r.Open() != 0 {
+			t.Fatalf("%v, %d files are left open", err, x.r.Open())
 		}
 		if err == stopped {
 			break
