@@ -135,17 +135,17 @@ func (r *reader) gap(d *draft, text string) {
 		return
 	}
 	e := Entry{Source: src, Trust: d.Trust, Node: d.Node, Boot: d.Boot, Line: d.Line}
-	e.Mark = &Mark{Kind: Gap, From: lossBegan(r.times.last), To: d.At, Why: "journald: " + brief(text, 256)}
+	e.Mark = &Mark{Kind: Gap, From: r.lossBegan(src), To: d.At, Why: "journald: " + brief(text, 256)}
 	r.cover.gaps = append(r.cover.gaps, e)
 }
 
-// lossBegan is the earliest that journald can have begun to drop what it tells
-// of after a record of that time: its rate limit counts over 30 s by default.
-func lossBegan(last time.Time) time.Time {
-	if last.IsZero() {
+// lossBegan is the earliest that records of src can have been dropped: after
+// its last one, however much others said since.
+func (r *reader) lossBegan(src Source) time.Time {
+	if last, ok := r.spoke[src]; ok {
 		return last
 	}
-	return last.Add(-30 * time.Second)
+	return r.times.last
 }
 
 // marks yields what can be said about the reading once all is read.

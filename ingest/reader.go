@@ -31,6 +31,7 @@ type reader struct {
 	common  labels // labels that logcli gave once for all lines
 
 	cover   coverage
+	spoke   map[Source]time.Time // when each program of a host was last read
 	taint   taint
 	seen    int  // lines that were not blank
 	runners int  // of them, lines that only a runner prints
@@ -40,7 +41,7 @@ type reader struct {
 }
 
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
-	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}}
+	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]time.Time{}}
 	r.times = times{ref: d.Ref, given: d.Zone}
 	r.main = streamOfPath(d.Name)
 	if r.main == nil {
@@ -282,6 +283,9 @@ func (r *reader) deliver(d *draft, text string) {
 		r.times.last = e.At
 	} else {
 		e.After = r.times.last
+	}
+	if e.Source.host() && !e.At.IsZero() {
+		r.spoke[e.Source] = e.At
 	}
 	r.cover.saw(d)
 	r.stopped = !r.yield(*e)
