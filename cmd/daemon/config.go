@@ -26,7 +26,7 @@ func Config(r io.Reader) (kong.Resolver, error) {
 	}
 	switch {
 	case err == nil:
-		return nil, fmt.Errorf("%s:%d: a second document; want one", c.name, more.Content[0].Line)
+		return nil, fmt.Errorf("%s:%d: a second document; want one", c.name, more.Line)
 	case err != io.EOF:
 		return nil, fmt.Errorf("%s: %w", c.name, err)
 	case len(root.Content) == 0 || null(root.Content[0]): // nothing but comments

@@ -115,7 +115,7 @@ func TestConfigFileMistakes(t *testing.T) {
 		{"help", "help: true\n", `@:1: unknown key "help"`},
 		{"twice", "loki.url: x\nlog.level: info\nloki.url: x\n", "@:3: loki.url is given twice"},
 		{"twice, nested", "loki: {url: x}\nloki.url: x\n", "@:2: loki.url is given twice"},
-		{"two documents", "loki.url: x\n---\nlog.level: warn\n", "@:3: a second document"},
+		{"two documents", "loki.url: x\n---\nlog.level: warn\n", "@:2: a second document; want one"},
 		{"a list of lines", "- loki.url: x\n", "@:1: want `flag: value` lines"},
 		{"a word", "loki.url\n", "@:1: want `flag: value` lines"},
 		{"no value", "follow:\n#  - a\nloki.url: x\n", "@:1: follow has no value"},

@@ -139,13 +139,14 @@ func (d *Daemon) Open() (err error) {
 func (d *Daemon) Addr() string { return d.listener.Addr().String() }
 
 // Run runs the tasks until one fails or the program is told to stop (SIGINT,
-// SIGTERM, or ctx). The HTTP server stops first, so that nothing new comes in
-// while the tasks finish.
+// SIGTERM, or ctx). Then requests under way get their answer while the tasks
+// finish, and new ones are not taken.
 func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) error {
 	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
-	server := &http.Server{Handler: d.Mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	server := &http.Server{Handler: d.Mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		ErrorLog: slog.NewLogLogger(d.warnings(), slog.LevelWarn)}
 	g.Go(func() error { return d.serve(server) })
 	g.Go(func() error {
 		<-ctx.Done()
@@ -164,11 +165,15 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 func (d *Daemon) serve(server *http.Server) error {
 	noSystemd := false
 	flags := &web.FlagConfig{WebListenAddresses: &[]string{d.Flags.Listen}, WebSystemdSocket: &noSystemd, WebConfigFile: &d.Flags.WebConfig}
-	log := slog.New(zerolog.NewSlogHandler(d.Log.Level(zerolog.WarnLevel)))
-	if err := web.Serve(d.listener, server, flags, log); !errors.Is(err, http.ErrServerClosed) {
+	if err := web.Serve(d.listener, server, flags, slog.New(d.warnings())); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// warnings is the log for what net/http and the exporter-toolkit have to say.
+func (d *Daemon) warnings() slog.Handler {
+	return zerolog.NewSlogHandler(d.Log.Level(max(zerolog.WarnLevel, d.Log.GetLevel())))
 }
 
 // hangups reloads on SIGHUP.
