@@ -319,7 +319,7 @@ func (r *reader) dockerLine() {
 	}
 	text := c.log.text()
 	full := len(text) > 0 && text[len(text)-1] == '\n'
-	if text = r.join(&d, text, full); d.swallowed {
+	if text = r.join(&d, 0, text, full); d.swallowed {
 		return
 	}
 	text = clean(trimNewline(text))

@@ -24,9 +24,14 @@ type stream struct {
 	listens  bool // named like a listener: its first structured line decides
 	lines    int
 	from, to time.Time
-	part     []byte // what is known of a line that the runtime split
-	partAt   draft
-	partCut  int
+	parts    [2]part // lines that the runtime split, of each output
+}
+
+// part is what is known of a line whose end has not come yet.
+type part struct {
+	text []byte
+	at   draft
+	cut  int
 }
 
 // newStream guesses what the container runs by its names.
@@ -250,44 +255,51 @@ func peelCRI(r *reader, d *draft, s string) (string, bool) {
 	if d.stream == nil {
 		d.stream = r.stream(streamKey{})
 	}
-	return r.join(d, strings.TrimPrefix(rest[i:], " "), full), true
+	output := 0
+	if rest[3] == 'e' { // stderr: the runtime interleaves the two
+		output = 1
+	}
+	return r.join(d, output, strings.TrimPrefix(rest[i:], " "), full), true
 }
 
-// join collects the parts of a split line.
-func (r *reader) join(d *draft, text string, full bool) string {
-	s := d.stream
-	if full && len(s.part) == 0 {
+// join collects the parts of a split line of one output.
+func (r *reader) join(d *draft, output int, text string, full bool) string {
+	p := &d.stream.parts[output]
+	if full && len(p.text) == 0 {
 		return text
 	}
-	if len(s.part) == 0 {
-		s.partAt = *d
+	if len(p.text) == 0 {
+		p.at = *d
 	}
-	room := min(len(text), maxLine-len(s.part))
-	s.part = append(s.part, text[:room]...)
-	s.partCut += len(text) - room
+	room := min(len(text), maxLine-len(p.text))
+	p.text = append(p.text, text[:room]...)
+	p.cut += len(text) - room
 	if !full {
 		d.swallowed = true
 		return ""
 	}
-	text = string(s.part)
-	d.Cut += s.partCut
-	s.part, s.partCut = s.part[:0], 0
-	if cap(s.part) > 4*MaxText {
-		s.part = nil
+	text = string(p.text)
+	d.Cut += p.cut
+	p.text, p.cut = p.text[:0], 0
+	if cap(p.text) > 4*MaxText {
+		p.text = nil
 	}
 	return text
 }
 
-// flushPart yields a line whose end never came.
+// flushPart yields the lines whose ends never came.
 func (r *reader) flushPart(s *stream) {
-	if len(s.part) == 0 {
-		return
+	for i := range s.parts {
+		p := &s.parts[i]
+		if len(p.text) == 0 {
+			continue
+		}
+		d := p.at
+		d.Cut += p.cut
+		text := clean(trimNewline(string(p.text)))
+		p.text = nil
+		r.fromStream(&d, text)
 	}
-	d := s.partAt
-	d.Cut += s.partCut
-	text := clean(trimNewline(string(s.part)))
-	s.part = nil
-	r.fromStream(&d, text)
 }
 
 // peelPrefix: `[pod/NAME/CONTAINER] text`, kubectl logs --prefix, since 1.17.

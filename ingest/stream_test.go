@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -129,5 +130,18 @@ func TestStern(t *testing.T) {
 	}
 	if c := has(marks, Covered, Runner); c == nil || c.Namespace != "ci" || c.Mark.Lines != 1 {
 		t.Errorf("%+v", marks)
+	}
+}
+
+// The runtime can write a line of one output between the parts of the other's.
+func TestSplitLinesOfTwoOutputs(t *testing.T) {
+	const at = "2026-05-04T10:00:00Z "
+	entries, _ := readAll(t, Document{Name: runPath}, at+"stdout P aaa \n"+at+"stderr F bbb\n"+at+"stderr P x\n"+at+"stdout F ccc\n")
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Text)
+	}
+	if want := []string{"bbb", "aaa ccc", "x"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"strings"
 	"time"
 )
 
@@ -165,29 +164,22 @@ func (l *Ledger) Case(ctx context.Context, id string) (Case, bool, error) {
 }
 
 // FindRunners returns the runners whose name, namespace/name or UID is, else
-// begins with, what; the latest first.
+// begins with, what; the latest heard of first.
 func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) ([]Case, error) {
-	ns, name, ok := strings.Cut(what, "/")
-	if !ok {
-		ns, name = "", what
-	}
-	patterns := []string{escapeLike(name), escapeLike(name) + "%"}
-	if name == "" { // a whole namespace: nothing is called so, not even a pod without a UID
-		patterns = patterns[1:]
-	}
-	for _, pattern := range patterns {
-		rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (name LIKE ? ESCAPE '\' OR uid LIKE ? ESCAPE '\')
-			AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?`, pattern, pattern, ns, ns, limit)
+	ns, name := splitName(what)
+	_, end := prefix(name)
+	for _, to := range []string{name, end} {
+		if to == "" {
+			continue // everything of a namespace
+		}
+		rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (name BETWEEN ? AND ? OR uid BETWEEN ? AND ?)
+			AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?`, name, to, name, to, ns, ns, limit)
 		found, err := cases(rows, err)
 		if len(found) > 0 || err != nil {
 			return found, err
 		}
 	}
 	return nil, nil
-}
-
-func escapeLike(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
 }
 
 // CountCases says how many runners are in each state.

@@ -87,8 +87,16 @@ CREATE TABLE verdicts (
 	member   TEXT NOT NULL, revision INTEGER NOT NULL,
 	recorded INTEGER NOT NULL, died INTEGER NOT NULL,
 	runner   TEXT NOT NULL, namespace TEXT NOT NULL, node TEXT NOT NULL, uid TEXT NOT NULL, label TEXT NOT NULL,
+	pool     TEXT NOT NULL, repository TEXT NOT NULL, run TEXT NOT NULL, job TEXT NOT NULL, -- ids as GitHub has them
+	last     INTEGER NOT NULL,   -- no later revision is known
 	verdict  BLOB NOT NULL,
-	PRIMARY KEY (member, revision)) WITHOUT ROWID;
+	PRIMARY KEY (member, revision));
+CREATE INDEX verdicts_last ON verdicts (last, recorded);
+CREATE INDEX verdicts_node ON verdicts (node, recorded);
+CREATE INDEX verdicts_label ON verdicts (label, recorded);
+CREATE INDEX verdicts_pool ON verdicts (pool, recorded);
+CREATE INDEX verdicts_run ON verdicts (run);
+CREATE INDEX verdicts_job ON verdicts (job);
 CREATE INDEX verdicts_recorded ON verdicts (recorded);
 CREATE INDEX verdicts_runner ON verdicts (runner);
 CREATE INDEX verdicts_uid ON verdicts (uid);

@@ -28,8 +28,12 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	if v.DiedAt != nil {
 		died = nanos(*v.DiedAt)
 	}
-	_, err = t.tx.Exec(`INSERT INTO verdicts (member, revision, recorded, died, runner, namespace, node, uid, label, verdict)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, member, v.Revision, nanos(t.now), died, v.Runner, v.Namespace, v.Node, v.PodUID, v.Label, data)
+	_, err = t.tx.Exec("UPDATE verdicts SET last = 0 WHERE member = ? AND revision < ?", member, v.Revision)
+	if err == nil {
+		_, err = t.tx.Exec(`INSERT INTO verdicts (member, revision, recorded, died, runner, namespace, node, uid, label, pool, repository, run, job, last, verdict)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, member, v.Revision, nanos(t.now), died, v.Runner, v.Namespace, v.Node, v.PodUID, v.Label,
+			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
+	}
 	if err == nil && publish {
 		_, err = t.tx.Exec("INSERT INTO outbox (member, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", member, v.Revision, nanos(stamp))
 	}
@@ -52,33 +56,35 @@ func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error)
 
 // Query says which verdicts are asked for. Empty parts are all.
 type Query struct {
-	Runner string // the start of a runner's name, [namespace/]name, or of a pod UID
-	Node   string
-	Label  string
-	Since  time.Time // recorded at or after
-	Limit  int
+	Runner     string // the start of a runner's name, [namespace/]name, or of a pod UID
+	Node       string
+	Label      string
+	Pool       string
+	Repository string
+	Job        string    // id of a job or of a workflow run
+	Since      time.Time // recorded at or after
+	Limit      int       // 0 = all
 }
 
 // Verdicts returns the latest revision of each case that fits, the latest
 // recorded first.
 func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
-	where, args := []string{"revision = (SELECT max(revision) FROM verdicts w WHERE w.member = verdicts.member)"}, []any{}
-	add := func(clause string, values ...any) { where, args = append(where, clause), append(args, values...) }
-	if q.Runner != "" {
-		ns, name, ok := strings.Cut(q.Runner, "/")
-		if !ok {
-			ns, name = "", q.Runner
+	where, args := []string{"last = 1"}, []any{}
+	add := func(value, clause string, values ...any) {
+		if value != "" {
+			where, args = append(where, clause), append(args, values...)
 		}
-		add(`(runner LIKE ? ESCAPE '\' OR uid LIKE ? ESCAPE '\') AND (? = '' OR namespace = ?)`, escapeLike(name)+"%", escapeLike(name)+"%", ns, ns)
 	}
-	if q.Node != "" {
-		add("node = ?", q.Node)
-	}
-	if q.Label != "" {
-		add("label = ?", q.Label)
-	}
+	ns, name := splitName(q.Runner)
+	from, to := prefix(name)
+	add(q.Runner, "(runner >= ? AND runner < ? OR uid >= ? AND uid < ?) AND (? = '' OR namespace = ?)", from, to, from, to, ns, ns)
+	add(q.Node, "node = ?", q.Node)
+	add(q.Label, "label = ?", q.Label)
+	add(q.Pool, "pool = ?", q.Pool)
+	add(q.Repository, "repository = ?", q.Repository)
+	add(q.Job, "(job = ? OR run = ?)", q.Job, q.Job)
 	if !q.Since.IsZero() {
-		add("recorded >= ?", nanos(q.Since))
+		add("since", "recorded >= ?", nanos(q.Since))
 	}
 	limit := q.Limit
 	if limit <= 0 {
@@ -86,6 +92,18 @@ func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
 	}
 	return l.records(ctx, "WHERE "+strings.Join(where, " AND ")+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
 }
+
+// splitName splits [namespace/]name.
+func splitName(s string) (namespace, name string) {
+	namespace, name, ok := strings.Cut(s, "/")
+	if !ok {
+		return "", s
+	}
+	return namespace, name
+}
+
+// prefix is the range of the texts that begin with s, which an index can find.
+func prefix(s string) (from, to string) { return s, s + "\U0010FFFF" }
 
 func (l *Ledger) records(ctx context.Context, tail string, args ...any) (out []Record, _ error) {
 	rows, err := l.read.QueryContext(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)

@@ -2,16 +2,13 @@ package podlog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,126 +255,6 @@ func (w *watcher) has(rel string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.added[rel]
-}
-
-// However fast a log is rotated, the files that are opened together have no
-// hole.
-func TestChainIsWhole(t *testing.T) {
-	n := newNode(t)
-	c := n.runner("a")
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		var names []string
-		for i := 0; ; i++ {
-			select {
-			case <-quit:
-				return
-			default:
-			}
-			c.say(fmt.Sprint(i))
-			names = append(names, c.rotate())
-			if len(names) > 4 {
-				c.must(os.Remove(c.file(names[0])))
-				names = names[1:]
-			}
-		}
-	}()
-	s := n.steps(Config{})
-	st, err := newStream(key{c.path, 0})
-	n.must(err)
-	for whole := 0; whole < 300; {
-		ch, err := s.r.chain(st)
-		if err != nil {
-			continue // it was too fast
-		}
-		whole++
-		checkWhole(t, ch)
-		ch.keep(nil)
-	}
-	close(quit)
-	<-done
-}
-
-func checkWhole(t *testing.T, c chain) {
-	t.Helper()
-	last := -1
-	for i, f := range c.files {
-		_, text, ok := strings.Cut(strings.TrimSpace(string(f.head)), " stdout F ")
-		k, err := strconv.Atoi(text)
-		if !ok && i == len(c.files)-1 {
-			return // just opened
-		}
-		if err != nil || last >= 0 && k != last+1 {
-			t.Fatalf("%q follows %d", f.head, last)
-		}
-		last = k
-	}
-}
-
-// While many lines are written, rotated, compressed and refused, every one of
-// them comes once.
-func TestBurst(t *testing.T) {
-	n := newNode(t)
-	const lines, every = 30000, 2500
-	var all []*container
-	for i := range 3 {
-		all = append(all, (&node{t: t, dir: n.dir, now: dawn}).runner(fmt.Sprint("p", i)))
-	}
-	var writers sync.WaitGroup
-	for _, c := range all {
-		writers.Go(func() {
-			last := ""
-			for i := 0; i < lines; i += every {
-				c.count(i, i+every/2)
-				c.rename()
-				c.count(i+every/2, i+every)
-				_ = c.out.Close()
-				c.reopen()
-				if last != "" {
-					c.zip(last)
-				}
-				last = fmt.Sprintf(".20260504-1200%02d", c.rotated)
-			}
-		})
-	}
-	h := &harvest{}
-	refused, stopped := errors.New("no room"), errors.New("enough")
-	whole := func() bool { return h.lines >= len(all)*lines }
-	late := time.Now().Add(time.Minute)
-	for round := 0; !whole(); round++ {
-		var batches atomic.Int64
-		x := n.run(Config{Resume: h.positions}, round%2 == 0, func(x *running) {
-			x.harvest = h
-			x.refuse = func() error {
-				if batches.Add(1) > 30 && round < 6 {
-					return refused
-				}
-				if whole() || time.Now().After(late) {
-					return stopped
-				}
-				return nil
-			}
-		})
-		if round%3 == 2 {
-			x.until("some lines", func() bool { return batches.Load() > 3 || whole() })
-			x.cancel()
-		}
-		err := <-x.done
-		if err != nil && err != refused && err != stopped || x.r.Open() != 0 {
-			t.Fatalf("%v, %d files are left open", err, x.r.Open())
-		}
-		if err == stopped {
-			break
-		}
-	}
-	writers.Wait()
-	for _, c := range all {
-		same(t, c.doc(), texts(h.entries, c.doc()), numbered(0, lines))
-	}
-	if len(h.gaps) != 0 {
-		t.Errorf("gaps %v", h.gaps)
-	}
 }
 
 // Pods that came and went leave nothing behind.

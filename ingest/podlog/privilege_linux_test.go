@@ -27,6 +27,33 @@ func commoner(t *testing.T) (back func()) {
 	}
 }
 
+// readable lets a user who is not root into the node's directory.
+func (n *node) readable() {
+	for _, dir := range []string{n.dir, n.dir + "/..", n.dir + "/../.."} {
+		n.must(os.Chmod(dir, 0o755))
+	}
+}
+
+// A rotated log that may not be read is a gap before the next.
+func TestUnreadableRotated(t *testing.T) {
+	n := newNode(t)
+	n.readable()
+	c := n.runner("a")
+	c.count(0, 5)
+	name := c.rotate()
+	c.count(5, 10)
+	n.must(os.Chmod(c.file(name), 0))
+	n.must(os.Chmod(c.file(""), 0o644))
+	s := n.steps(Config{})
+	back := commoner(t)
+	s.turns(3)
+	back()
+	same(t, "texts", texts(s.entries, ""), numbered(5, 10))
+	if len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyClosed || s.r.Unreadable() != 1 {
+		t.Errorf("gaps %+v, %d unreadable", s.gaps, s.r.Unreadable())
+	}
+}
+
 // A log that may not be read is said once, stands in nobody's way, and is read
 // from its begin when it may be.
 func TestUnreadable(t *testing.T) {
@@ -36,9 +63,7 @@ func TestUnreadable(t *testing.T) {
 	a.say("a")
 	b.say("b")
 	n.must(os.Chmod(a.file(""), 0))
-	for _, dir := range []string{n.dir, n.dir + "/..", n.dir + "/../.."} {
-		n.must(os.Chmod(dir, 0o755))
-	}
+	n.readable()
 	n.must(os.Chmod(b.file(""), 0o644))
 	s := n.steps(Config{Log: zerolog.New(&log)})
 	back := commoner(t)
