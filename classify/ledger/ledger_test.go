@@ -76,7 +76,7 @@ func putCases(t testing.TB, l *Ledger, all ...Case) {
 // line is a record of a runner's container.
 func line(at time.Time, text string) ingest.Entry {
 	return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Runner, Node: "n1", Boot: "b", Namespace: "arc", Pod: "p", PodUID: "u",
-		Container: "runner", ContainerID: "c", Unit: "x.service", Text: text, Fields: map[string]string{"k": "v"}, Doc: "0.log", Line: 7, Cursor: "s=1"}
+		Container: "runner", ContainerID: "c", Unit: "x.service", Text: text, Fields: map[string]string{"k": "v", "l": "v", "m": "v"}, Doc: "0.log", Line: 7, Cursor: "s=1"}
 }
 
 func verdict(runner string, revision int) *rules.Verdict {
@@ -216,10 +216,10 @@ func TestTheSameEvidenceIsOnce(t *testing.T) {
 		t.Fatal("the first is not added")
 	}
 	for what, change := range map[string]func(*ingest.Entry){
-		"nothing":              func(*ingest.Entry) {},
-		"where it was read":    func(e *ingest.Entry) { e.Doc, e.Line, e.Cursor = "1.log", 9, "s=2" },
-		"a zone":               func(e *ingest.Entry) { e.At = e.At.In(time.FixedZone("", 3600)) },
-		"the order of a field": func(e *ingest.Entry) { e.Fields = map[string]string{"k": "v"} },
+		"nothing":             func(*ingest.Entry) {},
+		"where it was read":   func(e *ingest.Entry) { e.Doc, e.Line, e.Cursor = "1.log", 9, "s=2" },
+		"a zone":              func(e *ingest.Entry) { e.At = e.At.In(time.FixedZone("", 3600)) },
+		"the order of fields": func(e *ingest.Entry) { e.Fields = map[string]string{"m": "v", "l": "v", "k": "v"} },
 	} {
 		e := line(t0, "x")
 		if change(&e); add(e) {
@@ -239,8 +239,8 @@ func TestTheSameEvidenceIsOnce(t *testing.T) {
 		"id":        func(e *ingest.Entry) { e.ContainerID = "c2" },
 		"unit":      func(e *ingest.Entry) { e.Unit = "y.service" },
 		"mono":      func(e *ingest.Entry) { e.Mono = 1 },
-		"field":     func(e *ingest.Entry) { e.Fields = map[string]string{"k": "w"} },
-		"new field": func(e *ingest.Entry) { e.Fields = map[string]string{"k": "v", "l": ""} },
+		"field":     func(e *ingest.Entry) { e.Fields = map[string]string{"k": "w", "l": "v", "m": "v"} },
+		"new field": func(e *ingest.Entry) { e.Fields = map[string]string{"k": "v", "l": "v", "m": "v", "n": ""} },
 		"no field":  func(e *ingest.Entry) { e.Fields = nil },
 		"a shift":   func(e *ingest.Entry) { e.Pod, e.PodUID = "pu", "" },
 	} {
@@ -364,7 +364,9 @@ func TestAVerdictIsRecordedOnce(t *testing.T) {
 	for _, label := range []rules.Label{rules.CgroupOOM, rules.NodeOOM} {
 		again := verdict("p", 1)
 		again.Label = label
-		_ = l.Write(t.Context(), after(9), func(tx *Tx) error { return tx.AddVerdict("1", again, after(9), true) })
+		for _, publish := range []bool{true, false} {
+			_ = l.Write(t.Context(), after(9), func(tx *Tx) error { return tx.AddVerdict("1", again, after(9), publish) })
+		}
 	}
 	letters := get(l.Letters(t.Context(), after(99), 10))(t)
 	if len(letters) != 1 || letters[0].Verdict.Label != rules.CgroupOOM || !letters[0].Stamp.Equal(after(-5)) || !letters[0].Recorded.Equal(t0) {

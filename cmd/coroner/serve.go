@@ -25,7 +25,7 @@ type serveCmd struct {
 
 	PushToken string `name:"push.token-file" help:"File with the token that agents and shippers must send (Authorization: Bearer). Default: none is asked for." placeholder:"FILE"`
 	MaxBody   int64  `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
-	MaxBusy   int    `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"64"`
+	MaxBusy   int    `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"32"`
 
 	Runner     []string      `name:"runner" help:"Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods that print a runner's lines, that a controller speaks of, or with -runner- in their name." placeholder:"GLOB"`
 	Settle     time.Duration `name:"settle-after" help:"Evidence must be complete so long past a death before it is judged." default:"5s"`

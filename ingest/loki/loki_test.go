@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -27,7 +28,7 @@ func at(n int) time.Time { return t0.Add(time.Duration(n)) }
 const query = `{container="runner"} |= "amber"`
 
 // fakeLoki answers query_range as Loki does: the first lines of the range in
-// the order of time, grouped by stream.
+// the order of time, grouped by stream. Lines of one time come in any order.
 type fakeLoki struct {
 	t      testing.TB
 	lines  []Line
@@ -51,6 +52,7 @@ func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.t.Errorf("%v", r.Header)
 	}
 	found := slices.DeleteFunc(slices.Clone(f.lines), func(l Line) bool { return l.At.UnixNano() < start || l.At.UnixNano() >= end })
+	rand.New(rand.NewPCG(1, uint64(f.pages))).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	slices.SortStableFunc(found, func(a, b Line) int { return a.At.Compare(b.At) })
 	type stream struct {
 		Stream map[string]string `json:"stream"`

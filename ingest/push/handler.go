@@ -20,15 +20,17 @@ import (
 	"github.com/grafana/loki/pkg/push"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/klauspost/compress/snappy"
+	"golang.org/x/sync/semaphore"
 )
 
 // Limits bound what one request may be. The zero value of each means its
 // default.
 type Limits struct {
 	Body    int64 // bytes of the request's body as sent; 8 MiB
-	Content int64 // bytes of it uncompressed; 64 MiB
+	Content int64 // bytes of it uncompressed; 32 MiB
+	Memory  int64 // bytes that all requests in hand may take, as an estimate; 512 MiB
 	Labels  int   // bytes of a stream's labels; 4096
-	Busy    int   // requests that are handled at one time; 64
+	Busy    int   // requests that are handled at one time; 32
 }
 
 func (l *Limits) defaults() {
@@ -36,13 +38,16 @@ func (l *Limits) defaults() {
 		l.Body = 8 << 20
 	}
 	if l.Content == 0 {
-		l.Content = 64 << 20
+		l.Content = 32 << 20
+	}
+	if l.Memory == 0 {
+		l.Memory = 512 << 20
 	}
 	if l.Labels == 0 {
 		l.Labels = 4096
 	}
 	if l.Busy == 0 {
-		l.Busy = 64
+		l.Busy = 32
 	}
 }
 
@@ -56,6 +61,7 @@ type Handler struct {
 	receive func(context.Context, []ingest.Entry) error
 	refused func(reason string) // counts what was not taken
 	busy    chan struct{}       // a place for each request that is handled
+	memory  *semaphore.Weighted // what the requests in hand take
 
 	mu    sync.Mutex // guards feeds
 	feeds *lru.Cache[string, *ingest.Feed]
@@ -69,7 +75,7 @@ const maxFeeds = 8192
 func NewHandler(l Limits, receive func(context.Context, []ingest.Entry) error, refused func(string)) *Handler {
 	l.defaults()
 	feeds, _ := lru.New[string, *ingest.Feed](maxFeeds) // an error only for a size below 1
-	return &Handler{limits: l, receive: receive, refused: refused, busy: make(chan struct{}, l.Busy), feeds: feeds}
+	return &Handler{limits: l, receive: receive, refused: refused, busy: make(chan struct{}, l.Busy), memory: semaphore.NewWeighted(l.Memory), feeds: feeds}
 }
 
 // tooLarge is a request beyond a limit.
@@ -86,7 +92,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.later(w, "busy", 1, "too many pushes at one time")
 		return
 	}
-	req, err := h.read(r)
+	took := int64(0)
+	defer func() { h.memory.Release(took) }()
+	req, err := h.read(r, &took)
+	if errors.Is(err, errFull) {
+		h.later(w, "busy", 1, "the pushes in hand take all the memory that they may")
+		return
+	}
 	if err != nil {
 		h.bad(w, err)
 		return
@@ -119,8 +131,24 @@ func (h *Handler) bad(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), code)
 }
 
-// read decodes the request's body.
-func (h *Handler) read(r *http.Request) (*push.PushRequest, error) {
+// errFull is a request that there is no memory for now.
+var errFull = errors.New("no memory for it now")
+
+// footprint is how much more than its bytes a request takes once it is decoded.
+const footprint = 4
+
+// take reserves memory for n bytes of a request.
+func (h *Handler) take(n int64, took *int64) error {
+	n = min(n*footprint, h.limits.Memory) // a single request always fits
+	if !h.memory.TryAcquire(n) {
+		return errFull
+	}
+	*took += n
+	return nil
+}
+
+// read decodes the request's body and notes in took what it reserved for that.
+func (h *Handler) read(r *http.Request, took *int64) (*push.PushRequest, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		kind = "application/x-protobuf" // what promtail calls it, and old clients leave out
@@ -130,7 +158,7 @@ func (h *Handler) read(r *http.Request) (*push.PushRequest, error) {
 		return nil, err
 	}
 	if kind == "application/json" {
-		return h.readJSON(body, r.Header.Get("Content-Encoding"))
+		return h.readJSON(body, r.Header.Get("Content-Encoding"), took)
 	}
 	size, err := snappy.DecodedLen(body)
 	if err != nil {
@@ -138,6 +166,9 @@ func (h *Handler) read(r *http.Request) (*push.PushRequest, error) {
 	}
 	if int64(size) > h.limits.Content {
 		return nil, tooLarge{"the uncompressed body"}
+	}
+	if err := h.take(int64(size), took); err != nil {
+		return nil, err
 	}
 	data, err := snappy.Decode(nil, body)
 	if err != nil {
@@ -159,8 +190,11 @@ func limited(r io.Reader, limit int64, what string) ([]byte, error) {
 }
 
 // readJSON decodes Loki's JSON form: streams of [nanoseconds, line, metadata].
-func (h *Handler) readJSON(body []byte, encoding string) (*push.PushRequest, error) {
+func (h *Handler) readJSON(body []byte, encoding string, took *int64) (*push.PushRequest, error) {
 	if encoding == "gzip" {
+		if err := h.take(h.limits.Content/footprint, took); err != nil { // how large it is only its end tells
+			return nil, err
+		}
 		z, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
 			return nil, fmt.Errorf("the body is not gzip: %w", err)
@@ -168,6 +202,9 @@ func (h *Handler) readJSON(body []byte, encoding string) (*push.PushRequest, err
 		if body, err = limited(z, h.limits.Content, "the uncompressed body"); err != nil {
 			return nil, err
 		}
+	}
+	if err := h.take(int64(len(body)), took); err != nil {
+		return nil, err
 	}
 	var in struct {
 		Streams []struct {
