@@ -92,7 +92,7 @@ func (c *Case) newExitRecord(e *Evidence) exitRecord {
 	when := func(name string) time.Time { t, _ := e.Value(name).(time.Time); return t }
 	r := exitRecord{
 		known: true, code: num("exit_code"), reason: e.Str("reason"), signal: num("signal"),
-		message: e.Str("message"), container: c.containerOf(e), id: orElse(e.Str("container_id"), e.ContainerID), source: e.Source,
+		message: e.Str("message"), container: c.containerOf(e), id: idOf(e), source: e.Source,
 		proven: e.Proven && (c.containerOf(e) != "" || len(c.Containers) < 2), // whose exit it is must be known
 		at:     e.At, finished: when("finished_at"), ran: -1,
 	}
@@ -190,7 +190,11 @@ func (c *Case) mainContainer() string {
 // containerOf is the name of the container that a line is about, "" if it is
 // not known.
 func (c *Case) containerOf(e *Evidence) string {
-	if name := orElse(e.Str("container"), e.Container); name != "" {
+	stood, id := e.Container, idOf(e)
+	if toldByOthers(e) {
+		stood = ""
+	}
+	if name := orElse(e.Str("container"), stood); name != "" {
 		return name
 	}
 	for _, v := range e.values {
@@ -198,13 +202,27 @@ func (c *Case) containerOf(e *Evidence) string {
 			return c.Containers[g.ContainerID]
 		}
 	}
-	return c.Containers[orElse(e.Str("container_id"), e.ContainerID)]
+	return c.Containers[id]
+}
+
+// toldByOthers says whether a line stands in another pod's log than the one
+// that it speaks about.
+func toldByOthers(e *Evidence) bool {
+	return e.Source == ingest.Controller || e.Source == ingest.Listener
+}
+
+// idOf is the id of the container that a line is about, "" if it is not known.
+func idOf(e *Evidence) string {
+	if toldByOthers(e) {
+		return e.Str("container_id")
+	}
+	return orElse(e.Str("container_id"), e.ContainerID)
 }
 
 // isMain says whether an exit record is the main container's: not a pause
 // container's, not a sidecar's.
 func (c *Case) isMain(e *Evidence, main string) bool {
-	id, name := orElse(e.Str("container_id"), e.ContainerID), c.containerOf(e)
+	id, name := idOf(e), c.containerOf(e)
 	if id != "" && c.Sandboxes[id] || e.Str("id") != "" && e.Str("id") != id {
 		return false // the pause container, or a process that was run beside
 	}

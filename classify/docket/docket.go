@@ -15,6 +15,7 @@ package docket
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 	"coroner/ingest"
 	"coroner/rules"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
 )
 
@@ -31,6 +33,7 @@ import (
 // default.
 type Options struct {
 	Runners      []string      // globs NAMESPACE/POD of the pods that are runners; none: whatever prints or is treated like one
+	Controllers  []string      // globs NAMESPACE/POD of the controllers' and listeners' pods; those of actions-runner-controller
 	Settle       time.Duration // evidence must be complete so long past a death; 5 s
 	Deadline     time.Duration // a verdict comes so long after a death at the latest; 1 min
 	Silent       time.Duration // a node whose agent is not heard of so long has vanished; 2 min
@@ -55,6 +58,9 @@ func (o *Options) defaults() {
 	def(&o.LokiWindow, 50*time.Minute)
 	def(&o.KeepVerdicts, 90*24*time.Hour)
 	def(&o.KeepEvidence, 48*time.Hour)
+	if o.Controllers == nil {
+		o.Controllers = []string{"arc-systems/*", "actions-runner-system/*"}
+	}
 	if o.LastLines == 0 {
 		o.LastLines = 10
 	}
@@ -79,12 +85,17 @@ type Docket struct {
 	filing  sync.Mutex    // one Receive files at a time
 	wake    chan struct{} // something may be due; owned by Run, never closed
 	mu      sync.Mutex    // guards record against a concurrent judgement of the same case
+
+	printed   *lru.Cache[string, int]  // container -> recognised lines of it; a bound, so it may forget
+	strangers *lru.Cache[string, bool] // pods that were warned of
 }
 
 // New returns a docket over a ledger; it starts nothing.
 func New(l *ledger.Ledger, book *rules.Rulebook, o Options, m *Metrics, log zerolog.Logger, now func() time.Time) *Docket {
 	o.defaults()
 	d := &Docket{ledger: l, options: o, metrics: m, log: log, now: now, started: now(), wake: make(chan struct{}, 1)}
+	d.printed, _ = lru.New[string, int](100_000) // an error only for a size below 1
+	d.strangers, _ = lru.New[string, bool](1000)
 	d.book.Store(book)
 	return d
 }
@@ -124,15 +135,22 @@ func (d *Docket) Run(ctx context.Context) error {
 // runner says whether the operator's globs make a pod a runner; ok is false
 // when there are none.
 func (o *Options) runner(namespace, name string) (is, ok bool) {
-	for _, glob := range o.Runners {
+	return match(o.Runners, namespace, name), len(o.Runners) > 0
+}
+
+// controller says whether a pod is one whose word on others counts.
+func (o *Options) controller(namespace, name string) bool {
+	return match(o.Controllers, namespace, name)
+}
+
+func match(globs []string, namespace, name string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
 		if !strings.Contains(glob, "/") {
 			glob = "*/" + glob
 		}
-		if hit, _ := path.Match(glob, namespace+"/"+name); hit {
-			return true, true
-		}
-	}
-	return false, len(o.Runners) > 0
+		hit, _ := path.Match(glob, namespace+"/"+name)
+		return hit
+	})
 }
 
 // isRunner decides whether a pod is a runner: by the globs, else by what is

@@ -3,6 +3,7 @@ package docket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,11 +31,11 @@ func (d *Docket) Due(ctx context.Context) error {
 		if !w.settled(&cases[i], now, d.options.Settle) {
 			continue
 		}
-		if err := d.judge(ctx, cases[i].ID); err != nil {
-			return err
+		if bad := d.judge(ctx, cases[i].ID); bad != nil { // one that cannot be judged must not hold up the others
+			err = errors.Join(err, fmt.Errorf("case %s (%s/%s): %w", cases[i].ID, cases[i].Namespace, cases[i].Name, bad))
 		}
 	}
-	return d.vanished(ctx)
+	return errors.Join(err, d.vanished(ctx))
 }
 
 // watermarks say how far the nodes were read.
@@ -159,8 +160,8 @@ func sameCode(a, b *int) bool {
 // incomplete says whether evidence of the case may have been swept: then a new
 // judgement knows less than the one before, and that one stands.
 func (d *Docket) incomplete(ctx context.Context, c *ledger.Case) (bool, error) {
-	oldest, err := d.ledger.OldestEvidence(ctx)
-	return c.Opened.Before(oldest), err
+	swept, err := d.ledger.SweptTo(ctx)
+	return c.Opened.Before(swept), err
 }
 
 // keep puts a case back without a new verdict.

@@ -48,6 +48,7 @@ func (m *Metrics) received(b *batch) {
 		m.filed.WithLabelValues(kind).Add(float64(n))
 	}
 	m.dropped.WithLabelValues("unrecognised").Add(float64(b.unknown))
+	m.dropped.WithLabelValues("flood").Add(float64(b.flooded))
 	for source, n := range b.gaps {
 		m.gaps.WithLabelValues(source).Add(float64(n))
 	}

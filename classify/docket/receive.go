@@ -46,16 +46,22 @@ type batch struct {
 	tails map[string][]ingest.Entry // stream -> its lines that nothing recognised
 	nodes map[string]ledger.Node
 
-	evidence, repeated, marks, words, unknown int
-	gaps                                      map[string]int // source -> gaps
+	evidence, repeated, marks, words, unknown, flooded int
+	gaps                                               map[string]int // source -> gaps
 }
 
 func (b *batch) file(e *ingest.Entry) error {
+	b.d.demote(e)
 	if e.Mark != nil {
 		return b.mark(e)
 	}
 	f, ok := classify.File(e, b.d.Book())
 	if !ok {
+		b.lastWords(e)
+		return nil
+	}
+	if e.Source.Forgeable() && b.d.flood(e) {
+		b.flooded++
 		b.lastWords(e)
 		return nil
 	}
@@ -75,6 +81,32 @@ func (b *batch) file(e *ingest.Entry) error {
 	}
 	return nil
 }
+
+// demote makes a job's of what stands in the log of a pod that only looks like
+// a controller: anybody who may create pods can name one so.
+func (d *Docket) demote(e *ingest.Entry) {
+	if e.Source != ingest.Controller && e.Source != ingest.Listener || e.Pod == "" || d.options.controller(e.Namespace, e.Pod) {
+		return
+	}
+	e.Source, e.Trust = ingest.Job, ingest.Claimed
+	if pod := e.Namespace + "/" + e.Pod; !d.strangers.Contains(pod) {
+		d.strangers.Add(pod, true)
+		d.log.Warn().Str("pod", pod).Msg("a pod prints a controller's lines and no --controller glob names it; they prove nothing")
+	}
+}
+
+// flood says whether one container has printed so many recognised lines that
+// another can only be its last words: a job may print what it likes.
+func (d *Docket) flood(e *ingest.Entry) bool {
+	key := owner(e) + "/" + e.Container
+	n, _ := d.printed.Get(key)
+	d.printed.Add(key, n+1)
+	return n >= maxPrinted
+}
+
+// maxPrinted is how many recognised lines of one container are kept as
+// evidence. Runners print some hundred in their life.
+const maxPrinted = 2000
 
 // lastWords keeps an unrecognised line of a runner for its stream's tail.
 func (b *batch) lastWords(e *ingest.Entry) {

@@ -84,8 +84,8 @@ const (
 
 func (w *world) entry(source ingest.Source, text string) ingest.Entry {
 	e := ingest.Entry{At: w.clock.at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: "n1", Text: text, Doc: "journal"}
-	if source == ingest.Controller {
-		e.Node = ""
+	if source == ingest.Controller { // its log is a pod's too
+		e.Node, e.Namespace, e.Pod, e.Container = "n2", "arc-systems", "arc-controller-0", "manager"
 	}
 	if source == ingest.Runner {
 		e.Trust, e.Namespace, e.Pod, e.PodUID, e.Container = ingest.Claimed, "ci", pod, uid, "runner"
@@ -272,6 +272,45 @@ func TestTwoPodsOfOneName(t *testing.T) {
 	w.tell(second)
 	w.due()
 	w.want("one of them died", pod+" cgroup-OOM 1")
+}
+
+// Anybody who may create pods can name one like a controller: what it prints
+// of others proves nothing.
+func TestImpostorController(t *testing.T) {
+	w := newWorld(t, Options{Deadline: 10 * time.Second})
+	w.tell(w.born()...)
+	lie := w.told(137, "OOMKilled")
+	lie.Namespace = "ci"
+	w.tell(lie)
+	w.pass(time.Minute)
+	w.due()
+	w.want("a pod of the runners' namespace said so")
+	lie.Namespace = "arc-systems"
+	w.tell(lie)
+	w.pass(time.Minute)
+	w.due()
+	w.want("the controller said so", pod+" cgroup-OOM 1")
+}
+
+// A container that prints a recognised line without end fills nothing, and the
+// end of it is still seen.
+func TestFlood(t *testing.T) {
+	w := newWorld(t, Options{Deadline: 10 * time.Second})
+	w.tell(w.born()...)
+	var flood []ingest.Entry
+	for range 2 * maxPrinted {
+		w.pass(time.Millisecond)
+		flood = append(flood, w.entry(ingest.Runner, "Runner listener exit with 0 return code, stop the service, no retry needed."))
+	}
+	w.tell(flood...)
+	found, err := w.ledger.Named(context.Background(), "uid:"+uid)
+	if err != nil || len(found) > maxPrinted+10 {
+		t.Errorf("%d records are kept: %v", len(found), err)
+	}
+	w.tell(append(w.died(137), w.oom())...)
+	w.pass(time.Minute)
+	w.due()
+	w.want("it died", pod+" cgroup-OOM 1")
 }
 
 // Only what the operator calls a runner is judged.

@@ -35,6 +35,9 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	}
 	s.Verdicts = del("DELETE FROM verdicts WHERE recorded < ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.member = verdicts.member AND o.revision = verdicts.revision)", verdicts)
 	s.Evidence = del("DELETE FROM evidence WHERE received < ?", evidence)
+	if s.Evidence > 0 && err == nil {
+		_, err = t.tx.Exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?)", nanos(evidence))
+	}
 	del("DELETE FROM marks WHERE received < ?", evidence)
 	del("DELETE FROM tails WHERE received < ?", evidence)
 	s.Cases = del("DELETE FROM cases WHERE heard < ? AND state <> 'ending' AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.member = cases.id)", evidence)
@@ -59,5 +62,12 @@ func (l *Ledger) Used(ctx context.Context) (int64, error) {
 func (l *Ledger) OldestEvidence(ctx context.Context) (time.Time, error) {
 	var n sql.NullInt64
 	err := l.read.QueryRowContext(ctx, "SELECT min(received) FROM evidence").Scan(&n)
+	return moment(n.Int64), err
+}
+
+// SweptTo is up to when evidence was swept, zero if none ever was.
+func (l *Ledger) SweptTo(ctx context.Context) (time.Time, error) {
+	var n sql.NullInt64
+	err := l.read.QueryRowContext(ctx, "SELECT max(value) FROM meta WHERE name = 'swept'").Scan(&n)
 	return moment(n.Int64), err
 }

@@ -100,6 +100,7 @@ CREATE INDEX verdicts_job ON verdicts (job);
 CREATE INDEX verdicts_recorded ON verdicts (recorded);
 CREATE INDEX verdicts_runner ON verdicts (runner);
 CREATE INDEX verdicts_uid ON verdicts (uid);
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outbox (
 	member TEXT NOT NULL, revision INTEGER NOT NULL, stamp INTEGER NOT NULL,
 	due    INTEGER NOT NULL, attempts INTEGER NOT NULL,

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/subtle"
 	"net/http"
+	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +31,7 @@ type serveCmd struct {
 	MaxBusy   int    `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"32"`
 
 	Runner     []string      `name:"runner" help:"Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods that print a runner's lines, that a controller speaks of, or with -runner- in their name." placeholder:"GLOB"`
+	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. What other pods print in a controller's words proves nothing." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
 	Settle     time.Duration `name:"settle-after" help:"Evidence must be complete so long past a death before it is judged." default:"5s"`
 	Deadline   time.Duration `name:"settle-deadline" help:"A death is judged after this time whatever is missing." default:"1m"`
 	NodeSilent time.Duration `name:"node-silent-after" help:"A node whose agent is not heard of so long has vanished, its runners with it." default:"2m"`
@@ -72,6 +76,9 @@ func (c *serveCmd) Run(p *program) error {
 
 // open checks and opens everything, so that a mistake is told at once.
 func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	book, err := loadBook(c.Rules)
 	if err != nil {
 		return nil, err
@@ -83,7 +90,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	if s.ledger, err = ledger.Open(c.Ledger); err != nil {
 		return nil, usage("%w", err)
 	}
-	o := docket.Options{Runners: c.Runner, Settle: c.Settle, Deadline: c.Deadline, Silent: c.NodeSilent, MaxOpen: c.MaxOpen,
+	o := docket.Options{Runners: c.Runner, Controllers: c.Controller, Settle: c.Settle, Deadline: c.Deadline, Silent: c.NodeSilent, MaxOpen: c.MaxOpen,
 		KeepVerdicts: c.KeepVerdicts, KeepEvidence: c.KeepEvidence, MaxBytes: c.KeepBytes, LokiWindow: c.LokiWindow, Publish: c.Loki != ""}
 	reg := s.daemon.Registry
 	s.docket = docket.New(s.ledger, book, o, docket.NewMetrics(reg), log, now)
@@ -94,6 +101,35 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	}
 	s.routes(reg, now)
 	return s, nil
+}
+
+// check refuses values that no run could use.
+func (c *serveCmd) check() error {
+	for flag, d := range map[string]time.Duration{"settle-after": c.Settle, "settle-deadline": c.Deadline, "node-silent-after": c.NodeSilent,
+		"retention.verdicts": c.KeepVerdicts, "retention.evidence": c.KeepEvidence} {
+		if d <= 0 {
+			return usage("--%s %s: want a time above zero", flag, d)
+		}
+	}
+	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 {
+		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes and --max-open-cases cannot be below zero")
+	}
+	for _, glob := range append(slices.Clone(c.Runner), c.Controller...) {
+		if _, err := path.Match(glob, ""); err != nil {
+			return usage("--runner, --controller %s: not a glob: %w", glob, err)
+		}
+	}
+	if u, err := url.Parse(c.Loki); c.Loki != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return usage("--loki.url %s: want http://HOST:PORT", c.Loki)
+	}
+	for _, token := range []func() (string, error){daemon.Token(c.PushToken), daemon.Token(c.LokiToken)} {
+		if token != nil {
+			if _, err := token(); err != nil {
+				return usage("%w", err)
+			}
+		}
+	}
+	return nil
 }
 
 func (c *serveCmd) lokiSender() *push.Sender {
@@ -144,6 +180,9 @@ func (s *server) run(ctx context.Context) error {
 		tasks = append(tasks, s.loki.Run)
 	}
 	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
+	if s.cmd.PushToken == "" && s.cmd.WebConfig == "" {
+		s.daemon.Log.Warn().Msg("anybody who reaches this port can push as an agent; --push.token-file or client certificates (--web.config.file) keep others out")
+	}
 	s.daemon.Ready.Store(true)
 	err := s.daemon.Run(ctx, tasks...)
 	s.daemon.Log.Info().Msg("coroner stopped")

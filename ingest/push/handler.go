@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +29,8 @@ import (
 // default.
 type Limits struct {
 	Body    int64 // bytes of the request's body as sent; 8 MiB
-	Content int64 // bytes of it uncompressed; 32 MiB
+	Content int64 // bytes of it uncompressed; 16 MiB
+	Entries int   // lines of it; 100 000
 	Memory  int64 // bytes that all requests in hand may take, as an estimate; 512 MiB
 	Labels  int   // bytes of a stream's labels; 4096
 	Busy    int   // requests that are handled at one time; 32
@@ -38,7 +41,10 @@ func (l *Limits) defaults() {
 		l.Body = 8 << 20
 	}
 	if l.Content == 0 {
-		l.Content = 32 << 20
+		l.Content = 16 << 20
+	}
+	if l.Entries == 0 {
+		l.Entries = 100_000
 	}
 	if l.Memory == 0 {
 		l.Memory = 512 << 20
@@ -206,6 +212,9 @@ func (h *Handler) readJSON(body []byte, encoding string, took *int64) (*push.Pus
 	if err := h.take(int64(len(body)), took); err != nil {
 		return nil, err
 	}
+	if bytes.Count(body, []byte(`["`)) > 4*h.limits.Entries { // an entry begins so, and some lines hold it
+		return nil, tooLarge{"the number of lines"}
+	}
 	var in struct {
 		Streams []struct {
 			Stream map[string]string   `json:"stream"`
@@ -257,8 +266,8 @@ func jsonEntry(v []json.RawMessage) (e push.Entry, err error) {
 
 func labelText(set map[string]string) string {
 	var parts []string
-	for k, v := range set {
-		parts = append(parts, k+"="+strconv.Quote(v))
+	for _, k := range slices.Sorted(maps.Keys(set)) {
+		parts = append(parts, k+"="+strconv.Quote(set[k]))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -266,7 +275,13 @@ func labelText(set map[string]string) string {
 // entries turns a request into entries: an agent's as they were, a shipper's
 // by what their labels say.
 func (h *Handler) entries(r *http.Request, req *push.PushRequest) ([]ingest.Entry, error) {
-	agent := r.Header.Get(AgentHeader) != ""
+	agent, count := r.Header.Get(AgentHeader) != "", 0
+	for i := range req.Streams {
+		count += len(req.Streams[i].Entries)
+	}
+	if count > h.limits.Entries {
+		return nil, tooLarge{"the number of lines"}
+	}
 	var out []ingest.Entry
 	for i := range req.Streams {
 		s := &req.Streams[i]
@@ -296,10 +311,11 @@ func (h *Handler) entries(r *http.Request, req *push.PushRequest) ([]ingest.Entr
 func (h *Handler) plain(out []ingest.Entry, s *push.Stream, labels map[string]string) []ingest.Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	feed, ok := h.feeds.Get(s.Labels)
+	key := labelText(labels)
+	feed, ok := h.feeds.Get(key)
 	if !ok {
 		feed = ingest.Document{Name: "loki"}.Feed()
-		h.feeds.Add(s.Labels, feed)
+		h.feeds.Add(key, feed)
 	}
 	for i := range s.Entries {
 		e := &s.Entries[i]
