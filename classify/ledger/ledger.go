@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
@@ -111,7 +112,8 @@ CREATE INDEX outbox_due ON outbox (due);
 // Ledger is one open file. It is safe for concurrent use.
 type Ledger struct {
 	path  string
-	write *sql.DB // one connection: writes are one after another
+	lock  *os.File // held as long as the ledger is open
+	write *sql.DB  // one connection: writes are one after another
 	read  *sql.DB
 }
 
@@ -122,12 +124,32 @@ func Open(path string) (*Ledger, error) {
 	if dir := filepath.Dir(path); !isDir(dir) {
 		return nil, fmt.Errorf("ledger %s: the folder %s does not exist; make it, or name another file", path, dir)
 	}
-	l := &Ledger{path: path, write: open(path, 1), read: open(path, 4)}
+	if isDir(path) {
+		return nil, fmt.Errorf("ledger %s: it is a folder; name a file in it", path)
+	}
+	lock, err := seize(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("ledger %s: %w", path, err)
+	}
+	l := &Ledger{path: path, lock: lock, write: open(path, 1), read: open(path, 4)}
 	if err := l.migrate(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
 	return l, nil
+}
+
+// seize takes the lock that keeps a second server off the file. The system
+// lets it go when the process ends, however it ends.
+func seize(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another server has it open"), f.Close())
+	}
+	return f, nil
 }
 
 func isDir(path string) bool {
@@ -171,7 +193,9 @@ func (l *Ledger) migrate() error {
 }
 
 // Close closes the file.
-func (l *Ledger) Close() error { return errors.Join(l.read.Close(), l.write.Close()) }
+func (l *Ledger) Close() error {
+	return errors.Join(l.read.Close(), l.write.Close(), l.lock.Close())
+}
 
 // Size is the file's size in bytes, its write-ahead log's included.
 func (l *Ledger) Size() (total int64) {

@@ -960,7 +960,7 @@ func TestOpenRefuses(t *testing.T) {
 			exec(p, "PRAGMA user_version = 2")
 		}), "schema version 2, this program reads 1"},
 		{"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }), "schema version 0, this program reads 1"},
-		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "not a ledger"},
+		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "it is a folder"},
 		{"no folder", filepath.Join(dir, "nowhere", "ledger.db"), "the folder " + filepath.Join(dir, "nowhere") + " does not exist"},
 		{"a file as the folder", filepath.Join(dir, "notes.txt", "ledger.db"), "does not exist"},
 	} {
@@ -1076,4 +1076,23 @@ func TestFilesAsACrashLeavesThem(t *testing.T) {
 	if n := get(after.Outbox(t.Context()))(t); n != 2 {
 		t.Errorf("the copy does not go on: %d letters", n)
 	}
+}
+
+// Two servers on one file would judge every death twice.
+func TestOneServerAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l.db")
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Open(path); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
 }

@@ -128,8 +128,8 @@ func recorded(all []ledger.Record) []Recorded {
 // runner answers for a name, the start of one, namespace/name or a pod UID.
 func (a *API) runner(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	if name == "" {
-		fail(w, http.StatusBadRequest, fmt.Errorf("no name; /api/v1/verdicts lists the latest"))
+	if name == "" || len(name) > 512 {
+		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than 512 bytes; /api/v1/verdicts lists the latest"))
 		return
 	}
 	cases, err := a.Source.FindRunners(r.Context(), name, maxRunners)

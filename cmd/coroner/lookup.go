@@ -28,6 +28,12 @@ type lookupCmd struct {
 func (c *lookupCmd) Run(p *program) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
+	if c.Name == "" {
+		return usage("the name is empty; give a runner's name, the start of it, or a pod UID")
+	}
+	if !strings.Contains(c.Server, "://") {
+		c.Server = "http://" + c.Server
+	}
 	client := &lookup.Client{Server: c.Server, Header: http.Header{}, HTTP: http.DefaultClient}
 	if token := daemon.Token(c.TokenFile); token != nil {
 		t, err := token()
