@@ -24,7 +24,7 @@ bin/coroner-agent: FORCE
 FORCE:
 
 # The incidents that coroner ships with, explained end to end.
-demo: build
+demo: bin/coroner
 	bin/coroner demo
 
 # Everything that must hold before a change lands.

@@ -405,6 +405,7 @@ func TestTooOldGoesUnderTheTimeOfItsVerdict(t *testing.T) {
 	r := newRig(t, f)
 	f.set(tooOld(t0))
 	r.record(t0.Add(-2*time.Hour), verdict("amber-1"))
+	r.now = r.now.Add(time.Minute)
 	r.flush()
 	if first := f.take(); len(first) != 1 || !first[0][0].At.Equal(t0.Add(-2*time.Hour)) || r.outbox() != 1 {
 		t.Fatalf("%+v, %d in the outbox", first, r.outbox())
