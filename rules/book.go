@@ -111,6 +111,9 @@ func (b *builder) read(layer fs.FS) error {
 		if err != nil {
 			return err
 		}
+		if n := len(data); n > 0 && data[n-1] != '\n' {
+			data = append(data, '\n') // as Source gives it: the hash must survive the way to an agent
+		}
 		b.hash.Write(data)
 		b.files.Files = append(b.files.Files, txtar.File{Name: layerName(b.layers) + "/" + path.Base(name), Data: data})
 		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}

@@ -175,6 +175,7 @@ func TestRulebookForAgents(t *testing.T) {
 		"extended":      {book.Files, one},
 		"several times": {one, fstest.MapFS{"a.yaml": {Data: []byte(signal1)}}, one},
 		"empty":         {one, fstest.MapFS{"a.yaml": {}}},
+		"no newline":    {fstest.MapFS{"a.yaml": {Data: []byte("signals: []")}}},
 	} {
 		b, err := rules.Load(layers...)
 		if err != nil {
