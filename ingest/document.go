@@ -21,6 +21,9 @@ type Document struct {
 // is nil.
 func (d Document) Read(r io.Reader, yield func(Entry) bool) error {
 	in := newLines(r)
+	if d.recorded() {
+		return d.readRecorded(in, yield)
+	}
 	head, err := in.r.Peek(headSize)
 	if err != nil && err != io.EOF && len(head) == 0 {
 		return err

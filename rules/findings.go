@@ -276,53 +276,6 @@ func (c *Case) endsWithNode(e *Evidence) bool {
 	return e.Def.Reach == ReachNode && !start.IsZero() && e.At.After(start)
 }
 
-// lookBack is how long before a death its cause is looked for: absence proves
-// something only if that time was read.
-const lookBack = 30 * time.Second
-
-// covers says whether source was read without a gap over the death.
-func (c *Case) covers(source ingest.Source, died time.Time) bool {
-	read, spans := false, []Coverage{}
-	for _, k := range c.Coverage {
-		switch {
-		case k.Source != source:
-		case k.Why != "":
-			if overlaps(k, died) {
-				return false
-			}
-		case k.From.IsZero() && k.To.IsZero():
-			read = true
-		default:
-			spans = append(spans, k)
-		}
-	}
-	return read || !died.IsZero() && slices.ContainsFunc(joined(spans), func(k Coverage) bool {
-		return !k.To.Before(died.Add(-time.Second)) && (!k.From.After(died.Add(-lookBack)) || !k.From.After(c.started()))
-	})
-}
-
-// joined makes one span of those that overlap: a reader that was stopped and
-// went on where it was has read without a gap.
-func joined(spans []Coverage) []Coverage {
-	slices.SortFunc(spans, func(a, b Coverage) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
-	var out []Coverage
-	for _, k := range spans {
-		if n := len(out) - 1; n >= 0 && !k.From.After(out[n].To) {
-			if k.To.After(out[n].To) {
-				out[n].To = k.To
-			}
-			continue
-		}
-		out = append(out, k)
-	}
-	return out
-}
-
-// overlaps says whether a gap touches the time around the death.
-func overlaps(gap Coverage, died time.Time) bool {
-	return died.IsZero() || (!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-lookBack)))
-}
-
 // started is the first time anything was heard of the pod.
 func (c *Case) started() time.Time {
 	for _, e := range c.Evidence {

@@ -40,6 +40,9 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 	if v.Label.Death() || len(c.Evidence) == 0 {
 		v.Missing = missing(c, f)
 	}
+	if v.Label.Death() {
+		v.Coverage = c.spans(f.died)
+	}
 	return v
 }
 
@@ -143,15 +146,15 @@ func (b *Rulebook) differential(v *Verdict, env map[string]any, f findings) {
 // stillNeeds says what would decide the label; where all of it was read, that
 // it does not.
 func (l *LabelDef) stillNeeds(f findings) string {
-	for _, s := range l.sources {
+	for _, s := range l.Sources {
 		if !f.covered[s] {
-			return l.needs
+			return l.Needs
 		}
 	}
-	if len(l.sources) == 0 {
-		return l.needs
+	if len(l.Sources) == 0 {
+		return l.Needs
 	}
-	return l.needs + "; what was read does not decide it"
+	return l.Needs + "; what was read does not decide it"
 }
 
 func (l *LabelDef) excluded(env map[string]any) (string, bool) {
@@ -174,6 +177,16 @@ var sourceNouns = []struct {
 	{ingest.Runner, "the runner's own output"},
 	{ingest.Kube, "the pod object"},
 	{ingest.Controller, "the controller's log"},
+}
+
+// SourceNoun says what the log of a source is called.
+func SourceNoun(source ingest.Source) string {
+	for _, s := range sourceNouns {
+		if s.source == source {
+			return s.noun
+		}
+	}
+	return string(source) + "'s log"
 }
 
 // missing names every source that was not read over the death, and why.

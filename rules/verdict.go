@@ -124,7 +124,8 @@ type Verdict struct {
 	RuledOut   []RuledOut     `json:"ruled_out"`
 	Open       []OpenLabel    `json:"open"`
 	Missing    []string       `json:"missing"`
-	Advice     string         `json:"advice,omitempty"` // what to do about it, one sentence
+	Coverage   []Span         `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
+	Advice     string         `json:"advice,omitempty"`   // what to do about it, one sentence
 }
 
 // Exit is the exit record of the runner's container. Code is nil when none

@@ -30,6 +30,11 @@ func (d *Docket) gather(ctx context.Context, c *ledger.Case) ([]ingest.Entry, er
 	return g.entries, g.err
 }
 
+// Gather returns everything that a case is judged from.
+func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
+	return d.gather(ctx, &c)
+}
+
 type gathering struct {
 	ctx   context.Context
 	d     *Docket

@@ -92,7 +92,6 @@ CREATE TABLE verdicts (
 	last     INTEGER NOT NULL,   -- no later revision is known
 	verdict  BLOB NOT NULL,
 	PRIMARY KEY (member, revision));
-CREATE INDEX verdicts_last ON verdicts (last, recorded);
 CREATE INDEX verdicts_node ON verdicts (node, recorded);
 CREATE INDEX verdicts_label ON verdicts (label, recorded);
 CREATE INDEX verdicts_pool ON verdicts (pool, recorded);
@@ -107,6 +106,12 @@ CREATE TABLE outbox (
 	due    INTEGER NOT NULL, attempts INTEGER NOT NULL,
 	PRIMARY KEY (member, revision)) WITHOUT ROWID;
 CREATE INDEX outbox_due ON outbox (due);
+`
+
+// later is what came to the schema since; a file that lacks it gets it.
+const later = `
+DROP INDEX IF EXISTS verdicts_last;
+CREATE INDEX IF NOT EXISTS verdicts_counts ON verdicts (last, recorded, label, node, died);
 `
 
 // Ledger is one open file. It is safe for concurrent use.
@@ -180,15 +185,20 @@ func (l *Ledger) migrate() error {
 	if have != version && (have != 0 || tables > 0) {
 		return fmt.Errorf("schema version %d, this program reads %d; move the file away, or run the version that wrote it", have, version)
 	}
-	if _, err := l.write.Exec("PRAGMA journal_mode = WAL"); err != nil || have == version {
+	if _, err := l.write.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
+	steps := []string{later}
+	if have != version {
+		steps = []string{schema, later, "PRAGMA user_version = " + strconv.Itoa(version)}
+	}
 	return l.tx(context.Background(), func(tx *sql.Tx) error {
-		if _, err := tx.Exec(schema); err != nil {
-			return err
+		for _, step := range steps {
+			if _, err := tx.Exec(step); err != nil {
+				return err
+			}
 		}
-		_, err := tx.Exec("PRAGMA user_version = " + strconv.Itoa(version))
-		return err
+		return nil
 	})
 }
 

@@ -754,11 +754,11 @@ func TestVerdicts(t *testing.T) {
 		{"% is itself", Query{Runner: "%"}, nil},
 		{"node", Query{Node: "n2"}, []string{"b/1"}},
 		{"start of a node", Query{Node: "n"}, nil},
-		{"label", Query{Label: "node-OOM"}, []string{"a/2"}},
-		{"label that was revised away", Query{Runner: "amber", Label: "cgroup-OOM"}, nil},
+		{"label", Query{Labels: []rules.Label{"node-OOM"}}, []string{"a/2"}},
+		{"label that was revised away", Query{Runner: "amber", Labels: []rules.Label{"cgroup-OOM"}}, nil},
 		{"since", Query{Since: after(3)}, []string{"d/1", "a/2", "c/1"}},
 		{"since just after", Query{Since: after(3).Add(1)}, []string{"d/1", "a/2"}},
-		{"all of it", Query{Runner: "am", Node: "n1", Label: "node-OOM", Since: after(4), Limit: 1}, []string{"a/2"}},
+		{"all of it", Query{Runner: "am", Node: "n1", Labels: []rules.Label{"node-OOM"}, Since: after(4), Limit: 1}, []string{"a/2"}},
 	} {
 		if diff := cmp.Diff(tt.want, revisions(get(l.Verdicts(t.Context(), tt.q))(t))); diff != "" {
 			t.Errorf("%s: %s", tt.what, diff)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"coroner/rules"
@@ -53,57 +52,6 @@ func (l *Ledger) LastVerdict(ctx context.Context, member string) (Record, bool, 
 func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error) {
 	return l.records(ctx, "WHERE member = ? ORDER BY revision", member)
 }
-
-// Query says which verdicts are asked for. Empty parts are all.
-type Query struct {
-	Runner     string // the start of a runner's name, [namespace/]name, or of a pod UID
-	Node       string
-	Label      string
-	Pool       string
-	Repository string
-	Job        string    // id of a job or of a workflow run
-	Since      time.Time // recorded at or after
-	Limit      int       // 0 = all
-}
-
-// Verdicts returns the latest revision of each case that fits, the latest
-// recorded first.
-func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
-	where, args := []string{"last = 1"}, []any{}
-	add := func(value, clause string, values ...any) {
-		if value != "" {
-			where, args = append(where, clause), append(args, values...)
-		}
-	}
-	ns, name := splitName(q.Runner)
-	from, to := prefix(name)
-	add(q.Runner, "(runner >= ? AND runner < ? OR uid >= ? AND uid < ?) AND (? = '' OR namespace = ?)", from, to, from, to, ns, ns)
-	add(q.Node, "node = ?", q.Node)
-	add(q.Label, "label = ?", q.Label)
-	add(q.Pool, "pool = ?", q.Pool)
-	add(q.Repository, "repository = ?", q.Repository)
-	add(q.Job, "(job = ? OR run = ?)", q.Job, q.Job)
-	if !q.Since.IsZero() {
-		add("since", "recorded >= ?", nanos(q.Since))
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	return l.records(ctx, "WHERE "+strings.Join(where, " AND ")+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
-}
-
-// splitName splits [namespace/]name.
-func splitName(s string) (namespace, name string) {
-	namespace, name, ok := strings.Cut(s, "/")
-	if !ok {
-		return "", s
-	}
-	return namespace, name
-}
-
-// prefix is the range of the texts that begin with s, which an index can find.
-func prefix(s string) (from, to string) { return s, s + "\U0010FFFF" }
 
 func (l *Ledger) records(ctx context.Context, tail string, args ...any) (out []Record, _ error) {
 	rows, err := l.read.QueryContext(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)

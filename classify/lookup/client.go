@@ -28,6 +28,17 @@ func (c *Client) Runner(ctx context.Context, name string) (Answer, error) {
 	return out, err
 }
 
+// Search asks for the runners that a text means: what Runner takes, the address
+// of a job or a run, or a node with a time.
+func (c *Client) Search(ctx context.Context, text string) (Answer, error) {
+	var out Answer
+	err := c.get(ctx, "/api/v1/search?"+url.Values{"q": {text}}.Encode(), &out)
+	if err == nil && out.Runners == nil {
+		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of runners", c.Server)
+	}
+	return out, err
+}
+
 // Verdicts asks for the latest verdicts; q has the API's parameters.
 func (c *Client) Verdicts(ctx context.Context, q url.Values) (Verdicts, error) {
 	var out Verdicts

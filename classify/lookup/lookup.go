@@ -12,10 +12,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -27,7 +27,7 @@ type Recorded struct {
 	rules.Verdict
 }
 
-// Runner is one pod that fits the name that was asked for.
+// Runner is one pod that fits what was asked for.
 type Runner struct {
 	ID        string     `json:"id"`
 	Runner    string     `json:"runner"`
@@ -36,13 +36,24 @@ type Runner struct {
 	PodUID    string     `json:"pod_uid"`
 	State     string     `json:"state"` // open: no end was seen; ending: its evidence is being collected; judged
 	Heard     time.Time  `json:"heard_at"`
-	Verdict   *Recorded  `json:"verdict"`           // null until it is judged
-	Revisions []Recorded `json:"revisions"`         // what was said before, the first first
-	Opinion   *Recorded  `json:"opinion,omitempty"` // ending: what it would be judged now
+	Verdict   *Recorded  `json:"verdict"`            // null until it is judged
+	Revisions []Recorded `json:"revisions"`          // what was said before, the first first
+	Opinion   *Recorded  `json:"opinion,omitempty"`  // ending: what it would be judged now
+	Siblings  *Siblings  `json:"siblings,omitempty"` // judged: who else died on the node at that time
 }
 
-// Answer is what the API gives for a name.
+// Says is what is said of the runner at present: its verdict, else the opinion;
+// nil when there is neither.
+func (r *Runner) Says() *Recorded {
+	if r.Verdict != nil {
+		return r.Verdict
+	}
+	return r.Opinion
+}
+
+// Answer is what the API gives for a name or a search.
 type Answer struct {
+	Meaning string   `json:"meaning,omitempty"` // a search: what the text was taken for
 	Runners []Runner `json:"runners"`
 }
 
@@ -54,14 +65,18 @@ type Verdicts struct {
 // Source is where answers come from.
 type Source interface {
 	FindRunners(ctx context.Context, what string, limit int) ([]ledger.Case, error)
+	Case(ctx context.Context, id string) (ledger.Case, bool, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
 	Verdicts(ctx context.Context, q ledger.Query) ([]ledger.Record, error)
+	RunnersOn(ctx context.Context, node string, from, to time.Time) (int, error)
 }
 
-// API is the HTTP API. Its fields are set before Register.
+// API answers questions, in Go and over HTTP. Its fields are set before its
+// first use.
 type API struct {
 	Source  Source
-	Opinion func(context.Context, ledger.Case) (*rules.Verdict, error) // of a case that is not judged yet
+	Opinion func(context.Context, ledger.Case) (*rules.Verdict, error) // of a case that is not judged yet; nil: none is given
+	Gather  func(context.Context, ledger.Case) ([]ingest.Entry, error) // the evidence of a case; nil: no incident files
 	Now     func() time.Time
 }
 
@@ -69,52 +84,35 @@ type API struct {
 func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/verdicts", a.verdicts)
 	mux.HandleFunc("GET /api/v1/runners/{name...}", a.runner)
+	mux.HandleFunc("GET /api/v1/search", a.search)
+	mux.HandleFunc("GET /api/v1/incidents/{id}", a.incident)
 }
 
 const (
 	maxRunners  = 20
 	maxVerdicts = 1000
+	maxName     = 512 // bytes of what is asked for
 )
 
-// verdicts answers ?runner=&node=&verdict=&since=&limit=. since is a duration
-// back from now (90m, 24h) or a time (RFC 3339).
+// verdicts answers with what Filter reads of the parameters.
 func (a *API) verdicts(w http.ResponseWriter, r *http.Request) {
-	v := r.URL.Query()
-	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Label: v.Get("verdict"), Limit: 100}
-	if s := v.Get("since"); s != "" {
-		at, err := Since(s, a.Now())
-		if err != nil {
-			fail(w, http.StatusBadRequest, err)
-			return
-		}
-		q.Since = at
+	q, err := Filter(r.URL.Query(), a.Now())
+	if err != nil {
+		fail(w, http.StatusBadRequest, err)
+		return
 	}
-	if s := v.Get("limit"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			fail(w, http.StatusBadRequest, fmt.Errorf("limit=%q: want a number from 1 to %d", s, maxVerdicts))
-			return
-		}
-		q.Limit = min(n, maxVerdicts)
-	}
-	found, err := a.Source.Verdicts(r.Context(), q)
+	found, err := a.List(r.Context(), q)
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err)
 		return
 	}
-	answer(w, http.StatusOK, Verdicts{recorded(found)})
+	answer(w, http.StatusOK, Verdicts{found})
 }
 
-// Since reads a duration back from now, or a time.
-func Since(s string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	at, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return at, fmt.Errorf("since=%q: want a duration like 90m or a time like 2026-01-02T15:04:05Z", s)
-	}
-	return at, nil
+// List gives the verdicts that fit, the latest recorded first.
+func (a *API) List(ctx context.Context, q ledger.Query) ([]Recorded, error) {
+	found, err := a.Source.Verdicts(ctx, q)
+	return recorded(found), err
 }
 
 func recorded(all []ledger.Record) []Recorded {
@@ -128,25 +126,40 @@ func recorded(all []ledger.Record) []Recorded {
 // runner answers for a name, the start of one, namespace/name or a pod UID.
 func (a *API) runner(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	if name == "" || len(name) > 512 {
-		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than 512 bytes; /api/v1/verdicts lists the latest"))
+	if name == "" || len(name) > maxName {
+		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than %d bytes; /api/v1/verdicts lists the latest", maxName))
 		return
 	}
-	cases, err := a.Source.FindRunners(r.Context(), name, maxRunners)
-	out := Answer{Runners: []Runner{}}
-	for i := 0; i < len(cases) && err == nil; i++ {
-		var one Runner
-		one, err = a.one(r.Context(), cases[i])
-		out.Runners = append(out.Runners, one)
-	}
+	found, err := a.Find(r.Context(), name)
+	found.write(w, err)
+}
+
+func (found Answer) write(w http.ResponseWriter, err error) {
 	switch {
 	case err != nil:
 		fail(w, http.StatusInternalServerError, err)
-	case len(cases) == 0:
-		answer(w, http.StatusNotFound, out)
+	case len(found.Runners) == 0:
+		answer(w, http.StatusNotFound, found)
 	default:
-		answer(w, http.StatusOK, out)
+		answer(w, http.StatusOK, found)
 	}
+}
+
+// Find gives the runners of a name, [namespace/]name, the start of one or a pod
+// UID, the latest heard of first; none is an empty answer.
+func (a *API) Find(ctx context.Context, name string) (Answer, error) {
+	cases, err := a.Source.FindRunners(ctx, name, maxRunners)
+	return a.about(ctx, cases, err)
+}
+
+func (a *API) about(ctx context.Context, cases []ledger.Case, err error) (Answer, error) {
+	out := Answer{Runners: []Runner{}}
+	for i := 0; i < len(cases) && err == nil; i++ {
+		var one Runner
+		one, err = a.one(ctx, cases[i])
+		out.Runners = append(out.Runners, one)
+	}
+	return out, err
 }
 
 func (a *API) one(ctx context.Context, c ledger.Case) (Runner, error) {
@@ -155,6 +168,7 @@ func (a *API) one(ctx context.Context, c ledger.Case) (Runner, error) {
 	if n := len(all); n > 0 {
 		list := recorded(all)
 		out.Verdict, out.Revisions = &list[n-1], list[:n-1]
+		out.Siblings, err = a.siblings(ctx, &list[n-1].Verdict)
 	}
 	if err != nil || out.Verdict != nil || c.State != ledger.StateEnding || a.Opinion == nil {
 		return out, err

@@ -12,11 +12,25 @@ import (
 	"coroner/rules"
 )
 
-// row is one line of the timeline, or several that say the same.
-type row struct {
+// Row is one line of the timeline, or several that say the same.
+type Row struct {
 	rules.EvidenceLine
-	times int       // how many lines it stands for
-	until time.Time // time of the last of them
+	Times int       // how many lines it stands for
+	Until time.Time // time of the last of them
+}
+
+// Rows is the timeline of v: runs of one signal joined, a line that carries
+// several signals once.
+func Rows(v *rules.Verdict) []Row { return collapse(v.Evidence) }
+
+// Brief says what the row's line says without its clockwork, cleaned.
+func (r Row) Brief() string { return Clean(brief(r.EvidenceLine)) }
+
+// Aftermath says whether a row only tells how the node tidied up after the
+// death. What the controller and the API server say of it comes later by nature.
+func Aftermath(v *rules.Verdict, r Row) bool {
+	node := slices.Contains([]ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd}, ingest.Source(r.Source))
+	return node && v.DiedAt != nil && r.At != nil && r.At.Sub(*v.DiedAt) > tidying
 }
 
 // shown is how many rows a timeline has at most; deciding rows always show.
@@ -30,7 +44,7 @@ func (p *page) timeline() {
 	p.section("timeline (UTC; » decides, · is about the node or another pod)")
 	skipped, day := 0, ""
 	for i, r := range rows {
-		if !p.s.All && !r.Decisive && (i < len(rows)-shown || p.aftermath(r)) {
+		if !p.s.All && !r.Decisive && (i < len(rows)-shown || Aftermath(p.v, r)) {
 			skipped++
 			continue
 		}
@@ -44,13 +58,6 @@ func (p *page) timeline() {
 // tidying is how long after a death the node's lines are about it; after that
 // the node tidies up.
 const tidying = time.Second
-
-// aftermath says whether a row only tells how the node tidied up. What the
-// controller and the API server say of a death comes later by nature.
-func (p *page) aftermath(r row) bool {
-	node := slices.Contains([]ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd}, ingest.Source(r.Source))
-	return node && p.v.DiedAt != nil && r.At != nil && r.At.Sub(*p.v.DiedAt) > tidying
-}
 
 func (p *page) skipped(n *int) {
 	if *n > 0 {
@@ -71,7 +78,7 @@ func (p *page) day(before string, at *time.Time) string {
 	return d
 }
 
-func (p *page) row(r row) {
+func (p *page) row(r Row) {
 	mark, at := "  ", strings.Repeat(" ", 12)
 	if r.Decisive {
 		mark = p.paint(red, "»") + " "
@@ -83,11 +90,11 @@ func (p *page) row(r row) {
 	if r.Decisive {
 		room = max(room, hugeLine) // the proof is shown whole
 	}
-	text := cut(Clean(brief(r.EvidenceLine)), room)
-	if r.times > 1 {
-		text += p.paint(dim, fmt.Sprintf("  (%d times", r.times))
-		if !r.until.IsZero() {
-			text += p.paint(dim, " until "+r.until.UTC().Format("15:04:05"))
+	text := cut(r.Brief(), room)
+	if r.Times > 1 {
+		text += p.paint(dim, fmt.Sprintf("  (%d times", r.Times))
+		if !r.Until.IsZero() {
+			text += p.paint(dim, " until "+r.Until.UTC().Format("15:04:05"))
 		}
 		text += p.paint(dim, ")")
 	}
@@ -129,17 +136,17 @@ var clockwork = map[string]bool{
 
 // collapse joins runs of one signal from one source, so that an hour of
 // heartbeats is one row.
-func collapse(lines []rules.EvidenceLine) (rows []row) {
+func collapse(lines []rules.EvidenceLine) (rows []Row) {
 	for _, l := range lines {
 		if n := len(rows); n > 0 && same(rows[n-1].EvidenceLine, l) {
 			last := &rows[n-1]
-			last.times++
+			last.Times++
 			if l.At != nil {
-				last.until = *l.At
+				last.Until = *l.At
 			}
 			continue
 		}
-		rows = append(rows, row{EvidenceLine: l, times: 1})
+		rows = append(rows, Row{EvidenceLine: l, Times: 1})
 	}
 	return dropRepeated(rows)
 }
@@ -151,7 +158,7 @@ func same(a, b rules.EvidenceLine) bool {
 
 // dropRepeated removes rows whose line is shown already: one line can carry
 // several signals.
-func dropRepeated(rows []row) []row {
+func dropRepeated(rows []Row) []Row {
 	out := rows[:0]
 	for _, r := range rows {
 		if n := len(out); n > 0 && out[n-1].Text == r.Text && out[n-1].Source == r.Source {

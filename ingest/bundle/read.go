@@ -45,6 +45,7 @@ type reading struct {
 	bundle   *Bundle
 	yield    func(ingest.Entry) bool
 	stopped  bool
+	recorded bool // the document's entries name the ones that they were first read from
 	progress func(Progress)
 	state    Progress
 	told     int64 // bytes read when progress was last called
@@ -67,7 +68,9 @@ func (r *reading) tell() {
 // emit passes one entry on, under the name that people know the document by.
 func (r *reading) emit(e ingest.Entry) bool {
 	if !r.stopped {
-		e.Doc = r.state.Doc
+		if !r.recorded {
+			e.Doc = r.state.Doc
+		}
 		r.stopped = !r.yield(e)
 	}
 	return !r.stopped
@@ -82,9 +85,10 @@ func (r *reading) document(d document) error {
 	r.state.Doc = d.name
 	r.tell()
 	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h)}
+	r.recorded = strings.HasSuffix(doc.Name, ingest.RecordedName)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
 	var err error
-	if head := decoded(d.head); (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name) {
+	if head := decoded(d.head); (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name) && !r.recorded {
 		err = r.objects(doc, in, kube.Sniff(head))
 	} else {
 		err = doc.Read(in, r.emit)

@@ -1,0 +1,67 @@
+package lookup
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/rules"
+)
+
+// Filter reads ?runner=&node=&verdict=&pool=&repository=&job=&since=&until=&limit=.
+// verdict is a label or several with commas between; since and until are a
+// duration back from now (90m, 24h) or a time (RFC 3339), and mean when the
+// verdict was recorded; limit is 100 unless told. Other parameters are let be.
+func Filter(v url.Values, now time.Time) (ledger.Query, error) {
+	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: v.Get("pool"), Repository: v.Get("repository"), Job: v.Get("job"), Limit: 100}
+	var err error
+	if q.Labels, err = labels(v.Get("verdict")); err != nil {
+		return ledger.Query{}, err
+	}
+	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if s := v.Get(name); s != "" {
+			if *at, err = Since(s, now); err != nil {
+				return ledger.Query{}, fmt.Errorf("%s=%w", name, err)
+			}
+		}
+	}
+	if s := v.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return ledger.Query{}, fmt.Errorf("limit=%q: want a number from 1 to %d", s, maxVerdicts)
+		}
+		q.Limit = min(n, maxVerdicts)
+	}
+	return q, nil
+}
+
+// labels reads labels with commas between.
+func labels(text string) (out []rules.Label, _ error) {
+	for _, s := range strings.Split(text, ",") {
+		at := slices.IndexFunc(rules.Labels, func(l rules.Label) bool { return strings.EqualFold(string(l), strings.TrimSpace(s)) })
+		switch {
+		case strings.TrimSpace(s) == "":
+		case at < 0:
+			return nil, fmt.Errorf("verdict=%q: want a label; coroner rules list shows them all", s)
+		default:
+			out = append(out, rules.Labels[at])
+		}
+	}
+	return out, nil
+}
+
+// Since reads a duration back from now, or a time.
+func Since(s string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return at, fmt.Errorf("%q: want a duration like 90m or a time like 2026-01-02T15:04:05Z", s)
+	}
+	return at, nil
+}

@@ -1,0 +1,99 @@
+package lookup
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"coroner/classify/ledger"
+	"coroner/classify/postmortem"
+	"coroner/ingest"
+	"coroner/rules"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/tools/txtar"
+)
+
+// incident answers with a case as a file: everything that its verdict was judged
+// from, and the verdict.
+func (a *API) incident(w http.ResponseWriter, r *http.Request) {
+	c, ok, err := a.Source.Case(r.Context(), r.PathValue("id"))
+	switch {
+	case err != nil:
+		fail(w, http.StatusInternalServerError, err)
+		return
+	case !ok || a.Gather == nil:
+		fail(w, http.StatusNotFound, fmt.Errorf("no such case"))
+		return
+	}
+	name, data, err := a.file(r.Context(), c)
+	switch {
+	case err != nil:
+		fail(w, http.StatusInternalServerError, err)
+	case data == nil:
+		fail(w, http.StatusGone, fmt.Errorf("the evidence of this case is not kept any more (--retention.evidence); its verdict is at /api/v1/runners/%s", c.UID))
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+		_, _ = w.Write(data) // the client has gone
+	}
+}
+
+// want is what an incident must come out as; fixtures reads it.
+type want struct {
+	Runner     string `yaml:"runner"`
+	Verdict    string `yaml:"verdict"`
+	Confidence string `yaml:"confidence"`
+	Rule       string `yaml:"rule"`
+	Initiator  string `yaml:"initiator,omitempty"`
+	Exit       *int   `yaml:"exit,omitempty"`
+}
+
+// file makes the incident file of a case; nil when its evidence is gone.
+func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte, err error) {
+	entries, err := a.Gather(ctx, c)
+	if err != nil || len(entries) == 0 {
+		return "", nil, err
+	}
+	one, err := a.one(ctx, c)
+	if err != nil {
+		return "", nil, err
+	}
+	var evidence bytes.Buffer
+	if err := ingest.WriteRecorded(&evidence, entries); err != nil {
+		return "", nil, err
+	}
+	runner := c.Name
+	if c.UID != "" {
+		runner = c.UID
+	}
+	files := []txtar.File{{Name: "evidence" + ingest.RecordedName, Data: evidence.Bytes()}}
+	if said := one.Says(); said != nil {
+		wanted, err := yaml.Marshal(wanted(&said.Verdict, runner))
+		if err != nil {
+			return "", nil, err
+		}
+		files = append([]txtar.File{{Name: "want.yaml", Data: wanted}}, files...)
+	}
+	name = fileName.ReplaceAllString(c.Name, "_") + ".txtar"
+	return name, txtar.Format(&txtar.Archive{Comment: story(c, one.Says(), name, runner), Files: files}), nil
+}
+
+// fileName is what a file's name must not hold.
+var fileName = regexp.MustCompile(`[^A-Za-z0-9._-]|^\.`)
+
+func wanted(v *rules.Verdict, runner string) want {
+	return want{runner, string(v.Label), string(v.Confidence), v.Rule, v.Initiator, v.Exit.Code}
+}
+
+func story(c ledger.Case, said *Recorded, name, runner string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "Runner %s", postmortem.Clean(c.Namespace+"/"+c.Name))
+	if said != nil {
+		fmt.Fprintf(&b, ": %s (%s). %s", said.Label, said.Confidence, postmortem.Clean(said.Summary))
+	}
+	fmt.Fprintf(&b, "\nWhat a coroner server kept of it; read it before you give it away, it holds log lines.\n\n    coroner explain --runner %s %s\n\n", postmortem.Clean(runner), name)
+	return b.Bytes()
+}

@@ -1,0 +1,227 @@
+package lookup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/classify"
+	"coroner/classify/ledger"
+	"coroner/fixtures"
+	"coroner/ingest"
+	"coroner/ingest/bundle"
+	"coroner/rules"
+	"coroner/rules/book"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// A text is taken for what a person means by it.
+func TestUnderstand(t *testing.T) {
+	now := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
+	at := func(h, m, s int) time.Time { return time.Date(2026, 5, 4, h, m, s, 0, time.UTC) }
+	on := func(node string, died time.Time) []ledger.Query {
+		return []ledger.Query{{Node: node, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners}}
+	}
+	job := func(ids ...string) (out []ledger.Query) {
+		for _, id := range ids {
+			out = append(out, ledger.Query{Job: id, Limit: maxRunners})
+		}
+		return out
+	}
+	for text, want := range map[string]question{
+		"amber-4kx2p":                 {runner: "amber-4kx2p"},
+		" ci/amber ":                  {runner: "ci/amber"},
+		"build-7":                     {runner: "build-7"},
+		"two words":                   {runner: "two words"},
+		"build-7 99:99":               {runner: "build-7 99:99"},
+		"10:42":                       {runner: "10:42"},
+		"build-7 10:42":               {queries: on("build-7", at(10, 42, 0))},
+		"build-7@10:42":               {queries: on("build-7", at(10, 42, 0))},
+		"n at 10:42:30Z":              {queries: on("n", at(10, 42, 30))},
+		"n 11:30":                     {queries: on("n", at(11, 30, 0).AddDate(0, 0, -1))}, // it is 11:00: yesterday's
+		"n 2026-05-04 09:00 UTC":      {queries: on("n", at(9, 0, 0))},
+		"n 2026-05-04T11:00:00+02:00": {queries: on("n", at(9, 0, 0))},
+		"https://github.com/o/r/actions/runs/12/job/34":               {queries: job("34", "12")},
+		"https://github.com/o/r/actions/runs/12/job/34?pr=5#step:1:2": {queries: job("34", "12")},
+		"https://ghe.example.com/o/r/actions/runs/12/attempts/2":      {queries: job("12")},
+		"https://github.com/o/r/runs/34":                              {queries: job("34")},
+		"https://gitlab.example.com/group/sub/project/-/jobs/99":      {queries: job("99")},
+		"http://gitlab.example.com/group/project/-/pipelines/98/":     {queries: job("98")},
+	} {
+		got, err := understand(text, now)
+		same := cmp.Equal(want.queries, got.queries, cmp.Comparer(func(a, b ledger.Query) bool {
+			return a.Node == b.Node && a.Job == b.Job && a.Limit == b.Limit && a.DiedFrom.Equal(b.DiedFrom) && a.DiedTo.Equal(b.DiedTo)
+		}))
+		if err != nil || got.runner != want.runner || !same {
+			t.Errorf("%s: %+v %v, want %+v", text, got, err, want)
+		}
+		if (got.runner == "") != (got.meaning != "") {
+			t.Errorf("%s: it does not say what it was taken for", text)
+		}
+	}
+	for _, text := range []string{"https://github.com/o/r", "https://example.com/", "http://github.com/o/r/actions/runs/x"} {
+		if _, err := understand(text, now); err == nil || !strings.Contains(err.Error(), "want https://") {
+			t.Errorf("%s: %v; want an error that shows an address of a job", text, err)
+		}
+	}
+}
+
+// many is a ledger with deaths on two nodes.
+func many(t *testing.T) (*API, http.Handler) {
+	return serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
+		put(t0, func(tx *ledger.Tx) error {
+			var err error
+			add := func(id, name, node string, died time.Duration, label rules.Label, job rules.Job) {
+				v, at := verdict(name, 1), t0.Add(died)
+				v.Node, v.DiedAt, v.Label, v.Job = node, &at, label, job
+				err = errors.Join(err, tx.AddVerdict(id, v, at, false), tx.PutCase(ledger.Case{ID: id, Namespace: "arc", Name: name, UID: "uid-" + name,
+					Node: node, Runner: true, State: ledger.StateJudged, Opened: at.Add(-time.Hour), Heard: at}))
+			}
+			add("1", "amber", "n1", -1*time.Minute, rules.HostTeardown, rules.Job{ID: "34", RunID: "12"})
+			add("2", "birch", "n1", -9*time.Minute, rules.HostTeardown, rules.Job{ID: "35", RunID: "12"})
+			add("3", "cedar", "n1", -30*time.Minute, rules.HostTeardown, rules.Job{})
+			add("4", "dogwood", "n2", -1*time.Minute, rules.CgroupOOM, rules.Job{})
+			add("5", "elder", "n1", -2*time.Minute, rules.Completed, rules.Job{})
+			live := ledger.Case{ID: "6", Namespace: "arc", Name: "fir", Node: "n1", Runner: true, State: ledger.StateOpen, Opened: t0.Add(-2 * time.Hour), Heard: t0.Add(-time.Hour)}
+			later := ledger.Case{ID: "7", Namespace: "arc", Name: "gum", Node: "n1", Runner: true, State: ledger.StateOpen, Opened: t0.Add(time.Hour), Heard: t0.Add(time.Hour)}
+			gone := *verdict("hazel", 1) // its case is forgotten
+			gone.Job, gone.Node = rules.Job{ID: "77"}, "n3"
+			return errors.Join(err, tx.PutCase(live), tx.PutCase(later), tx.AddVerdict("8", &gone, t0, false))
+		})
+	})
+}
+
+// A responder who has a job's address, or a node and a time, finds the runners.
+func TestSearch(t *testing.T) {
+	_, h := many(t)
+	for text, want := range map[string][]string{
+		"amber":     {"amber"},
+		"uid-birch": {"birch"},
+		"https://github.com/o/r/actions/runs/12/job/34": {"amber"},
+		"https://github.com/o/r/actions/runs/12/job/99": {"amber", "birch"}, // the job is not known, its run is
+		"https://github.com/o/r/actions/runs/12":        {"amber", "birch"},
+		"https://github.com/o/r/runs/77":                {"hazel"},
+		"n1 09:30":                                      {"cedar"},
+		"n2":                                            {"dogwood"}, // no runner is called so, a node is
+		"n2 08:00":                                      {},
+		"nobody":                                        {},
+	} {
+		code, body := ask(t, h, "/api/v1/search?q="+url.QueryEscape(text))
+		var got Answer
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		for _, r := range got.Runners {
+			names = append(names, r.Runner)
+		}
+		slices.Sort(names)
+		if diff := cmp.Diff(want, names); diff != "" || (code == 200) != (len(want) > 0) {
+			t.Errorf("%s: %d %s", text, code, diff)
+		}
+	}
+	for _, text := range []string{"", " ", "https://github.com/o", strings.Repeat("x", 513)} {
+		if code, body := ask(t, h, "/api/v1/search?q="+url.QueryEscape(text)); code != 400 || !strings.Contains(body, "want") {
+			t.Errorf("%q: %d %s", text, code, body)
+		}
+	}
+}
+
+// Siblings are the deaths on the node within ten minutes, among the runners
+// that were there: one that came later, and one that just ended, is no death.
+func TestSiblings(t *testing.T) {
+	a, _ := many(t)
+	got, err := a.Find(t.Context(), "amber")
+	if err != nil || len(got.Runners) != 1 {
+		t.Fatal(got, err)
+	}
+	s := got.Runners[0].Siblings
+	var names []string
+	for _, d := range s.Died {
+		names = append(names, d.Runner)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"amber", "birch"}, names); diff != "" || s.Of != 4 { // with elder, who completed, and fir, who lives
+		t.Errorf("%d of %d: %s", len(s.Died), s.Of, diff)
+	}
+	for want, s := range map[string]Siblings{
+		"2 of the 4 runners on this node died":         {Of: 4, Died: make([]Sibling, 2)},
+		"at least 100 of the 120 runners on this node": {Of: 120, Died: make([]Sibling, 100), More: true},
+		"None of the other 3 runners on this node":     {Of: 4, Died: make([]Sibling, 1)},
+		"No other runner was on this node":             {Of: 1, Died: make([]Sibling, 1)},
+	} {
+		if !strings.HasPrefix(s.String(), want) {
+			t.Errorf("%q, want %q", s.String(), want)
+		}
+	}
+}
+
+// An incident file gives explain the verdict that the server gave, and is a
+// fixture as it stands.
+func TestIncidentFile(t *testing.T) {
+	rulebook, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := fixtures.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range all {
+		entries := read(t, in)
+		said := classify.Replay(slices.Values(entries), rulebook, classify.Options{Runner: in.Want.Runner})[0]
+		a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
+			put(t0, func(tx *ledger.Tx) error {
+				return errors.Join(tx.AddVerdict("1", &said, t0, false),
+					tx.PutCase(ledger.Case{ID: "1", Namespace: said.Namespace, Name: said.Runner, UID: said.PodUID, Runner: true, State: ledger.StateJudged}))
+			})
+		})
+		a.Gather = func(context.Context, ledger.Case) ([]ingest.Entry, error) { return entries, nil }
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/incidents/1", nil))
+		file, err := fixtures.Parse("x", w.Body.Bytes())
+		if err != nil || file.Want.Verdict != string(said.Label) || file.Want.Confidence != string(said.Confidence) || file.Want.Rule != said.Rule {
+			t.Fatalf("%s: %v %+v\n%s", in.Name, err, file.Want, w.Body)
+		}
+		b := bundle.Bytes("x.txtar", w.Body.Bytes(), bundle.Options{})
+		again := classify.Replay(b.Entries(nil), rulebook, classify.Options{Runner: in.Want.Runner})[0]
+		if diff := cmp.Diff(said, again); diff != "" || b.Close() != nil {
+			t.Errorf("%s: explain says something else: %s", in.Name, diff)
+		}
+	}
+}
+
+func read(t *testing.T, in fixtures.Incident) []ingest.Entry {
+	t.Helper()
+	b := bundle.Bytes(in.Name+".txtar", txtar.Format(&txtar.Archive{Files: in.Files}), bundle.Options{})
+	defer b.Close()
+	return slices.Collect(b.Entries(nil))
+}
+
+// A case whose evidence is swept, and one that nobody knows, say so.
+func TestNoIncidentFile(t *testing.T) {
+	a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
+		put(t0, func(tx *ledger.Tx) error {
+			return tx.PutCase(ledger.Case{ID: "1", Name: "empty", Runner: true, State: ledger.StateJudged})
+		})
+	})
+	for path, want := range map[string]int{"1": http.StatusGone, "2": http.StatusNotFound} {
+		a.Gather = func(context.Context, ledger.Case) ([]ingest.Entry, error) { return nil, nil }
+		if code, body := ask(t, h, "/api/v1/incidents/"+path); code != want || !strings.Contains(body, "error") {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	a.Gather = func(context.Context, ledger.Case) ([]ingest.Entry, error) { return nil, errors.New("disk") }
+	if code, body := ask(t, h, "/api/v1/incidents/1"); code != 500 || !strings.Contains(body, "disk") {
+		t.Errorf("%d %s", code, body)
+	}
+}

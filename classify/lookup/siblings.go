@@ -1,0 +1,69 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/rules"
+)
+
+// Siblings are the runners that died on one node at about one time: a cause
+// that strikes many is the node's, one that strikes one is the job's.
+type Siblings struct {
+	Within string    `json:"within"` // how far from this death: "10m"
+	Of     int       `json:"of"`     // runners that were on the node then, this one included
+	Died   []Sibling `json:"died"`   // the deaths, this one included, the latest recorded first
+	More   bool      `json:"more"`   // Died is cut off
+}
+
+// Sibling is one of them.
+type Sibling struct {
+	ID         string           `json:"id"`
+	Runner     string           `json:"runner"`
+	Namespace  string           `json:"namespace"`
+	Label      rules.Label      `json:"verdict"`
+	Confidence rules.Confidence `json:"confidence"`
+	DiedAt     *time.Time       `json:"died_at"`
+}
+
+const (
+	near        = 10 * time.Minute // siblings died within
+	maxSiblings = 100
+)
+
+func (a *API) siblings(ctx context.Context, v *rules.Verdict) (*Siblings, error) {
+	if v.Node == "" || v.DiedAt == nil {
+		return nil, nil
+	}
+	from, to := v.DiedAt.Add(-near), v.DiedAt.Add(near)
+	found, err := a.Source.Verdicts(ctx, ledger.Query{Node: v.Node, Since: from, DiedFrom: from, DiedTo: to, Limit: maxSiblings})
+	if err != nil {
+		return nil, err
+	}
+	out := &Siblings{Within: "10m", Died: []Sibling{}, More: len(found) == maxSiblings}
+	for _, r := range found {
+		if x := r.Verdict; x.Label.Death() {
+			out.Died = append(out.Died, Sibling{r.Case, x.Runner, x.Namespace, x.Label, x.Confidence, x.DiedAt})
+		}
+	}
+	out.Of, err = a.Source.RunnersOn(ctx, v.Node, from, to)
+	out.Of = max(out.Of, len(found))
+	return out, err
+}
+
+// String is the sentence: 3 of the 14 runners on this node died within 10 minutes.
+func (s *Siblings) String() string {
+	n := fmt.Sprint(len(s.Died))
+	if s.More {
+		n = "at least " + n
+	}
+	switch {
+	case s.Of <= 1:
+		return "No other runner was on this node at that time, as far as is known"
+	case len(s.Died) <= 1:
+		return fmt.Sprintf("None of the other %d runners on this node died within 10 minutes of this", s.Of-1)
+	}
+	return fmt.Sprintf("%s of the %d runners on this node died within 10 minutes of each other", n, s.Of)
+}

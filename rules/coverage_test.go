@@ -1,0 +1,46 @@
+package rules
+
+import (
+	"testing"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A verdict says what was read around the death: spans that overlap are one,
+// gaps stand for themselves, and what is far away or has no time is left out.
+func TestSpans(t *testing.T) {
+	died := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return died.Add(time.Duration(s) * time.Second) }
+	c := Case{Coverage: []Coverage{
+		{Source: ingest.Runner},
+		{Source: ingest.Kubelet, From: at(-100), To: at(-50)},
+		{Source: ingest.Kernel, From: at(-40), To: at(500)},
+		{Source: ingest.Kernel, From: at(-9000), To: at(-40)},
+		{Source: ingest.Kernel, From: at(-20), To: at(-10), Why: "vacuumed"},
+		{Source: ingest.Kernel, From: at(-20), To: at(-10), Why: "vacuumed"},
+		{Source: ingest.Kubelet, From: at(-30), To: at(5)},
+		{Source: ingest.Containerd, From: at(-9000), To: at(-8000)},
+	}}
+	want := []Span{
+		{"kernel", at(-600), at(10), ""},
+		{"kernel", at(-20), at(-10), "vacuumed"},
+		{"kubelet", at(-100), at(-50), ""},
+		{"kubelet", at(-30), at(5), ""},
+	}
+	if diff := cmp.Diff(want, c.spans(died)); diff != "" {
+		t.Error(diff)
+	}
+	if got := c.spans(time.Time{}); len(got) != 0 {
+		t.Errorf("a death of no known time has %v", got)
+	}
+	for range 2 * maxSpans {
+		died = died.Add(-time.Second)
+		c.Coverage = append(c.Coverage, Coverage{Source: ingest.Kernel, From: died, To: died, Why: "hole"})
+	}
+	if got := c.spans(at(0)); len(got) > maxSpans {
+		t.Errorf("%d spans", len(got))
+	}
+}
