@@ -45,11 +45,12 @@ type LabelDef struct {
 	Doc           string
 	Domain, Retry string
 	Advice        string
-	Confused      []Label
-	possible      *program
-	ruledOut      []exclusion
-	needs         string          // what would decide it
-	sources       []ingest.Source // who would say it
+	Confused      []Confusion
+	Needs         string          // what would decide it
+	Sources       []ingest.Source // who would say it
+
+	possible *program
+	ruledOut []exclusion
 }
 
 type exclusion struct {

@@ -47,6 +47,7 @@ func (b *builder) compile() *Rulebook {
 	for _, s := range b.specs.labels {
 		b.label(s)
 	}
+	b.book.mirrorConfusions()
 	for _, s := range b.specs.verdicts {
 		b.rule(s)
 	}

@@ -20,6 +20,7 @@ type Rule struct {
 	Retry      string          // helps | useless | unknown
 	Needs      []ingest.Source // must be covered, or the verdict is one step weaker
 	Signals    []string        // every signal that the rule looks at
+	Deciding   []string        // those whose lines can be its decisive ones
 	Tests      []RuleTest
 
 	when      *program
@@ -104,6 +105,7 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	}
 	slices.Sort(r.Signals)
 	r.Signals = slices.Compact(r.Signals)
+	r.Deciding = b.deciding(r)
 }
 
 // withDecisive is the environment of a rule's texts: d is its first deciding
@@ -146,16 +148,14 @@ func (b *builder) labelName(s scalar) Label {
 
 func (b *builder) label(s labelSpec) {
 	l := &LabelDef{
-		Label: b.labelName(s.name), Doc: s.doc.value, Advice: s.advice.value, needs: s.needs.value,
+		Label: b.labelName(s.name), Doc: s.doc.value, Advice: s.advice.value, Needs: s.needs.value,
 		Domain: b.oneOf(s.domain, "domain", "none", domains...),
 		Retry:  b.oneOf(s.retry, "retry", "unknown", retries...),
 	}
 	if len(s.sources) > 0 {
-		l.sources = b.sources(s.sources, s.name.pos)
+		l.Sources = b.sources(s.sources, s.name.pos)
 	}
-	for _, c := range s.confused {
-		l.Confused = append(l.Confused, b.labelName(c))
-	}
+	b.confusions(l, s.confused)
 	if s.possible.value != "" {
 		l.possible = b.expression(s.possible, b.book.env, "bool")
 	}

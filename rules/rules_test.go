@@ -39,6 +39,9 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 		{"pattern without fixed text", "signals:\n  - name: a.b\n    source: kernel\n    match: '\\w+'\n", "a.yaml:4:13", "at least 3 fixed characters"},
 		{"confirmed without a line", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    confidence: confirmed\n    summary: s\n", "a.yaml:5:17", "names no decisive line"},
 		{"twice", "facts:\n  - {name: f, value: ended}\n  - {name: f, value: ended}\n", "a.yaml:3:12", `"f" is defined twice`},
+		{"confused with no label", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drian: x}\n", "a.yaml:3:21", "did you mean SIGTERM-drain?"},
+		{"confused with itself", "labels:\n  - name: evicted\n    confused_with: {evicted: x}\n", "a.yaml:3:21", "cannot be confused with itself"},
+		{"not told apart", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drain: ''}\n", "a.yaml:3:21", "say how evicted and SIGTERM-drain are told apart"},
 		{"broken yaml", "verdicts:\n  - id: [x\n", "a.yaml:", ""},
 		{"not a mapping", "verdicts:\n  - just text\n", "a.yaml:2:5", "must be a mapping"},
 	} {

@@ -41,7 +41,8 @@ type ruleSpec struct {
 
 type labelSpec struct {
 	name, doc, domain, retry, possible, needs, advice scalar
-	confused, sources                                 []scalar
+	confused                                          []pair // label -> how the two are told apart
+	sources                                           []scalar
 	ruledOut                                          []ruledOutSpec
 }
 
@@ -159,7 +160,7 @@ func (r *reader) label(n *yaml.Node) (s labelSpec) {
 	r.object(n, "label", map[string]func(*yaml.Node){
 		"name": r.text(&s.name), "doc": r.text(&s.doc), "domain": r.text(&s.domain), "retry": r.text(&s.retry),
 		"possible": r.text(&s.possible), "needs": r.text(&s.needs), "advice": r.text(&s.advice),
-		"confused_with": r.texts(&s.confused), "sources": r.texts(&s.sources),
+		"confused_with": r.pairs(&s.confused), "sources": r.texts(&s.sources),
 		"ruled_out": r.list(func(n *yaml.Node) {
 			var o ruledOutSpec
 			r.object(n, "ruled_out", map[string]func(*yaml.Node){"when": r.text(&o.when), "because": r.text(&o.because)})

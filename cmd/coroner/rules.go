@@ -14,6 +14,7 @@ type rulesCmd struct {
 	List     rulesListCmd     `cmd:"" help:"List labels, and verdict rules in the order in which they are tried."`
 	Describe rulesDescribeCmd `cmd:"" help:"Say what a label, rule or signal means and what decides it."`
 	Test     rulesTestCmd     `cmd:"" help:"Run the rulebook's inline tests."`
+	Docs     rulesDocsCmd     `cmd:"" help:"Write a page of documentation for every label."`
 }
 
 type rulesFlag struct {
@@ -126,8 +127,8 @@ func (p *program) describeLabel(book *rules.Rulebook, d *rules.LabelDef) {
 	if d.Advice != "" {
 		fmt.Fprintf(p.out, "  advice  %s\n", d.Advice)
 	}
-	if len(d.Confused) > 0 {
-		fmt.Fprintf(p.out, "  confused with  %s\n", labelsText(d.Confused))
+	for _, c := range d.Confused {
+		fmt.Fprintf(p.out, "\n  or is it %s?\n    %s\n", c.Label, c.Apart)
 	}
 	fmt.Fprintf(p.out, "\nrules, in the order in which they are tried\n")
 	for _, r := range book.Rules {
@@ -135,14 +136,6 @@ func (p *program) describeLabel(book *rules.Rulebook, d *rules.LabelDef) {
 			p.describeRule(r)
 		}
 	}
-}
-
-func labelsText(labels []rules.Label) string {
-	var out []string
-	for _, l := range labels {
-		out = append(out, string(l))
-	}
-	return strings.Join(out, ", ")
 }
 
 func (p *program) describeRule(r *rules.Rule) {
