@@ -92,9 +92,6 @@ CREATE TABLE verdicts (
 	last     INTEGER NOT NULL,   -- no later revision is known
 	verdict  BLOB NOT NULL,
 	PRIMARY KEY (member, revision));
-CREATE INDEX verdicts_node ON verdicts (node, recorded);
-CREATE INDEX verdicts_label ON verdicts (label, recorded);
-CREATE INDEX verdicts_pool ON verdicts (pool, recorded);
 CREATE INDEX verdicts_run ON verdicts (run);
 CREATE INDEX verdicts_job ON verdicts (job);
 CREATE INDEX verdicts_recorded ON verdicts (recorded);
@@ -108,10 +105,18 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_due ON outbox (due);
 `
 
-// later is what came to the schema since; a file that lacks it gets it.
-const later = `
+// indexes are what the charts and the lists of the latest verdicts ask, each
+// with what its chart counts. A file of an earlier version gets them, too.
+const indexes = `
 DROP INDEX IF EXISTS verdicts_last;
-CREATE INDEX IF NOT EXISTS verdicts_counts ON verdicts (last, recorded, label, node, died);
+DROP INDEX IF EXISTS verdicts_node;
+DROP INDEX IF EXISTS verdicts_label;
+DROP INDEX IF EXISTS verdicts_pool;
+CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_label ON verdicts (last, label, recorded);
+CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label);
+CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node);
 `
 
 // Ledger is one open file. It is safe for concurrent use.
@@ -188,9 +193,9 @@ func (l *Ledger) migrate() error {
 	if _, err := l.write.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
-	steps := []string{later}
+	steps := []string{indexes}
 	if have != version {
-		steps = []string{schema, later, "PRAGMA user_version = " + strconv.Itoa(version)}
+		steps = []string{schema, indexes, "PRAGMA user_version = " + strconv.Itoa(version)}
 	}
 	return l.tx(context.Background(), func(tx *sql.Tx) error {
 		for _, step := range steps {

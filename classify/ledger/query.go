@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 	"time"
 
@@ -35,9 +34,13 @@ func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
 	return l.records(ctx, where+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
 }
 
-// where is the query as SQL: the latest revisions that fit.
+// where is the query as SQL: the latest revisions that fit. A name or a job is
+// looked up in both of its columns first, for no index finds one or the other.
 func (q *Query) where() (string, []any) {
 	where, args := []string{"last = 1"}, []any{}
+	if q.Runner != "" || q.Job != "" {
+		where[0] = "+last = 1" // no index but the name's: an index of the latest would be read from its end until something fits
+	}
 	add := func(is bool, clause string, values ...any) {
 		if is {
 			where, args = append(where, clause), append(args, values...)
@@ -45,16 +48,18 @@ func (q *Query) where() (string, []any) {
 	}
 	ns, name := splitName(q.Runner)
 	from, to := prefix(name)
-	add(q.Runner != "", "(runner >= ? AND runner < ? OR uid >= ? AND uid < ?) AND (? = '' OR namespace = ?)", from, to, from, to, ns, ns)
+	add(name != "", "rowid IN (SELECT rowid FROM verdicts WHERE runner >= ? AND runner < ? UNION ALL SELECT rowid FROM verdicts WHERE uid >= ? AND uid < ?)", from, to, from, to)
+	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
 	labels := []any{}
 	for _, x := range q.Labels {
 		labels = append(labels, x)
 	}
-	add(len(labels) > 0, "label IN (?"+strings.Repeat(", ?", max(0, len(labels)-1))+")", labels...)
+	add(len(labels) == 1, "label = ?", labels...)
+	add(len(labels) > 1, "+label IN (?"+strings.Repeat(", ?", max(0, len(labels)-1))+")", labels...)
 	add(q.Pool != "", "pool = ?", q.Pool)
 	add(q.Repository != "", "repository = ?", q.Repository)
-	add(q.Job != "", "(job = ? OR run = ?)", q.Job, q.Job)
+	add(q.Job != "", "rowid IN (SELECT rowid FROM verdicts WHERE job = ? UNION ALL SELECT rowid FROM verdicts WHERE run = ?)", q.Job, q.Job)
 	add(!q.Since.IsZero(), "recorded >= ?", nanos(q.Since))
 	add(!q.Until.IsZero(), "recorded < ?", nanos(q.Until))
 	add(!q.DiedFrom.IsZero(), "died >= ?", nanos(q.DiedFrom))
@@ -62,42 +67,10 @@ func (q *Query) where() (string, []any) {
 	return "WHERE " + strings.Join(where, " AND "), args
 }
 
-// Count is how many verdicts there are of a label, in a span of time or on a
-// node.
-type Count struct {
-	Label rules.Label
-	From  time.Time // CountsOverTime: the start of the span
-	Node  string    // CountsByNode
-	N     int
-}
-
-// CountsOverTime counts the verdicts that fit by label and by the span of time
-// that they died in. One whose death has no known time, or was long over when it
-// was judged, counts when it was recorded, as it does in Loki.
-func (l *Ledger) CountsOverTime(ctx context.Context, q Query, span time.Duration) ([]Count, error) {
-	const when = "CASE WHEN died = 0 OR recorded - died > 3600000000000 THEN recorded ELSE died END"
-	where, args := q.where()
-	rows, err := l.read.QueryContext(ctx, "SELECT label, "+when+" / ? AS span, '', count(*) FROM verdicts "+where+" GROUP BY span, label ORDER BY span, label",
-		append([]any{int64(span)}, args...)...)
-	return counts(rows, err, int64(span))
-}
-
-// CountsByNode counts the verdicts that fit by label and node.
-func (l *Ledger) CountsByNode(ctx context.Context, q Query) ([]Count, error) {
-	where, args := q.where()
-	rows, err := l.read.QueryContext(ctx, "SELECT label, 0, node, count(*) FROM verdicts "+where+" GROUP BY node, label ORDER BY node, label", args...)
-	return counts(rows, err, 0)
-}
-
-func counts(rows *sql.Rows, err error, span int64) (out []Count, _ error) {
-	return out, each(rows, err, func(r *sql.Rows) error {
-		var c Count
-		var from int64
-		err := r.Scan(&c.Label, &from, &c.Node, &c.N)
-		c.From = moment(from * span)
-		out = append(out, c)
-		return err
-	})
+// wide says whether the query asks for everything of a time, so that there may
+// be very much of it.
+func (q *Query) wide() bool {
+	return q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" && q.Job == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
 }
 
 // RunnersOn counts the runners that were on a node at some time between from

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Charts count each runner once, by its latest verdict, when it died; one that
-// was judged long after, or whose death has no time, when it was judged.
+// Charts count each runner once, by its latest verdict, when that was recorded;
+// those of a narrow question are the same as those of everything.
 func TestCounts(t *testing.T) {
 	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
 	if err != nil {
@@ -21,31 +21,45 @@ func TestCounts(t *testing.T) {
 	}
 	defer l.Close()
 	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	add := func(id string, revision int, label rules.Label, node string, died, recorded time.Duration) {
-		v := &rules.Verdict{Runner: id, Node: node, Label: label, Revision: revision}
-		if at := start.Add(died); died != 0 {
-			v.DiedAt = &at
-		}
+	add := func(id string, revision int, label rules.Label, node string, recorded time.Duration) {
+		v := &rules.Verdict{Runner: id, Node: node, Pool: "p", Label: label, Revision: revision}
 		if err := l.Write(t.Context(), start.Add(recorded), func(tx *Tx) error { return tx.AddVerdict(id, v, start, false) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	add("a", 1, rules.Unknown, "n1", 5*time.Minute, 20*time.Minute)
-	add("a", 2, rules.CgroupOOM, "n1", 5*time.Minute, 90*time.Minute)
-	add("b", 1, rules.CgroupOOM, "n2", 15*time.Minute, 65*time.Minute)
-	add("c", 1, rules.HostTeardown, "n1", 0, 70*time.Minute)
-	add("d", 1, rules.HostTeardown, "n1", -99*time.Hour, 70*time.Minute)
-	q := Query{Since: start}
-	over, err1 := l.CountsOverTime(t.Context(), q, time.Hour)
-	by, err2 := l.CountsByNode(t.Context(), Query{Since: start, Labels: []rules.Label{rules.CgroupOOM}})
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
+	add("early", 1, rules.CgroupOOM, "n1", 10*time.Minute)
+	add("a", 1, rules.Unknown, "n1", 20*time.Minute)
+	add("a", 2, rules.CgroupOOM, "n1", 90*time.Minute)
+	add("b", 1, rules.CgroupOOM, "n2", 59*time.Minute)
+	add("c", 1, rules.HostTeardown, "n1", 60*time.Minute)
+	add("d", 1, rules.HostTeardown, "", 119*time.Minute)
+	add("e", 1, rules.Completed, "n2", 70*time.Minute)
+	add("late", 1, rules.CgroupOOM, "n1", 120*time.Minute)
+	died := []rules.Label{rules.CgroupOOM, rules.HostTeardown}
+	spans := Spans{start, start.Add(2 * time.Hour), time.Hour}
+	for _, q := range []Query{{Labels: died}, {Labels: died, Pool: "p"}} {
+		q.Since, q.Until = start.Add(15*time.Minute), spans.To
+		over, err1 := l.CountsOverTime(t.Context(), q, spans)
+		by, err2 := l.CountsByNode(t.Context(), q, spans.To, 2)
+		long, err3 := l.CountsByNode(t.Context(), q, spans.To.Add(1000*time.Hour), 2)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"cgroup-OOM 10:00 1", "cgroup-OOM 11:00 1", "host-teardown 11:00 2"}, words(over)); diff != "" {
+			t.Error(diff)
+		}
+		for _, by := range [][]Count{by, long} {
+			if diff := cmp.Diff([]string{"cgroup-OOM n1 1", "host-teardown n1 1", "cgroup-OOM n2 1", " 00:00 1"}, words(by)); diff != "" {
+				t.Error(diff)
+			}
+		}
+		if all, err := l.CountsByNode(t.Context(), q, spans.To, 9); err != nil || len(all) != 4 || all[3].Label != rules.HostTeardown {
+			t.Errorf("%v %v", words(all), err)
+		}
 	}
-	if diff := cmp.Diff([]string{"cgroup-OOM 10:00 1", "cgroup-OOM 11:00 1", "host-teardown 11:00 2"}, words(over)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"cgroup-OOM n1 1", "cgroup-OOM n2 1"}, words(by)); diff != "" {
-		t.Error(diff)
+	all, err := l.CountsOverTime(t.Context(), Query{Since: start}, spans)
+	if err != nil || len(all) != 4 || all[2].Label != rules.Completed {
+		t.Errorf("%v %v", words(all), err)
 	}
 }
 
@@ -92,7 +106,7 @@ func TestOlderLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.write.Exec("DROP INDEX verdicts_counts; CREATE INDEX verdicts_last ON verdicts (last, recorded)")
+	_, err = l.write.Exec("DROP INDEX last_node; CREATE INDEX verdicts_last ON verdicts (last, recorded)")
 	if err = errors.Join(err, l.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +115,7 @@ func TestOlderLedger(t *testing.T) {
 	}
 	defer l.Close()
 	var names string
-	if err := l.read.QueryRow("SELECT group_concat(name) FROM sqlite_master WHERE name IN ('verdicts_counts', 'verdicts_last')").Scan(&names); err != nil || names != "verdicts_counts" {
+	if err := l.read.QueryRow("SELECT group_concat(name) FROM sqlite_master WHERE name IN ('last_node', 'verdicts_last')").Scan(&names); err != nil || names != "last_node" {
 		t.Errorf("%s %v", names, err)
 	}
 }

@@ -31,6 +31,19 @@ func Commands(v *rules.Verdict) (out []string) {
 	return out
 }
 
+// Queries are LogQL: the verdicts of this runner, its own log, its node's
+// journal. The first is what coroner publishes, the others have the labels of
+// Grafana's k8s-monitoring.
+func Queries(v *rules.Verdict) (out []string) {
+	if r := plain(v.Runner); r != "" {
+		out = append(out, fmt.Sprintf(`{job="coroner"} | runner=%q`, r), fmt.Sprintf("{pod=%q}", r))
+	}
+	if n := plain(v.Node); n != "" {
+		out = append(out, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n))
+	}
+	return out
+}
+
 func logcli(from, to time.Time, selector string) string {
 	return fmt.Sprintf("logcli query --from=%s --to=%s '%s'", from.Format(time.RFC3339), to.Format(time.RFC3339), selector)
 }

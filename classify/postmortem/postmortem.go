@@ -46,6 +46,9 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	return p.w.Flush()
 }
 
+// clock is how a time of death is written.
+const clock = "2006-01-02 15:04:05Z"
+
 // hugeLine is where a line is cut that goes to a file or a pipe.
 const hugeLine = 1000
 
@@ -84,7 +87,7 @@ func (p *page) headline() {
 	}
 	parts = append(parts, fmt.Sprintf("%s (%s)", cause, v.Confidence), p.whose())
 	if v.DiedAt != nil {
-		parts = append(parts, v.DiedAt.UTC().Format("2006-01-02 15:04:05Z"))
+		parts = append(parts, v.DiedAt.UTC().Format(clock))
 	}
 	if v.Node != "" {
 		parts = append(parts, "node "+short(v.Node))
@@ -115,7 +118,7 @@ func (p *page) facts() {
 	} else if v.Label.Death() {
 		p.fact("exit", "no exit record")
 	}
-	if job := jobText(v.Job); job != "" {
+	if job := jobText(v.Job, short); job != "" {
 		p.fact("job", job)
 	}
 	if v.Pool != "" {
@@ -134,22 +137,20 @@ func advice(v *rules.Verdict) string {
 	return " — " + short(v.Advice)
 }
 
-func jobText(j rules.Job) string {
+// jobText is what the runner was doing; show makes a part harmless.
+func jobText(j rules.Job, show func(string) string) string {
 	var parts []string
-	if j.Name != "" {
-		parts = append(parts, short(j.Name))
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+show(value))
+		}
 	}
-	if j.Step != "" {
-		parts = append(parts, "step "+short(j.Step))
-	}
-	if j.Repository != "" {
-		parts = append(parts, short(j.Repository))
-	}
-	if j.RunID != "" {
-		parts = append(parts, "run "+short(j.RunID))
-	}
-	if len(parts) == 0 && j.ID != "" {
-		parts = append(parts, "job "+short(j.ID))
+	add("", j.Name)
+	add("step ", j.Step)
+	add("", j.Repository)
+	add("run ", j.RunID)
+	if len(parts) == 0 {
+		add("job ", j.ID)
 	}
 	return strings.Join(parts, " · ")
 }

@@ -14,12 +14,8 @@ func Table(w io.Writer, verdicts []rules.Verdict) error {
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
-		died := "-"
-		if v.DiedAt != nil {
-			died = v.DiedAt.UTC().Format("2006-01-02 15:04:05Z")
-		}
 		p := page{v: v}
-		if _, err := fmt.Fprintf(w, "%-24s %-10s %-20s %s\n", v.Label, v.Confidence, died, p.whose()); err != nil {
+		if _, err := fmt.Fprintf(w, "%-24s %-10s %-20s %s\n", v.Label, v.Confidence, diedAt(v), p.whose()); err != nil {
 			return err
 		}
 	}

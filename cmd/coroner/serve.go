@@ -14,8 +14,12 @@ import (
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/classify/publish"
+	"coroner/classify/web"
 	"coroner/cmd/daemon"
+	"coroner/fixtures"
 	"coroner/ingest/push"
+	"coroner/rules"
+	"coroner/rules/manual"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -152,8 +156,19 @@ func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
 	mux := s.daemon.Mux
 	mux.Handle("POST "+push.Path, s.withToken(handler))
 	mux.Handle("GET "+daemon.RulebookPath, daemon.Rulebook(s.docket.Book))
-	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Now: now}
+	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Now: now}
 	api.Register(mux)
+	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.manual(), Log: s.daemon.Log, Now: now}
+	pages.Register(mux)
+}
+
+// manual says what the rulebook in force has on a label.
+func (s *server) manual() func(rules.Label) (manual.Page, bool) {
+	incidents, err := fixtures.All()
+	if err != nil { // they are part of the program
+		panic(err)
+	}
+	return func(l rules.Label) (manual.Page, bool) { return manual.PageOf(s.docket.Book(), l, incidents) }
 }
 
 // withToken lets only those in who know the token.

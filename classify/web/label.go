@@ -1,0 +1,30 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"coroner/rules"
+	"coroner/rules/manual"
+)
+
+// labels lists what a verdict can be.
+func (p *Pages) labels(_ http.ResponseWriter, _ *http.Request) (view, error) {
+	var all []manual.Page
+	for _, l := range rules.Labels {
+		if page, ok := p.Manual(l); ok {
+			all = append(all, page)
+		}
+	}
+	return view{template: "labels", Title: "Verdicts", Data: all}, nil
+}
+
+// label says what one verdict means, by the rulebook in force.
+func (p *Pages) label(_ http.ResponseWriter, r *http.Request) (view, error) {
+	name := r.PathValue("label")
+	page, ok := p.Manual(rules.Label(name))
+	if !ok {
+		return view{}, problem{http.StatusNotFound, fmt.Sprintf("There is no verdict %s.", clean(name))}
+	}
+	return view{template: "label", Title: name, Data: page}, nil
+}

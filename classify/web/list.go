@@ -1,0 +1,191 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/classify/lookup"
+	"coroner/rules"
+)
+
+// The list's parameters are the API's, with two words more for verdict, and a
+// day where since is not given.
+const (
+	everyDeath = ""
+	everyEnd   = "all"
+	dayAgo     = "24h"
+	perPage    = 100
+)
+
+// listing is the data of the list.
+type listing struct {
+	Filter   filter
+	Verdicts []lookup.Recorded
+	Older    string // address of the next page, "" = none
+	Later    bool   // this is not the first page
+	Found    *found // what a search gave
+	Chart    chart
+	Nodes    nodeChart
+	Total    int
+}
+
+// found is what a search gave.
+type found struct {
+	Text, Meaning string
+	Runners       []lookup.Runner
+}
+
+// list is the first page: the search box, the charts, the latest deaths.
+func (p *Pages) list(w http.ResponseWriter, r *http.Request) (view, error) {
+	if text := strings.TrimSpace(r.URL.Query().Get("q")); text != "" {
+		return p.search(w, r, text)
+	}
+	return p.listing(r, nil)
+}
+
+func (p *Pages) listing(r *http.Request, hits *found) (view, error) {
+	f, q, err := p.filter(r.URL.Query())
+	if err != nil {
+		return view{}, problem{http.StatusBadRequest, err.Error()}
+	}
+	data := listing{Filter: f, Found: hits, Later: !q.Until.IsZero()}
+	q.Limit++ // one more tells whether there are more
+	data.Verdicts, err = p.API.List(r.Context(), q)
+	if err != nil {
+		return view{}, err
+	}
+	if q.Limit--; len(data.Verdicts) > q.Limit {
+		data.Verdicts = data.Verdicts[:q.Limit]
+		data.Older = f.With("until", stamp(data.Verdicts[q.Limit-1].Recorded))
+	}
+	if err := p.charts(r, &data, q); err != nil {
+		return view{}, err
+	}
+	v := view{template: "list", Title: "Deaths", Data: data}
+	if hits != nil {
+		v.Title, v.Search, v.code = "Search", hits.Text, http.StatusOK
+		if len(hits.Runners) == 0 {
+			v.code = http.StatusNotFound
+		}
+	}
+	return v, nil
+}
+
+// search goes to the one runner that is meant, or shows those that may be.
+func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (view, error) {
+	if len(text) > 512 {
+		return view{}, problem{http.StatusBadRequest, "This is too long for a runner's name, a pod UID or a job's address."}
+	}
+	a, err := p.API.Search(r.Context(), text)
+	switch {
+	case lookup.IsBadQuestion(err):
+		return view{}, problem{http.StatusBadRequest, err.Error()}
+	case err != nil:
+		return view{}, err
+	case len(a.Runners) == 1:
+		http.Redirect(w, r, address(&a.Runners[0]), http.StatusSeeOther)
+		return view{}, nil
+	}
+	return p.listing(r, &found{text, a.Meaning, a.Runners})
+}
+
+// address is where one of several runners of a name is found: the UID is its own.
+func address(r *lookup.Runner) string {
+	if r.PodUID != "" {
+		return runnerPath("", "", r.PodUID)
+	}
+	return runnerPath(r.Namespace, r.Runner, r.PodUID)
+}
+
+// filter is what the list was asked for, as its form shows it.
+type filter struct {
+	values url.Values
+	Labels []rules.Label
+	Spans  []choice
+}
+
+// choice is one of a form's options.
+type choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// filter reads the list's parameters.
+func (p *Pages) filter(v url.Values) (filter, ledger.Query, error) {
+	f := filter{values: url.Values{}, Labels: rules.Labels}
+	for _, name := range []string{"runner", "verdict", "node", "pool", "repository", "job", "since", "until"} {
+		if s := strings.TrimSpace(v.Get(name)); s != "" {
+			f.values.Set(name, s)
+		}
+	}
+	asked := url.Values{"since": {dayAgo}, "limit": {fmt.Sprint(perPage)}}
+	for name, s := range f.values {
+		asked[name] = s
+	}
+	verdict := asked.Get("verdict")
+	if verdict == everyEnd {
+		asked.Del("verdict")
+	}
+	f.Spans = spans(f.Get("since"))
+	q, err := lookup.Filter(asked, p.Now())
+	if err == nil && verdict == everyDeath {
+		q.Labels = deaths
+	}
+	return f, q, err
+}
+
+var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return !l.Death() })
+
+// spans are the times that the form offers, and the one that was asked for.
+func spans(since string) []choice {
+	all := []choice{{"1h", "the last hour", false}, {"6h", "the last 6 hours", false}, {dayAgo, "the last day", false},
+		{"168h", "the last 7 days", false}, {"720h", "the last 30 days", false}, {"2160h", "the last 90 days", false}}
+	for i := range all {
+		if all[i].Value == since {
+			all[i].Chosen = true
+			return all
+		}
+	}
+	words := "since " + since
+	if _, err := time.ParseDuration(since); err == nil {
+		words = "the last " + since
+	}
+	return append(all, choice{since, words, true})
+}
+
+// Get is the value of a parameter.
+func (f filter) Get(name string) string {
+	if name == "since" && !f.values.Has(name) {
+		return dayAgo
+	}
+	return f.values.Get(name)
+}
+
+// Several is the value of verdict where it is not one of the form's.
+func (f filter) Several() string {
+	v := f.values.Get("verdict")
+	if v == everyDeath || v == everyEnd || slices.Contains(rules.Labels, rules.Label(v)) {
+		return ""
+	}
+	return v
+}
+
+// With is the list's address with some parameters changed: name, value, ….
+func (f filter) With(pairs ...string) string {
+	v := url.Values{}
+	for name, s := range f.values {
+		v[name] = s
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		v.Set(pairs[i], pairs[i+1])
+		if pairs[i+1] == "" {
+			v.Del(pairs[i])
+		}
+	}
+	return "/?" + v.Encode()
+}

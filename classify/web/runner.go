@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"coroner/classify/lookup"
+	"coroner/classify/postmortem"
+	"coroner/rules"
+)
+
+// autopsy is the data of a runner's page.
+type autopsy struct {
+	Runner    lookup.Runner
+	Says      *lookup.Recorded // the verdict, or the opinion while there is none
+	Permalink string
+	JSON      string // address of the same as JSON
+	Incident  string // address of the incident file
+	Rows      []row
+	Left      int // rows that the telling part leaves out
+	All       string
+	Lanes     lanes
+	Copies    []copyable
+	Exit      string
+	Near      string // address of the list of the node's deaths around this one
+}
+
+// copyable is a text with a button that copies it.
+type copyable struct{ ID, Name, Text string }
+
+// again is how often the page of a case that has no verdict yet asks again.
+const again = 5 // s
+
+// runner is the post-mortem of one runner, or the choice between those of a name.
+func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
+	name := r.PathValue("name")
+	if name == "" || len(name) > 512 {
+		return view{}, problem{http.StatusBadRequest, "An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
+	}
+	a, err := p.API.Find(r.Context(), name)
+	if err != nil {
+		return view{}, err
+	}
+	if len(a.Runners) != 1 {
+		return p.listing(r, &found{Text: name, Runners: a.Runners})
+	}
+	one := a.Runners[0]
+	data := autopsy{Runner: one, Says: one.Says(), Permalink: runnerPath(one.Namespace, one.Runner, one.PodUID),
+		JSON: "/api/v1" + address(&one), Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
+	v := view{template: "runner", Title: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/")}
+	if one.Verdict == nil {
+		v.Refresh = again
+	}
+	if data.Says != nil {
+		data.explain(r.URL.Query().Has("all"))
+		v.Title = fmt.Sprintf("%s: %s", v.Title, data.Says.Label)
+	}
+	v.Data = data
+	return v, nil
+}
+
+// explain fills in what is said of a verdict.
+func (a *autopsy) explain(all bool) {
+	v := &a.Says.Verdict
+	a.Rows, a.Left = timeline(v, all)
+	a.All = a.Permalink + "?all=1#timeline"
+	a.Lanes = newLanes(v)
+	a.Exit = exitText(v.Exit)
+	a.Copies = copies(v)
+	if v.Node != "" && v.DiedAt != nil {
+		a.Near = "/?" + url.Values{"node": {v.Node}, "verdict": {everyEnd}, "since": {stamp(v.DiedAt.Add(-15 * time.Minute))}, "until": {stamp(v.DiedAt.Add(time.Hour))}}.Encode()
+	}
+}
+
+func exitText(e rules.Exit) string {
+	if e.Code == nil {
+		return "no exit record"
+	}
+	text := strings.TrimSpace(fmt.Sprintf("%d %s", *e.Code, e.Reason))
+	if e.Signal > 0 {
+		text += fmt.Sprintf(", signal %d", e.Signal)
+	}
+	return text
+}
+
+// copies are the texts for elsewhere: an incident's channel, Grafana, a shell.
+func copies(v *rules.Verdict) (out []copyable) {
+	add := func(id, name, text string) {
+		if text != "" {
+			out = append(out, copyable{id, name, text})
+		}
+	}
+	var b bytes.Buffer
+	_ = postmortem.Markdown(&b, v) // a buffer takes everything
+	add("markdown", "Markdown", b.String())
+	add("logql", "LogQL", strings.Join(postmortem.Queries(v), "\n"))
+	add("shell", "kubectl", strings.Join(postmortem.Commands(v), "\n"))
+	return out
+}

@@ -1,0 +1,163 @@
+// Package web serves the pages that a responder looks at: the search box, the
+// latest deaths with their charts, a post-mortem under a permanent address, and
+// what each verdict means. Pages are made on the server and need no script; the
+// script only copies text and switches the colours.
+//
+// Invariant: everything that came from a log is escaped text, cleaned of
+// control characters and cut; no page loads anything from elsewhere, and no
+// script or style stands in a page (Content-Security-Policy). A page changes
+// nothing.
+//
+// Crash behaviour: it keeps no state.
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/classify/lookup"
+	"coroner/rules"
+	"coroner/rules/manual"
+
+	"github.com/rs/zerolog"
+)
+
+// Charts is where counts come from.
+type Charts interface {
+	CountsOverTime(ctx context.Context, q ledger.Query, s ledger.Spans) ([]ledger.Count, error)
+	CountsByNode(ctx context.Context, q ledger.Query, to time.Time, top int) ([]ledger.Count, error)
+}
+
+// Pages are the pages. Its fields are set before Register.
+type Pages struct {
+	API    *lookup.API
+	Charts Charts
+	Manual func(rules.Label) (manual.Page, bool) // what the rulebook in force says of a label
+	Log    zerolog.Logger
+	Now    func() time.Time
+}
+
+// Register adds the pages' routes.
+func (p *Pages) Register(mux *http.ServeMux) {
+	mux.HandleFunc("GET /{$}", p.page(p.list))
+	mux.HandleFunc("GET /runners/{name...}", p.page(p.runner))
+	mux.HandleFunc("GET /verdicts/{$}", p.page(p.labels))
+	mux.HandleFunc("GET /verdicts/{label}", p.page(p.label))
+	mux.HandleFunc("GET /assets/{file}", serveAsset)
+}
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+// view is what a page is made of.
+type view struct {
+	template string // its name; "" = the handler has answered
+	code     int
+	Title    string
+	Search   string // what the search box shows
+	Refresh  int    // seconds after which the page asks again, 0 = never
+	Data     any
+}
+
+// problem is an error that the person who asks can mend.
+type problem struct {
+	code int
+	text string
+}
+
+func (e problem) Error() string { return e.text }
+
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// page answers with what f makes, or with what went wrong.
+func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cache-Control", "no-cache")
+		v, err := f(w, r)
+		if err != nil {
+			v = p.failed(r, err)
+		}
+		if v.template != "" {
+			p.write(w, v)
+		}
+	}
+}
+
+func (p *Pages) failed(r *http.Request, err error) view {
+	if bad, ok := err.(problem); ok {
+		return view{template: "problem", code: bad.code, Title: http.StatusText(bad.code), Data: bad.text}
+	}
+	p.Log.Error().Err(err).Str("path", r.URL.Path).Msg("a page could not be made")
+	return view{template: "problem", code: http.StatusInternalServerError, Title: "The server failed", Data: "The ledger could not be read; the server's log says why."}
+}
+
+// write renders into memory first: half a page with a good status would be a lie.
+func (p *Pages) write(w http.ResponseWriter, v view) {
+	var b bytes.Buffer
+	if err := templates[v.template].ExecuteTemplate(&b, "page", v); err != nil {
+		p.Log.Error().Err(err).Str("page", v.template).Msg("a page could not be made")
+		http.Error(w, "this page could not be made; the server's log says why", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if v.code != 0 {
+		w.WriteHeader(v.code)
+	}
+	_, _ = w.Write(b.Bytes()) // the reader has gone
+}
+
+var templates = parse()
+
+// parse reads each page together with the frame. A mistake in one is the
+// program's, and found by any test.
+func parse() map[string]*template.Template {
+	out := map[string]*template.Template{}
+	frame := template.Must(template.New("").Funcs(functions).ParseFS(pageFiles, "pages/frame.html"))
+	names, _ := fs.Glob(pageFiles, "pages/*.html")
+	for _, name := range names {
+		base := path.Base(name)
+		out[base[:len(base)-len(".html")]] = template.Must(template.Must(frame.Clone()).ParseFS(pageFiles, name))
+	}
+	return out
+}
+
+var assetHash = hashAssets()
+
+// hashAssets names this version of the assets, so that a browser may keep them.
+func hashAssets() string {
+	h := sha256.New()
+	_ = fs.WalkDir(assetFiles, ".", func(name string, d fs.DirEntry, err error) error {
+		if data, err := assetFiles.ReadFile(name); err == nil {
+			fmt.Fprintf(h, "%s %d ", name, len(data))
+			h.Write(data)
+		}
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Security-Policy", policy)
+	if r.URL.Query().Get("v") == assetHash {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	http.ServeFileFS(w, r, assetFiles, "assets/"+r.PathValue("file"))
+}
