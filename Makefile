@@ -10,10 +10,14 @@ endif
 
 .PHONY: build test demo lint unit race fuzz bench e2e soak clean
 
-build: bin/coroner bin/coroner-agent
+build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
 bin/coroner: FORCE
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $@ ./cmd/coroner
+
+# kubectl finds its plugins by name: with bin in the PATH, kubectl coroner NAME.
+bin/kubectl-coroner: bin/coroner
+	ln -sf coroner $@
 
 # The agent reads the journal through libsystemd (package libsystemd-dev): it
 # takes Linux, cgo and a C compiler. Elsewhere it is built without a journal.

@@ -178,7 +178,7 @@ func with(selector, matcher string) string {
 func quoteMeta(s string) string { return strings.ReplaceAll(s, ".", `\.`) }
 
 // fromLoki explains what a Loki has.
-func (c *explainCmd) fromLoki(p *program) error {
+func (c *explainCmd) fromLoki(p *program, form string) error {
 	if c.Runner == "" && !c.All {
 		return usage("--loki needs --runner NAME, or --all for every runner that died since --since")
 	}
@@ -200,7 +200,7 @@ func (c *explainCmd) fromLoki(p *program) error {
 	if b.err != nil {
 		return unreadable("%w\nhint: --loki-pods, --loki-journal and --loki-controller say which streams are asked for", b.err)
 	}
-	return c.backfilled(p, b, verdicts)
+	return c.backfilled(p, form, b, verdicts)
 }
 
 func (b *backfill) progress(p *program) (clear func()) {
@@ -211,14 +211,11 @@ func (b *backfill) progress(p *program) (clear func()) {
 	return func() { fmt.Fprint(p.err, "\r\x1b[K") }
 }
 
-func (c *explainCmd) backfilled(p *program, b *backfill, verdicts []rules.Verdict) error {
+func (c *explainCmd) backfilled(p *program, form string, b *backfill, verdicts []rules.Verdict) error {
 	if b.lines == 0 {
 		fmt.Fprintf(p.err, "coroner: Loki has no line of %s between %s and %s; see --since and the --loki-… selectors\n",
 			postmortem.Clean(c.Runner), b.from.UTC().Format(time.RFC3339), b.to.UTC().Format(time.RFC3339))
 	}
 	c.note(p, verdicts)
-	if c.JSON {
-		return writeJSON(p, verdicts)
-	}
-	return p.pages(verdicts, c.All && c.Runner != "")
+	return p.verdicts(form, verdicts, c.All && c.Runner != "")
 }

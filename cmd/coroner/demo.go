@@ -56,7 +56,7 @@ func (c *demoCmd) Run(p *program) error {
 	d := &demo{cmd: c, p: p, ledger: s.ledger, book: s.docket.Book(), sender: &push.Sender{URL: "http://" + s.daemon.Addr() + push.Path, Client: &http.Client{Timeout: 10 * time.Second}}}
 	err = d.play(ctx)
 	if err == nil && !c.Once {
-		fmt.Fprintf(p.out, "\nLook one up:   bin/coroner lookup %s --server http://%s\nMetrics:       http://%[2]s/metrics\nCtrl-C ends it.\n", d.example, s.daemon.Addr())
+		fmt.Fprintf(p.out, "\nThe web page:  http://%[2]s/?verdict=all\nLook one up:   bin/coroner lookup %[1]s --server http://%[2]s\nMetrics:       http://%[2]s/metrics\nCtrl-C ends it.\n", d.example, s.daemon.Addr())
 		<-ctx.Done()
 	}
 	cancel()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -12,9 +11,9 @@ import (
 
 type explainCmd struct {
 	Runner string    `help:"Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID." placeholder:"NAME"`
-	JSON   bool      `name:"json" help:"One JSON object per runner, one a line."`
 	All    bool      `help:"Show the whole timeline. With --loki and no --runner: walk the time since --since and explain every runner that died."`
 	Loki   lokiFlags `embed:""`
+	outputFlags
 	inputFlags
 }
 
@@ -25,16 +24,21 @@ func (explainCmd) Help() string {
   coroner explain --runner amber-4kx2p incident.tgz  # one runner
   kubectl logs amber-4kx2p | coroner explain -       # a pasted or piped excerpt
   coroner explain --json incident/ | jq .verdict     # for programs
+  coroner explain -o markdown incident/ | pbcopy     # for a ticket or an incident's channel
   coroner explain --loki http://loki:3100 --runner amber-4kx2p  # what a Loki has`
 }
 
 // Run explains the input.
 func (c *explainCmd) Run(p *program) error {
+	form, err := c.form()
+	if err != nil {
+		return err
+	}
 	if c.Loki.URL != "" {
 		if len(c.Paths) > 0 {
 			return usage("--loki and files at one time; give one of them")
 		}
-		return c.fromLoki(p)
+		return c.fromLoki(p, form)
 	}
 	in, err := c.start(p)
 	if err != nil {
@@ -47,10 +51,7 @@ func (c *explainCmd) Run(p *program) error {
 		return err
 	}
 	c.note(p, verdicts)
-	if c.JSON {
-		return writeJSON(p, verdicts)
-	}
-	return p.pages(verdicts, c.All)
+	return p.verdicts(form, verdicts, c.All)
 }
 
 // note says on standard error what the answer alone would hide.
@@ -62,17 +63,6 @@ func (c *explainCmd) note(p *program, verdicts []rules.Verdict) {
 	case silent:
 		fmt.Fprintln(p.err, "coroner: no line of the input was recognised")
 	}
-}
-
-func writeJSON(p *program, verdicts []rules.Verdict) error {
-	enc := json.NewEncoder(p.out)
-	enc.SetEscapeHTML(false)
-	for i := range verdicts {
-		if err := enc.Encode(&verdicts[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // pages writes the post-mortems of deaths in full and the others as a line.

@@ -125,8 +125,9 @@ func progressText(g bundle.Progress) string {
 	return fmt.Sprintf("reading %3.0f%% of %.0f MB  %s", 100*float64(g.Read)/float64(g.Total), float64(g.Total)/mb, doc)
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal says whether a standard stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -4,85 +4,117 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
-	"coroner/cmd/daemon"
 	"coroner/rules"
 )
 
 type lookupCmd struct {
-	Name      string        `arg:"" help:"Runner: [NAMESPACE/]NAME, the start of it, or a pod UID."`
-	Server    string        `help:"Address of coroner serve." env:"CORONER_SERVER" default:"http://127.0.0.1:9095" placeholder:"URL"`
-	TokenFile string        `name:"token-file" help:"File with a bearer token for the server." env:"CORONER_TOKEN_FILE" placeholder:"FILE"`
-	Timeout   time.Duration `help:"How long to wait for the server." default:"15s"`
-	JSON      bool          `name:"json" help:"The verdicts as JSON, one a line."`
-	All       bool          `help:"Show the whole timeline."`
+	What      []string `arg:"" help:"Whom: a runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME." complete:"runners"`
+	Namespace string   `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
+	All       bool     `help:"Show the whole timeline."`
+	outputFlags
+	serverFlags
+}
+
+// Help is shown by coroner lookup --help.
+func (lookupCmd) Help() string {
+	return `Examples:
+  coroner lookup amber-4kx2p                 # a runner, or all whose names begin so
+  coroner lookup https://github.com/acme/shop/actions/runs/42/job/77
+  coroner lookup build-7 10:04               # who died on a node around that time (UTC)
+  coroner lookup amber-4kx2p -o markdown     # for a ticket or an incident's channel
+When several runners fit, a person at a terminal is asked which one; else all are shown.`
 }
 
 // Run asks a server for a runner.
 func (c *lookupCmd) Run(p *program) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
-	defer cancel()
-	if c.Name == "" {
-		return usage("the name is empty; give a runner's name, the start of it, or a pod UID")
-	}
-	if !strings.Contains(c.Server, "://") {
-		c.Server = "http://" + c.Server
-	}
-	client := &lookup.Client{Server: c.Server, Header: http.Header{}, HTTP: http.DefaultClient}
-	if token := daemon.Token(c.TokenFile); token != nil {
-		t, err := token()
-		if err != nil {
-			return usage("%w", err)
-		}
-		client.Header.Set("Authorization", "Bearer "+t)
-	}
-	found, err := client.Runner(ctx, c.Name)
+	form, err := c.form()
 	if err != nil {
-		return unreadable("%w\nhint: --server URL or CORONER_SERVER says where coroner serve listens", err)
+		return err
 	}
-	return c.show(ctx, p, client, found.Runners)
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	what, err := c.what()
+	if err != nil {
+		return err
+	}
+	found, err := client.Search(context.Background(), what)
+	if err != nil {
+		return c.failed(err)
+	}
+	if len(found.Runners) == 0 {
+		return c.nobody(p, client, what, found.Meaning)
+	}
+	runners, err := p.choice(form, found)
+	if err != nil || len(runners) == 0 {
+		return err
+	}
+	return c.show(p, form, runners)
 }
 
-func (c *lookupCmd) show(ctx context.Context, p *program, client *lookup.Client, found []lookup.Runner) error {
+// what is the question as one text: a time may have come as words of its own.
+func (c *lookupCmd) what() (string, error) {
+	what := strings.TrimSpace(strings.Join(c.What, " "))
+	if what == "" {
+		return "", usage("the name is empty; give a runner's name, the start of it, a pod UID, a job's address, or NODE TIME")
+	}
+	if c.Namespace != "" && !strings.ContainsAny(what, "/ ") {
+		what = c.Namespace + "/" + what
+	}
+	return what, nil
+}
+
+// show writes the verdicts, and on standard error who has none yet.
+func (c *lookupCmd) show(p *program, form string, runners []lookup.Runner) error {
 	var verdicts []rules.Verdict
-	for _, r := range found {
-		if v := r.Verdict; v != nil {
+	for i := range runners {
+		if v := runners[i].Verdict; v != nil {
 			verdicts = append(verdicts, v.Verdict)
 		} else {
-			fmt.Fprintf(p.err, "coroner: %s\n", unjudged(r))
+			fmt.Fprintf(p.err, "coroner: %s\n", unjudged(&runners[i]))
 		}
 	}
-	if c.JSON {
-		return writeJSON(p, verdicts)
-	}
-	if len(found) == 0 {
-		return c.nobody(ctx, p, client)
-	}
-	return p.pages(verdicts, c.All)
+	return p.verdicts(form, verdicts, c.All)
 }
 
-func unjudged(r lookup.Runner) string {
-	who := strings.TrimPrefix(r.Namespace+"/"+r.Runner, "/")
-	if r.State == string(ledger.StateEnding) {
-		return who + " ended; its evidence is still coming in, the verdict takes some seconds more"
+func unjudged(r *lookup.Runner) string {
+	who := fullName(r.Namespace, r.Runner)
+	switch {
+	case r.State != string(ledger.StateEnding):
+		return fmt.Sprintf("%s has not ended as far as is known; last heard of %s", who, r.Heard.UTC().Format(time.RFC3339))
+	case r.Opinion != nil:
+		return fmt.Sprintf("%s ended; so far it looks like %s (%s), the verdict takes some seconds more", who, r.Opinion.Label, r.Opinion.Confidence)
 	}
-	return fmt.Sprintf("%s has not ended as far as is known; last heard of %s", who, r.Heard.UTC().Format(time.RFC3339))
+	return who + " ended; its evidence is still coming in, the verdict takes some seconds more"
+}
+
+// fullName is a runner's name for a page.
+func fullName(namespace, name string) string {
+	return postmortem.Clean(strings.TrimPrefix(namespace+"/"+name, "/"))
 }
 
 // nobody names the latest deaths instead.
-func (c *lookupCmd) nobody(ctx context.Context, p *program, client *lookup.Client) error {
-	latest, err := client.Verdicts(ctx, map[string][]string{"limit": {"10"}})
+func (c *lookupCmd) nobody(p *program, client *lookup.Client, what, meaning string) error {
+	latest, err := client.Verdicts(context.Background(), map[string][]string{"limit": {"10"}})
 	if err == nil && len(latest.Verdicts) > 0 {
 		fmt.Fprintln(p.err, "coroner: the latest verdicts are")
 		for _, v := range latest.Verdicts {
-			fmt.Fprintf(p.err, "  %-24s %-10s %s\n", v.Label, v.Confidence, postmortem.Clean(v.Namespace+"/"+v.Runner))
+			fmt.Fprintf(p.err, "  %-24s %-10s %s\n", v.Label, v.Confidence, fullName(v.Namespace, v.Runner))
 		}
 	}
-	return exitError{exitUnreadable, errors.Join(fmt.Errorf("no runner is called %s, or begins so", postmortem.Clean(c.Name)), err)}
+	if err != nil {
+		err = c.failed(err)
+	}
+	none := fmt.Errorf("no runner is called %s, or begins so", postmortem.Clean(what))
+	if meaning != "" && strings.ContainsAny(what, ": @") {
+		none = fmt.Errorf("nothing is known of %s", postmortem.Clean(meaning))
+	}
+	return exitError{exitUnreadable, errors.Join(none, err)}
 }

@@ -11,7 +11,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"coroner/cmd/daemon"
@@ -31,17 +34,22 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	now      func() time.Time
-	tty      func(io.Writer) bool
+	tty      func(stream any) bool
 	color    bool
+	plugin   bool // called as kubectl coroner
 }
 
 type cli struct {
 	Explain explainCmd `cmd:"" help:"Name the cause of death of every runner that ends in the input."`
 	Serve   serveCmd   `cmd:"" help:"Classify live: take what agents and shippers push, give every dead runner a verdict."`
 	Lookup  lookupCmd  `cmd:"" help:"Ask a server what happened to a runner."`
+	List    listCmd    `cmd:"" help:"List a server's latest verdicts."`
+	Watch   watchCmd   `cmd:"" help:"Show verdicts as they come."`
 	Signals signalsCmd `cmd:"" help:"Print every recognised line as JSON: grep for deaths."`
 	Rules   rulesCmd   `cmd:"" help:"Check, list, describe and test the rulebook."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
 
 	Version kong.VersionFlag `help:"Print the version and the rulebook's hash."`
 	Color   string           `help:"Colours: auto (on a terminal, unless NO_COLOR is set), always or never." enum:"auto,always,never" default:"auto"`
@@ -53,8 +61,14 @@ const heapGoal = 150 << 20
 
 func main() {
 	debug.SetMemoryLimit(heapGoal)
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, tty: isTerminal}
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, tty: isTerminal, plugin: isPlugin(os.Args[0])}
 	os.Exit(p.run(os.Args[1:]))
+}
+
+// isPlugin says whether the program runs under the name by which kubectl finds
+// its plugins.
+func isPlugin(path string) bool {
+	return strings.HasPrefix(filepath.Base(path), "kubectl-coroner")
 }
 
 // exitError ends the program with a code after its one line.
@@ -78,28 +92,48 @@ func unreadable(format string, args ...any) error {
 func (p *program) run(args []string) int {
 	var c cli
 	done := -1
-	parser, err := kong.New(&c, kong.Name("coroner"), kong.Writers(p.out, p.err), kong.UsageOnError(),
-		kong.Description("coroner names the cause of death of CI runners on Kubernetes.\n\nExit codes: 0 explained, 1 nothing could be read, 2 wrong usage or a broken rulebook."),
-		kong.Vars{"version": version(), "listen": ":9095"}, kong.Configuration(daemon.Config), daemon.Environment(),
+	parser, err := kong.New(&c, kong.Name(p.name()), kong.Writers(p.out, p.err), kong.UsageOnError(),
+		kong.Description("coroner names the cause of death of CI runners on Kubernetes.\n\nExit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a broken rulebook."),
+		kong.Vars{"version": version(args), "listen": ":9095"}, kong.Configuration(daemon.Config), daemon.Environment(),
 		kong.Exit(func(code int) { done = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return p.fail(err)
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(args) > 0 && args[0] == completeCommand {
+		p.complete(parser.Model.Node, args[1:])
+		return exitOK
 	}
-	ctx, err := parser.Parse(args)
+	ctx, err := parser.Parse(p.arguments(parser.Model.Node, args))
 	if done >= 0 { // help was asked for
 		return done
 	}
 	if err != nil {
-		return p.fail(usage("%w\nhint: coroner --help", err))
+		return p.fail(usage("%w\nhint: %s --help", err, p.name()))
 	}
 	p.color = wantColor(c.Color, p)
 	if err := ctx.Run(p); err != nil {
 		return p.fail(err)
 	}
 	return exitOK
+}
+
+// name is what a person types to run the program.
+func (p *program) name() string {
+	if p.plugin {
+		return "kubectl coroner"
+	}
+	return "coroner"
+}
+
+// arguments are args, or what they are short for: kubectl coroner NAME is a lookup.
+func (p *program) arguments(app *kong.Node, args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case p.plugin && child(app, args[0]) == nil && !slices.Contains([]string{"-h", "--help", "--version"}, args[0]):
+		return append([]string{"lookup"}, args...)
+	}
+	return args
 }
 
 func (p *program) fail(err error) int {
@@ -111,8 +145,12 @@ func (p *program) fail(err error) int {
 	return exitUnreadable
 }
 
-// version is what a bug report needs: the build, and the built-in rulebook.
-func version() string {
+// version is what a bug report needs: the build, and the built-in rulebook. It
+// takes a moment, so it is there when it is asked for.
+func version(args []string) string {
+	if !slices.Contains(args, "--version") {
+		return ""
+	}
 	build := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build = info.Main.Version

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"testing"
 	"time"
@@ -10,13 +9,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"coroner": func() {
-		p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, tty: func(io.Writer) bool { return os.Getenv("FAKE_TTY") != "" }}
+	coroner := func() {
+		p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, plugin: isPlugin(os.Args[0]),
+			tty: func(stream any) bool { return os.Getenv("FAKE_TTY") != "" || isTerminal(stream) }}
 		os.Exit(p.run(os.Args[1:]))
-	}})
+	}
+	testscript.Main(m, map[string]func(){"coroner": coroner, "kubectl-coroner": coroner})
 }
 
 // The program as a person uses it, one script a habit.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: withServer,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"server": serverCommand, "verdict": verdictCommand, "asked": askedCommand}})
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"coroner/classify/lookup"
+	"coroner/classify/postmortem"
+)
+
+type listCmd struct {
+	filterFlags
+	Limit int `help:"At most so many, the latest; up to 1000." default:"50" placeholder:"N"`
+	outputFlags
+	serverFlags
+}
+
+// Help is shown by coroner list --help.
+func (listCmd) Help() string {
+	return `Examples:
+  coroner list --since 24h
+  coroner list --verdict cgroup-OOM,node-OOM --node build-7
+  coroner list --since 24h -o json | jq -r .runner`
+}
+
+// Run lists the latest verdicts of a server.
+func (c *listCmd) Run(p *program) error {
+	form, err := c.form()
+	if err != nil {
+		return err
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	q, err := c.query(p.now())
+	if err != nil {
+		return err
+	}
+	if c.Limit < 1 || c.Limit > 1000 {
+		return usage("--limit %d: want a number from 1 to 1000", c.Limit)
+	}
+	filtered := len(q) > 0
+	q.Set("limit", strconv.Itoa(c.Limit))
+	found, err := client.Verdicts(context.Background(), q)
+	if err != nil {
+		return c.failed(err)
+	}
+	c.note(p, len(found.Verdicts), filtered)
+	return c.write(p, form, found.Verdicts)
+}
+
+// note says on standard error what the table alone would hide.
+func (c *listCmd) note(p *program, n int, filtered bool) {
+	switch {
+	case n == 0 && filtered:
+		fmt.Fprintln(p.err, "coroner: no verdict fits; an earlier --since or fewer filters find more")
+	case n == 0:
+		fmt.Fprintln(p.err, "coroner: the server has no verdict yet; they come when a runner ends whose node or logs are pushed to it, see coroner serve --help")
+	case n == c.Limit:
+		fmt.Fprintf(p.err, "coroner: the latest %d; --limit shows more\n", n)
+	}
+}
+
+func (c *listCmd) write(p *program, form string, all []lookup.Recorded) error {
+	switch {
+	case form == asJSON:
+		return writeJSON(p.out, all)
+	case form == asYAML:
+		return writeYAML(p.out, all)
+	case len(all) == 0:
+		return nil
+	case form == asMarkdown:
+		return postmortem.MarkdownList(p.out, plainVerdicts(all))
+	}
+	return postmortem.List(p.out, plainVerdicts(all), width(p.out))
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"coroner/classify/lookup"
+	"coroner/classify/postmortem"
+	"coroner/rules"
+)
+
+type watchCmd struct {
+	filterFlags
+	Last     int           `help:"Begin with so many of the latest; with --since, with all since then." default:"10" placeholder:"N"`
+	Interval time.Duration `help:"How often the server is asked." default:"2s"`
+	outputFlags
+	serverFlags
+}
+
+// Help is shown by coroner watch --help.
+func (watchCmd) Help() string {
+	return `Shows verdicts as they come, until Ctrl-C. A verdict that late evidence changed comes again, with its revision.
+Examples:
+  coroner watch --verdict host-teardown,node-crash
+  coroner watch -o json --last 0 | jq --unbuffered -r '.verdict + " " + .runner'`
+}
+
+// Run follows the verdicts of a server.
+func (c *watchCmd) Run(p *program) error {
+	w, err := c.watcher(p)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return w.run(ctx)
+}
+
+func (c *watchCmd) watcher(p *program) (*watcher, error) {
+	form, err := c.form()
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.query(p.now())
+	if err != nil {
+		return nil, err
+	}
+	if c.Last < 0 || c.Last > pageSize || c.Interval <= 0 {
+		return nil, usage("want --last from 0 to %d, and --interval above zero", pageSize)
+	}
+	w := &watcher{cmd: c, p: p, form: form, layout: postmortem.Layout{Node: 12, Runner: 36, Width: width(p.out)}}
+	w.feed = feed{ask: client.Verdicts, query: q, seen: map[string]time.Time{}}
+	w.feed.from, _ = time.Parse(time.RFC3339Nano, q.Get("since"))
+	return w, nil
+}
+
+// watcher shows what comes of a feed.
+type watcher struct {
+	cmd    *watchCmd
+	p      *program
+	form   string
+	layout postmortem.Layout
+	feed   feed
+	shown  int
+	lost   bool // the server did not answer the last time
+}
+
+// longestPause is between two questions to a server that is away.
+const longestPause = 10 * time.Second
+
+func (w *watcher) run(ctx context.Context) error {
+	found, err := w.feed.start(ctx, w.cmd.Last)
+	if err != nil && ctx.Err() == nil {
+		return w.cmd.failed(err)
+	}
+	pause := w.cmd.Interval
+	for {
+		if err := w.show(found); err != nil {
+			return err
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+		found, err = w.feed.next(ctx)
+		pause = w.heard(ctx, err, pause)
+	}
+}
+
+// sleep waits; false says that it is over.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// heard says on standard error when the server goes and comes, and returns how
+// long to wait.
+func (w *watcher) heard(ctx context.Context, err error, pause time.Duration) time.Duration {
+	switch {
+	case ctx.Err() != nil || err == nil && !w.lost:
+		return w.cmd.Interval
+	case err == nil:
+		w.lost = false
+		fmt.Fprintf(w.p.err, "coroner: server %s is back\n", w.cmd.shown())
+		return w.cmd.Interval
+	case !w.lost:
+		w.lost = true
+		fmt.Fprintf(w.p.err, "coroner: %v; trying again until Ctrl-C\n", w.cmd.failed(err))
+	}
+	return min(2*pause, max(longestPause, w.cmd.Interval))
+}
+
+// show writes verdicts, each with one write, so that a reader of a pipe has it
+// at once.
+func (w *watcher) show(all []lookup.Recorded) error {
+	for i := range all {
+		if err := w.one(all[i : i+1]); err != nil {
+			return err
+		}
+		w.shown++
+	}
+	return nil
+}
+
+func (w *watcher) one(v []lookup.Recorded) error {
+	switch w.form {
+	case asJSON:
+		return writeJSON(w.p.out, v)
+	case asYAML:
+		return writeYAML(w.p.out, v)
+	case asMarkdown:
+		if w.shown > 0 {
+			fmt.Fprint(w.p.out, "\n---\n\n")
+		}
+		return w.p.tickets([]rules.Verdict{v[0].Verdict})
+	}
+	line := w.layout.Line(&v[0].Verdict) + "\n"
+	if w.shown == 0 {
+		line = w.layout.Head() + "\n" + line
+	}
+	_, err := fmt.Fprint(w.p.out, line)
+	return err
+}
