@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"coroner/classify/ledger"
@@ -191,4 +192,16 @@ func answer(w http.ResponseWriter, code int, body any) {
 
 func fail(w http.ResponseWriter, code int, err error) {
 	answer(w, code, map[string]string{"error": err.Error()})
+}
+
+// PagePath is the permanent address of a runner's page: by its name, or its UID
+// where it has none.
+func PagePath(namespace, name, uid string) string {
+	switch {
+	case name == "":
+		return "/runners/" + url.PathEscape(uid)
+	case namespace == "":
+		return "/runners/" + url.PathEscape(name)
+	}
+	return "/runners/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
 }

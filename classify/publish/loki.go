@@ -272,5 +272,30 @@ func metadata(id string, v *rules.Verdict) (m []logproto.LabelAdapter) {
 	add("job_id", v.Job.ID)
 	add("run_id", v.Job.RunID)
 	add("repository", v.Job.Repository)
+	add("missing", sources(v.Missing, ""))
+	add("lost", sources(v.Missing, "lost "))
 	return m
+}
+
+// readable are the sources that a verdict can miss, in its order, and what it
+// calls them.
+var readable = []struct{ source, noun string }{
+	{"kernel", rules.SourceNoun("kernel")},
+	{"kubelet", rules.SourceNoun("kubelet")},
+	{"containerd", rules.SourceNoun("containerd")},
+	{"runner", rules.SourceNoun("runner")},
+	{"kube", rules.SourceNoun("kube")},
+	{"controller", rules.SourceNoun("controller")},
+}
+
+// sources names what is missing in a few words that a query can match, always
+// in the same order; only what is missing for a reason that begins with why.
+func sources(missing []string, why string) string {
+	var out []string
+	for _, r := range readable {
+		if slices.ContainsFunc(missing, func(m string) bool { return strings.HasPrefix(m, r.noun+": "+why) }) {
+			out = append(out, r.source)
+		}
+	}
+	return strings.Join(out, ",")
 }

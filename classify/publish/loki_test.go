@@ -19,6 +19,7 @@ import (
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
+	"coroner/rules/book"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/grafana/loki/v3/pkg/logproto"
@@ -269,6 +270,37 @@ func TestWhatLokiGets(t *testing.T) {
 	r.flush()
 	if got := f.take()[0][0].Labels; strings.Contains(got, "cluster") {
 		t.Errorf("%s without --cluster", got)
+	}
+}
+
+// What a verdict misses can be asked for in a word or two, in the words that
+// the rulebook's judge has for it; what was lost, apart from what was not read.
+func TestWhatWasMissingCanBeAskedFor(t *testing.T) {
+	metadata := func(c *rules.Case) map[string]string {
+		book, err := rules.Load(book.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, out := book.Judge(c), map[string]string{}
+		for _, m := range metadata("", &v) {
+			out[m.Name] = m.Value
+		}
+		return out
+	}
+	died := t0.Add(-time.Minute)
+	read := func(s ingest.Source, why string) rules.Coverage {
+		return rules.Coverage{Source: s, From: died.Add(-time.Hour), To: t0, Why: why}
+	}
+	nothing := metadata(&rules.Case{})
+	if nothing["missing"] != "kernel,kubelet,containerd,runner,kube,controller" || nothing["lost"] != "" {
+		t.Errorf("nothing was read, and missing=%q, lost=%q", nothing["missing"], nothing["lost"])
+	}
+	some := metadata(&rules.Case{Coverage: []rules.Coverage{read(ingest.Kernel, "rotated"), read(ingest.Controller, "dropped"), read(ingest.Kubelet, "")}})
+	if !strings.HasPrefix(some["missing"], "kernel,kubelet,") || some["lost"] != "kernel,controller" {
+		t.Errorf("the kernel's and the controller's log have gaps, and missing=%q, lost=%q", some["missing"], some["lost"])
+	}
+	if none := verdict("amber"); sources(none.Missing, "") != "" {
+		t.Error("something of nothing")
 	}
 }
 

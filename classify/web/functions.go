@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/rules"
 )
@@ -19,7 +20,7 @@ var functions = template.FuncMap{
 	"short":  func(s string) string { return cut(clean(s), 160) },
 	"when":   when,
 	"stamp":  stamp,
-	"runner": runnerPath,
+	"runner": lookup.PagePath,
 	"escape": url.PathEscape,
 	"plural": plural,
 	"death":  rules.Label.Death,
@@ -65,18 +66,6 @@ func stamp(t any) string {
 		}
 	}
 	return ""
-}
-
-// runnerPath is the permanent address of a runner: by its name, or its UID
-// where it has none.
-func runnerPath(namespace, name, uid string) string {
-	switch {
-	case name == "":
-		return "/runners/" + url.PathEscape(uid)
-	case namespace == "":
-		return "/runners/" + url.PathEscape(name)
-	}
-	return "/runners/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
 }
 
 func plural(n int, one string) string {

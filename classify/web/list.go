@@ -97,9 +97,9 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (vie
 // address is where one of several runners of a name is found: the UID is its own.
 func address(r *lookup.Runner) string {
 	if r.PodUID != "" {
-		return runnerPath("", "", r.PodUID)
+		return lookup.PagePath("", "", r.PodUID)
 	}
-	return runnerPath(r.Namespace, r.Runner, r.PodUID)
+	return lookup.PagePath(r.Namespace, r.Runner, r.PodUID)
 }
 
 // filter is what the list was asked for, as its form shows it.

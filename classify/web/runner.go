@@ -49,7 +49,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		return p.listing(r, &found{Text: name, Runners: a.Runners})
 	}
 	one := a.Runners[0]
-	data := autopsy{Runner: one, Says: one.Says(), Permalink: runnerPath(one.Namespace, one.Runner, one.PodUID),
+	data := autopsy{Runner: one, Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.PodUID),
 		JSON: "/api/v1" + address(&one), Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
 	v := view{template: "runner", Title: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/")}
 	if one.Verdict == nil {

@@ -81,7 +81,19 @@ func (c *lookupCmd) show(p *program, form string, runners []lookup.Runner) error
 			fmt.Fprintf(p.err, "coroner: %s\n", unjudged(&runners[i]))
 		}
 	}
-	return p.verdicts(form, verdicts, c.All)
+	if err := p.verdicts(form, verdicts, c.All); err != nil || form != asText || len(verdicts) != 1 || len(runners) != 1 {
+		return err
+	}
+	return c.around(p, &runners[0])
+}
+
+// around says who else died on the node, and where the page is.
+func (c *lookupCmd) around(p *program, r *lookup.Runner) error {
+	if r.Siblings != nil {
+		fmt.Fprintf(p.out, "\n  %s.\n", r.Siblings)
+	}
+	_, err := fmt.Fprintf(p.out, "  %s%s\n", strings.TrimRight(c.shown(), "/"), lookup.PagePath(r.Namespace, r.Runner, r.PodUID))
+	return err
 }
 
 func unjudged(r *lookup.Runner) string {
