@@ -53,8 +53,9 @@ fuzz:
 	    echo "fuzz $$pkg $$target"; $(GO) test $$pkg -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) -fuzzminimizetime 1s; \
 	  done; done
 
-# The real parts: journald, the kernel's OOM killer, Loki, Prometheus. As root on
-# Linux with systemd, prometheus and libsystemd-dev installed. Loki is built once, which
+# The real parts: journald, the kernel's OOM killer, Loki, Prometheus, Alertmanager, a
+# browser. As root on Linux with systemd, prometheus, prometheus-alertmanager, chromium
+# and libsystemd-dev installed. Loki is built once, which
 # takes some minutes, and kept in CACHE.
 CACHE ?= $(HOME)/.cache/coroner
 LOKI  := $(CACHE)/loki-3.7.8

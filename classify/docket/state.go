@@ -49,9 +49,12 @@ func (s *State) Collect(ch chan<- prometheus.Metric) {
 	}
 	nodes, err := s.ledger.Nodes(ctx)
 	for _, n := range nodes {
-		if err == nil {
+		if err != nil {
+			break
+		}
+		gauge(s.heard, s.now().Sub(n.Heard).Seconds(), n.Name)
+		if !n.Reached.IsZero() { // its agent has not said yet how far it has read
 			gauge(s.lag, s.now().Sub(n.Reached).Seconds(), n.Name)
-			gauge(s.heard, s.now().Sub(n.Heard).Seconds(), n.Name)
 		}
 	}
 	gauge(s.size, float64(s.ledger.Size()))

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,12 +52,8 @@ func (q *Query) where() (string, []any) {
 	add(name != "", "rowid IN (SELECT rowid FROM verdicts WHERE runner >= ? AND runner < ? UNION ALL SELECT rowid FROM verdicts WHERE uid >= ? AND uid < ?)", from, to, from, to)
 	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
-	labels := []any{}
-	for _, x := range q.Labels {
-		labels = append(labels, x)
-	}
-	add(len(labels) == 1, "label = ?", labels...)
-	add(len(labels) > 1, "+label IN (?"+strings.Repeat(", ?", max(0, len(labels)-1))+")", labels...)
+	clause, labels := q.labels()
+	add(len(labels) > 0, clause, labels...)
 	add(q.Pool != "", "pool = ?", q.Pool)
 	add(q.Repository != "", "repository = ?", q.Repository)
 	add(q.Job != "", "rowid IN (SELECT rowid FROM verdicts WHERE job = ? UNION ALL SELECT rowid FROM verdicts WHERE run = ?)", q.Job, q.Job)
@@ -65,6 +62,22 @@ func (q *Query) where() (string, []any) {
 	add(!q.DiedFrom.IsZero(), "died >= ?", nanos(q.DiedFrom))
 	add(!q.DiedTo.IsZero(), "died <= ?", nanos(q.DiedTo))
 	return "WHERE " + strings.Join(where, " AND "), args
+}
+
+// labels is the clause for the labels. Where most are asked for, the few others
+// are quicker to leave out, and no index of one label helps.
+func (q *Query) labels() (clause string, args []any) {
+	in, of := "IN", q.Labels
+	if len(of) > len(rules.Labels)/2 {
+		in, of = "NOT IN", slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return slices.Contains(q.Labels, l) })
+	}
+	for _, l := range of {
+		args = append(args, l)
+	}
+	if len(of) == 1 && in == "IN" {
+		return "label = ?", args
+	}
+	return "+label " + in + " (?" + strings.Repeat(", ?", max(0, len(of)-1)) + ")", args
 }
 
 // wide says whether the query asks for everything of a time, so that there may

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,37 @@ func words(all []Count) (out []string) {
 		out = append(out, fmt.Sprintf("%s %s %d", c.Label, where, c.N))
 	}
 	return out
+}
+
+// However many labels are asked for, those and no others come.
+func TestLabels(t *testing.T) {
+	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i, label := range rules.Labels {
+		err := l.Write(t.Context(), time.Unix(int64(i), 0), func(tx *Tx) error {
+			return tx.AddVerdict(string(label), &rules.Verdict{Label: label, Revision: 1}, time.Unix(1, 0), false)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range len(rules.Labels) + 1 {
+		want := rules.Labels[:n]
+		if n == 0 {
+			want = rules.Labels // none asked for is all
+		}
+		got, err := l.Verdicts(t.Context(), Query{Labels: rules.Labels[:n]})
+		var labels []rules.Label
+		for _, r := range slices.Backward(got) {
+			labels = append(labels, r.Verdict.Label)
+		}
+		if diff := cmp.Diff(want, labels); diff != "" || err != nil {
+			t.Errorf("%d labels: %v %s", n, err, diff)
+		}
+	}
 }
 
 // The runners on a node are those that had come and had not gone; one that

@@ -31,6 +31,7 @@ type Sibling struct {
 const (
 	near        = 10 * time.Minute // siblings died within
 	maxSiblings = 100
+	late        = 48 * time.Hour // evidence is not kept for longer, so no verdict comes later
 )
 
 func (a *API) siblings(ctx context.Context, v *rules.Verdict) (*Siblings, error) {
@@ -38,7 +39,7 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict) (*Siblings, error)
 		return nil, nil
 	}
 	from, to := v.DiedAt.Add(-near), v.DiedAt.Add(near)
-	found, err := a.Source.Verdicts(ctx, ledger.Query{Node: v.Node, Since: from, DiedFrom: from, DiedTo: to, Limit: maxSiblings})
+	found, err := a.Source.Verdicts(ctx, ledger.Query{Node: v.Node, Since: from, Until: to.Add(late), DiedFrom: from, DiedTo: to, Limit: maxSiblings})
 	if err != nil {
 		return nil, err
 	}
