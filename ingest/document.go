@@ -14,6 +14,8 @@ type Document struct {
 	Name string         // path inside the bundle; its base name and folders are hints
 	Ref  time.Time      // the latest moment it can speak of, which tells missing years; zero = unknown
 	Zone *time.Location // zone of times that name none; nil = whatever the document betrays, else UTC
+
+	Recorded bool // it holds what a coroner server kept; never guessed, for a job can print anything
 }
 
 // Read reads r line by line in bounded memory and yields its entries in
@@ -21,7 +23,7 @@ type Document struct {
 // is nil.
 func (d Document) Read(r io.Reader, yield func(Entry) bool) error {
 	in := newLines(r)
-	if d.recorded() {
+	if d.Recorded {
 		return d.readRecorded(in, yield)
 	}
 	head, err := in.r.Peek(headSize)

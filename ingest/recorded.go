@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strings"
 	"time"
 )
 
 // RecordedName ends the name of a document that holds entries and marks in
 // coroner's own form, one JSON object a line: what a server kept of a runner.
-// Only the name makes a document one, for a job can print anything.
 const RecordedName = ".entries.jsonl"
 
 // WriteRecorded writes entries in that form.
@@ -25,8 +23,6 @@ func WriteRecorded(w io.Writer, entries []Entry) error {
 	}
 	return nil
 }
-
-func (d Document) recorded() bool { return strings.HasSuffix(d.Name, RecordedName) }
 
 // readRecorded yields what the lines hold. A line that is no entry is one
 // without a source.

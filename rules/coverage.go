@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -67,7 +68,7 @@ type Span struct {
 const (
 	before   = 10 * time.Minute // how long before a death spans are told
 	after    = 10 * time.Second // and how long after it
-	maxSpans = 100              // a journal can be full of holes
+	maxSpans = 20               // of a source: a journal can be full of holes
 )
 
 // spans says what was read around a death of everything that can speak of it,
@@ -79,33 +80,50 @@ func (c *Case) spans(died time.Time) []Span {
 	}
 	from, to := died.Add(-before), died.Add(after)
 	for _, source := range ingest.Sources {
-		for _, k := range c.spansOf(source) {
-			k.From, k.To = later(k.From, from), earlier(k.To, to)
-			if !k.From.After(k.To) && len(out) < maxSpans {
-				out = append(out, Span{string(source), k.From, k.To, k.Why})
-			}
-		}
+		read, lost := c.spansOf(source, from, to)
+		read = read[max(0, len(read)-maxSpans):] // what is not told counts as not read
+		out = append(append(out, read...), fewer(lost)...)
 	}
+	slices.SortStableFunc(out, func(a, b Span) int {
+		return cmp.Or(slices.Index(ingest.Sources, ingest.Source(a.Source))-slices.Index(ingest.Sources, ingest.Source(b.Source)), a.From.Compare(b.From))
+	})
 	return out
 }
 
-// spansOf joins what was read of a source; what was lost stands for itself.
-func (c *Case) spansOf(source ingest.Source) []Coverage {
-	var read, lost []Coverage
+// fewer keeps the holes nearest to the death, and makes one of those before.
+func fewer(holes []Span) []Span {
+	n := len(holes) - maxSpans
+	if n <= 0 {
+		return holes
+	}
+	rest := Span{Source: holes[0].Source, From: holes[0].From, To: holes[n].To, Lost: fmt.Sprintf("%d holes in this time", n+1)}
+	return append([]Span{rest}, holes[n+1:]...)
+}
+
+// spansOf gives what was read of a source between two times, joined, and what
+// was lost, hole by hole.
+func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []Span) {
+	var all, holes []Coverage
 	for _, k := range c.Coverage {
 		switch {
-		case k.Source != source || k.From.IsZero() || k.To.IsZero():
+		case k.Source != source || k.From.IsZero() || k.To.IsZero() || k.From.After(to) || k.To.Before(from):
 		case k.Why != "":
-			lost = append(lost, k)
+			holes = append(holes, k)
 		default:
-			read = append(read, k)
+			all = append(all, k)
 		}
 	}
-	all := append(joined(read), lost...)
-	slices.SortFunc(all, func(a, b Coverage) int {
+	slices.SortFunc(holes, func(a, b Coverage) int {
 		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Why, b.Why))
 	})
-	return slices.Compact(all)
+	span := func(k Coverage) Span { return Span{string(source), later(k.From, from), earlier(k.To, to), k.Why} }
+	for _, k := range joined(all) {
+		read = append(read, span(k))
+	}
+	for _, k := range slices.Compact(holes) {
+		lost = append(lost, span(k))
+	}
+	return read, lost
 }
 
 func later(a, b time.Time) time.Time {

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -18,7 +19,7 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 	v := Verdict{
 		Runner: orElse(c.Name, f.fills["runner"]), Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
 		Pool: orElse(c.Pool, f.fills["pool"]), Rulebook: b.Hash, Revision: 1,
-		Job:  Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"], Repository: f.fills["job.repository"], Step: f.fills["job.step"]},
+		Job:  Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"], Repository: repository(f.fills["job.owner"], f.fills["job.repository"]), Step: f.fills["job.step"]},
 		Exit: Exit{Reason: f.exit.reason, Signal: f.exit.signal},
 	}
 	if f.exit.known {
@@ -44,6 +45,14 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 		v.Coverage = c.spans(f.died)
 	}
 	return v
+}
+
+// repository is OWNER/NAME, where both are told apart or together.
+func repository(owner, name string) string {
+	if owner == "" || name == "" || strings.Contains(name, "/") {
+		return name
+	}
+	return owner + "/" + name
 }
 
 // winner evaluates the rules from the highest precedence down.

@@ -163,23 +163,44 @@ func (l *Ledger) Case(ctx context.Context, id string) (Case, bool, error) {
 	return c, err == nil, err
 }
 
-// FindRunners returns the runners whose name, namespace/name or UID is, else
-// begins with, what; the latest heard of first.
-func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) ([]Case, error) {
+// ShortestPrefix is how long the start of a name must be to be looked for.
+const ShortestPrefix = 3
+
+// FindRunners returns the runners whose name, namespace/name or UID is what, or,
+// where none is and it is not too short, begins with it; the latest heard of
+// first. exact is false for such, and for everything of namespace/.
+func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) (found []Case, exact bool, err error) {
 	ns, name := splitName(what)
-	_, end := prefix(name)
-	for _, to := range []string{name, end} {
-		if to == "" {
-			continue // everything of a namespace
-		}
-		rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (name BETWEEN ? AND ? OR uid BETWEEN ? AND ?)
-			AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?`, name, to, name, to, ns, ns, limit)
-		found, err := cases(rows, err)
-		if len(found) > 0 || err != nil {
-			return found, err
-		}
+	if found, err = l.named(ctx, ns, name, name, limit); err != nil || len(found) > 0 {
+		return found, true, err
 	}
-	return nil, nil
+	if whole := name == "" && ns != ""; len(name) < ShortestPrefix && !whole {
+		return nil, true, nil
+	}
+	_, to := prefix(name)
+	found, err = l.named(ctx, ns, name, to, limit)
+	return found, false, err
+}
+
+// many is how many runners of a prefix are quicker to look for among the latest.
+const many = 2000
+
+func (l *Ledger) named(ctx context.Context, ns, from, to string, limit int) ([]Case, error) {
+	if to == "" {
+		return nil, nil
+	}
+	const fits = "runner AND (name BETWEEN ? AND ? OR uid BETWEEN ? AND ?) AND (? = '' OR namespace = ?)"
+	args := []any{from, to, from, to, ns, ns}
+	var n int
+	if err := l.ask.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM cases WHERE "+fits+" LIMIT ?)", append(args, many)...).Scan(&n); err != nil || n == 0 {
+		return nil, err
+	}
+	from = "cases"
+	if n == many {
+		from = "cases INDEXED BY cases_heard"
+	}
+	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+" FROM "+from+" WHERE "+fits+" ORDER BY heard DESC, id LIMIT ?", append(args, limit)...)
+	return cases(rows, err)
 }
 
 // CountCases says how many runners are in each state.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"coroner/rules"
@@ -32,7 +33,7 @@ func (l *Ledger) CountsOverTime(ctx context.Context, q Query, s Spans) ([]Count,
 		return l.countsWide(ctx, q, s)
 	}
 	where, args := q.where()
-	rows, err := l.read.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', count(*) FROM verdicts "+where+" GROUP BY 2, label ORDER BY 2, label",
+	rows, err := l.ask.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', count(*) FROM verdicts "+where+" GROUP BY 2, label ORDER BY 2, label",
 		append([]any{nanos(s.From), int64(s.Width)}, args...)...)
 	return counts(rows, err, s)
 }
@@ -45,7 +46,7 @@ func (l *Ledger) countsWide(ctx context.Context, q Query, s Spans) (out []Count,
 		labels = rules.Labels
 	}
 	for _, label := range labels {
-		rows, err := l.read.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS (SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
+		rows, err := l.ask.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS (SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
 			SELECT ?4, i, '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
 				WHERE last = 1 AND label = ?4 AND recorded >= max(since, ?5) AND recorded < min(since + ?2, ?3)) AS n FROM span) WHERE n > 0`,
 			nanos(s.From), int64(s.Width), nanos(s.To), string(label), nanos(q.Since))
@@ -62,8 +63,9 @@ func (l *Ledger) countsWide(ctx context.Context, q Query, s Spans) (out []Count,
 // short is how much of a time is cheaper to sort than to look for everywhere.
 const short = 3 * 24 * time.Hour
 
-// CountsByNode counts the verdicts that fit by node, and those of the nodes with
-// the most, at most top, by label; the others have Label "".
+// CountsByNode counts the verdicts that fit by node, those of no known node
+// first, then the nodes with the most. Of at most top of them it counts by
+// label; the others have Label "".
 func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top int) ([]Count, error) {
 	where, args := q.where()
 	index := ""
@@ -73,25 +75,28 @@ func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top in
 			index = " INDEXED BY last_node "
 		}
 	}
-	rows, err := l.read.QueryContext(ctx, "SELECT '', 0, node, count(*) FROM verdicts"+index+" "+where+" GROUP BY node ORDER BY node = '', 4 DESC, node", args...)
+	rows, err := l.ask.QueryContext(ctx, "SELECT '', 0, node, count(*) FROM verdicts"+index+" "+where+" GROUP BY node ORDER BY node = '' DESC, 4 DESC, node", args...)
 	all, err := counts(rows, err, Spans{})
-	var out []Count
-	for i, c := range all {
-		some := []Count{c}
-		if i < top && err == nil {
-			some, err = l.countsOn(ctx, q, c.Node)
-		}
-		out = append(out, some...)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	some, err := l.countsOn(ctx, q, all[:min(top, len(all))])
+	return append(some, all[min(top, len(all)):]...), err
 }
 
-// countsOn counts one node's verdicts by label.
-func (l *Ledger) countsOn(ctx context.Context, q Query, node string) ([]Count, error) {
-	q.Node = ""
+// countsOn counts the verdicts of some nodes by label, the nodes in their order.
+func (l *Ledger) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, error) {
 	where, args := q.where()
-	rows, err := l.read.QueryContext(ctx, "SELECT label, 0, node, count(*) FROM verdicts "+where+" AND node = ? GROUP BY label ORDER BY label", append(args, node)...)
-	return counts(rows, err, Spans{})
+	rank := map[string]int{}
+	for i, c := range nodes {
+		rank[c.Node] = i
+		args = append(args, c.Node)
+	}
+	rows, err := l.ask.QueryContext(ctx, "SELECT label, 0, node, count(*) FROM verdicts "+where+" AND node IN (''"+strings.Repeat(", ?", len(nodes))+") GROUP BY node, label", args...)
+	out, err := counts(rows, err, Spans{})
+	out = slices.DeleteFunc(out, func(c Count) bool { _, ok := rank[c.Node]; return !ok })
+	slices.SortFunc(out, func(a, b Count) int { return cmp.Or(rank[a.Node]-rank[b.Node], cmp.Compare(a.Label, b.Label)) })
+	return out, err
 }
 
 func counts(rows *sql.Rows, err error, s Spans) (out []Count, _ error) {

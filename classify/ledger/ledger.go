@@ -125,6 +125,7 @@ type Ledger struct {
 	lock  *os.File // held as long as the ledger is open
 	write *sql.DB  // one connection: writes are one after another
 	read  *sql.DB
+	ask   *sql.DB // what people ask: a slow question must not hold up the judging
 }
 
 // Open opens the ledger in the file path, and makes it when it is not there.
@@ -141,7 +142,7 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	l := &Ledger{path: path, lock: lock, write: open(path, 1), read: open(path, 4)}
+	l := &Ledger{path: path, lock: lock, write: open(path, 1), read: open(path, 4), ask: open(path, 4)}
 	if err := l.migrate(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
@@ -209,7 +210,7 @@ func (l *Ledger) migrate() error {
 
 // Close closes the file.
 func (l *Ledger) Close() error {
-	return errors.Join(l.read.Close(), l.write.Close(), l.lock.Close())
+	return errors.Join(l.ask.Close(), l.read.Close(), l.write.Close(), l.lock.Close())
 }
 
 // Size is the file's size in bytes, its write-ahead log's included.

@@ -576,14 +576,36 @@ func TestFindRunners(t *testing.T) {
 		{"_", 10, nil},
 		{"mber", 10, nil},
 		{"u2", 10, []string{"2"}},
-		{"u", 10, []string{"6", "5", "4", "3", "2", "1"}},
+		{"u", 10, nil}, // so short a start says nothing
 		{"ci/", 10, []string{"2"}},
 		{"arc/", 2, []string{"8", "7"}},
 		{"arc/", 99, []string{"8", "7", "6", "5", "4", "3", "1"}},
 		{"amber' OR 1=1 --", 10, nil},
 	} {
-		if diff := cmp.Diff(tt.want, ids(get(l.FindRunners(t.Context(), tt.what, tt.limit))(t))); diff != "" {
+		if diff := cmp.Diff(tt.want, ids(get(found(l.FindRunners(t.Context(), tt.what, tt.limit)))(t))); diff != "" {
 			t.Errorf("%s (%d): %s", tt.what, tt.limit, diff)
+		}
+	}
+}
+
+func found(all []Case, _ bool, err error) ([]Case, error) { return all, err }
+
+// A name that is not known is not the name that begins with it, and the answer
+// says which it is; of very many the latest come.
+func TestFindRunnersSaysWhatFits(t *testing.T) {
+	l := fresh(t)
+	var all []Case
+	for i := range many + 5 {
+		all = append(all, Case{ID: fmt.Sprint(i), Namespace: "ci", Name: fmt.Sprintf("runner-%04d", i), Runner: true, Heard: after(i), State: StateOpen})
+	}
+	putCases(t, l, all...)
+	for what, want := range map[string]bool{"runner-0001": true, "ci/runner-0001": true, "runner-000": false, "runner-": false, "ci/": false} {
+		got, exact, err := l.FindRunners(t.Context(), what, 3)
+		if err != nil || exact != want || len(got) == 0 {
+			t.Errorf("%s: %d, exact %v, %v", what, len(got), exact, err)
+		}
+		if !want && what != "runner-000" && got[0].ID != fmt.Sprint(many+4) {
+			t.Errorf("%s: the latest is not first but %s", what, got[0].ID)
 		}
 	}
 }
@@ -1016,7 +1038,7 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 			for {
 				found, err1 := l.Named(context.Background(), "name")
 				_, err2 := l.Verdicts(context.Background(), Query{Limit: 10})
-				_, err3 := l.FindRunners(context.Background(), "1", 10)
+				_, _, err3 := l.FindRunners(context.Background(), "1", 10)
 				if err := errors.Join(err1, err2, err3); err != nil || len(found)%2 != 0 {
 					t.Errorf("%d records, %v", len(found), err)
 					return

@@ -16,7 +16,8 @@ type Query struct {
 	Labels     []rules.Label
 	Pool       string
 	Repository string
-	Job        string    // id of a job or of a workflow run
+	Job        string    // id of a job
+	Run        string    // id of a workflow run, or a pipeline
 	Since      time.Time // recorded at or after
 	Until      time.Time // recorded before
 	DiedFrom   time.Time // died at or after
@@ -32,14 +33,14 @@ func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
 		limit = -1
 	}
 	where, args := q.where()
-	return l.records(ctx, where+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
+	return records(ctx, l.ask, where+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
 }
 
-// where is the query as SQL: the latest revisions that fit. A name or a job is
-// looked up in both of its columns first, for no index finds one or the other.
+// where is the query as SQL: the latest revisions that fit. A name is looked up
+// in both of its columns first, for no index finds one or the other.
 func (q *Query) where() (string, []any) {
 	where, args := []string{"last = 1"}, []any{}
-	if q.Runner != "" || q.Job != "" {
+	if q.Runner != "" || q.Job != "" || q.Run != "" {
 		where[0] = "+last = 1" // no index but the name's: an index of the latest would be read from its end until something fits
 	}
 	add := func(is bool, clause string, values ...any) {
@@ -56,7 +57,8 @@ func (q *Query) where() (string, []any) {
 	add(len(labels) > 0, clause, labels...)
 	add(q.Pool != "", "pool = ?", q.Pool)
 	add(q.Repository != "", "repository = ?", q.Repository)
-	add(q.Job != "", "rowid IN (SELECT rowid FROM verdicts WHERE job = ? UNION ALL SELECT rowid FROM verdicts WHERE run = ?)", q.Job, q.Job)
+	add(q.Job != "", "job = ?", q.Job)
+	add(q.Run != "", "run = ?", q.Run)
 	add(!q.Since.IsZero(), "recorded >= ?", nanos(q.Since))
 	add(!q.Until.IsZero(), "recorded < ?", nanos(q.Until))
 	add(!q.DiedFrom.IsZero(), "died >= ?", nanos(q.DiedFrom))
@@ -83,13 +85,13 @@ func (q *Query) labels() (clause string, args []any) {
 // wide says whether the query asks for everything of a time, so that there may
 // be very much of it.
 func (q *Query) wide() bool {
-	return q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" && q.Job == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
+	return q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" && q.Job == "" && q.Run == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
 }
 
 // RunnersOn counts the runners that were on a node at some time between from
 // and to, as far as is known.
 func (l *Ledger) RunnersOn(ctx context.Context, node string, from, to time.Time) (n int, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT count(*) FROM cases WHERE node = ? AND runner AND opened <= ? AND (heard >= ? OR state = 'open')",
+	err = l.ask.QueryRowContext(ctx, "SELECT count(*) FROM cases WHERE node = ? AND runner AND opened <= ? AND (heard >= ? OR state = 'open')",
 		node, nanos(to), nanos(from)).Scan(&n)
 	return n, err
 }

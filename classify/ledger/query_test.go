@@ -50,11 +50,11 @@ func TestCounts(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, by := range [][]Count{by, long} {
-			if diff := cmp.Diff([]string{"cgroup-OOM n1 1", "host-teardown n1 1", "cgroup-OOM n2 1", " 00:00 1"}, words(by)); diff != "" {
+			if diff := cmp.Diff([]string{"host-teardown 00:00 1", "cgroup-OOM n1 1", "host-teardown n1 1", " n2 1"}, words(by)); diff != "" {
 				t.Error(diff)
 			}
 		}
-		if all, err := l.CountsByNode(t.Context(), q, spans.To, 9); err != nil || len(all) != 4 || all[3].Label != rules.HostTeardown {
+		if all, err := l.CountsByNode(t.Context(), q, spans.To, 9); err != nil || len(all) != 4 || all[3].Label != rules.CgroupOOM {
 			t.Errorf("%v %v", words(all), err)
 		}
 	}

@@ -41,7 +41,7 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 
 // LastVerdict returns the latest revision of a case's verdict.
 func (l *Ledger) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
-	all, err := l.records(ctx, "WHERE member = ? ORDER BY revision DESC LIMIT 1", member)
+	all, err := records(ctx, l.read, "WHERE member = ? ORDER BY revision DESC LIMIT 1", member)
 	if err != nil || len(all) == 0 {
 		return Record{}, false, err
 	}
@@ -50,11 +50,11 @@ func (l *Ledger) LastVerdict(ctx context.Context, member string) (Record, bool, 
 
 // Revisions returns every revision of a case's verdict, the first first.
 func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error) {
-	return l.records(ctx, "WHERE member = ? ORDER BY revision", member)
+	return records(ctx, l.ask, "WHERE member = ? ORDER BY revision", member)
 }
 
-func (l *Ledger) records(ctx context.Context, tail string, args ...any) (out []Record, _ error) {
-	rows, err := l.read.QueryContext(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)
+func records(ctx context.Context, db *sql.DB, tail string, args ...any) (out []Record, _ error) {
+	rows, err := db.QueryContext(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var rec Record
 		var recorded int64

@@ -12,12 +12,12 @@ import (
 	"coroner/rules"
 )
 
-// Filter reads ?runner=&node=&verdict=&pool=&repository=&job=&since=&until=&limit=.
+// Filter reads ?runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
 // verdict is a label or several with commas between; since and until are a
 // duration back from now (90m, 24h) or a time (RFC 3339), and mean when the
 // verdict was recorded; limit is 100 unless told. Other parameters are let be.
 func Filter(v url.Values, now time.Time) (ledger.Query, error) {
-	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: v.Get("pool"), Repository: v.Get("repository"), Job: v.Get("job"), Limit: 100}
+	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: v.Get("pool"), Repository: v.Get("repository"), Job: v.Get("job"), Run: v.Get("run"), Limit: 100}
 	var err error
 	if q.Labels, err = labels(v.Get("verdict")); err != nil {
 		return ledger.Query{}, err
@@ -28,6 +28,9 @@ func Filter(v url.Values, now time.Time) (ledger.Query, error) {
 				return ledger.Query{}, fmt.Errorf("%s=%w", name, err)
 			}
 		}
+	}
+	if name := q.Runner[strings.Index(q.Runner, "/")+1:]; name != "" && len(name) < ledger.ShortestPrefix {
+		return ledger.Query{}, fmt.Errorf("runner=%q: want at least %d characters of a name", q.Runner, ledger.ShortestPrefix)
 	}
 	if s := v.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -44,7 +47,7 @@ func labels(text string) (out []rules.Label, _ error) {
 	for _, s := range strings.Split(text, ",") {
 		at := slices.IndexFunc(rules.Labels, func(l rules.Label) bool { return strings.EqualFold(string(l), strings.TrimSpace(s)) })
 		switch {
-		case strings.TrimSpace(s) == "":
+		case strings.TrimSpace(s) == "" || at >= 0 && slices.Contains(out, rules.Labels[at]):
 		case at < 0:
 			return nil, fmt.Errorf("verdict=%q: want a label; coroner rules list shows them all", s)
 		default:
@@ -60,6 +63,9 @@ func Since(s string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	at, err := time.Parse(time.RFC3339, s)
+	if err == nil && at.Year() < 1970 {
+		at = time.Unix(0, 0).UTC() // no verdict is older
+	}
 	if err != nil {
 		return at, fmt.Errorf("%q: want a duration like 90m or a time like 2026-01-02T15:04:05Z", s)
 	}

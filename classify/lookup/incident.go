@@ -36,6 +36,7 @@ func (a *API) incident(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusGone, fmt.Errorf("the evidence of this case is not kept any more (--retention.evidence); its verdict is at /api/v1/runners/%s", c.UID))
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "sandbox") // a log's text is no page of ours
 		w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		_, _ = w.Write(data) // the client has gone
 	}
@@ -65,9 +66,9 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 	if err := ingest.WriteRecorded(&evidence, entries); err != nil {
 		return "", nil, err
 	}
-	runner := c.Name
-	if c.UID != "" {
-		runner = c.UID
+	runner := c.UID
+	if runner == "" {
+		runner = c.Name
 	}
 	files := []txtar.File{{Name: "evidence" + ingest.RecordedName, Data: evidence.Bytes()}}
 	if said := one.Says(); said != nil {
@@ -77,12 +78,12 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 		}
 		files = append([]txtar.File{{Name: "want.yaml", Data: wanted}}, files...)
 	}
-	name = fileName.ReplaceAllString(c.Name, "_") + ".txtar"
+	name = strange.ReplaceAllString(c.Name, "_") + ".txtar"
 	return name, txtar.Format(&txtar.Archive{Comment: story(c, one.Says(), name, runner), Files: files}), nil
 }
 
-// fileName is what a file's name must not hold.
-var fileName = regexp.MustCompile(`[^A-Za-z0-9._-]|^\.`)
+// strange is what must not stand in a file's name or a command.
+var strange = regexp.MustCompile(`[^A-Za-z0-9._-]|^[.-]`)
 
 func wanted(v *rules.Verdict, runner string) want {
 	return want{runner, string(v.Label), string(v.Confidence), v.Rule, v.Initiator, v.Exit.Code}
@@ -94,6 +95,10 @@ func story(c ledger.Case, said *Recorded, name, runner string) []byte {
 	if said != nil {
 		fmt.Fprintf(&b, ": %s (%s). %s", said.Label, said.Confidence, postmortem.Clean(said.Summary))
 	}
-	fmt.Fprintf(&b, "\nWhat a coroner server kept of it; read it before you give it away, it holds log lines.\n\n    coroner explain --runner %s %s\n\n", postmortem.Clean(runner), name)
+	fmt.Fprintf(&b, "\nWhat a coroner server kept of it; read it before you give it away, it holds log lines.\n")
+	if !strange.MatchString(runner) {
+		fmt.Fprintf(&b, "\n    coroner explain --runner %s %s\n", runner, name)
+	}
+	b.WriteString("\n")
 	return b.Bytes()
 }

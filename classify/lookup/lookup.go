@@ -10,9 +10,11 @@ package lookup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"coroner/classify/ledger"
@@ -54,7 +56,8 @@ func (r *Runner) Says() *Recorded {
 
 // Answer is what the API gives for a name or a search.
 type Answer struct {
-	Meaning string   `json:"meaning,omitempty"` // a search: what the text was taken for
+	Meaning string   `json:"meaning,omitempty"` // what the question was taken for, where that is not a runner's own name
+	Exact   bool     `json:"exact"`             // the runners are those that were named, not some that may be meant
 	Runners []Runner `json:"runners"`
 }
 
@@ -65,7 +68,7 @@ type Verdicts struct {
 
 // Source is where answers come from.
 type Source interface {
-	FindRunners(ctx context.Context, what string, limit int) ([]ledger.Case, error)
+	FindRunners(ctx context.Context, what string, limit int) (found []ledger.Case, exact bool, err error)
 	Case(ctx context.Context, id string) (ledger.Case, bool, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
 	Verdicts(ctx context.Context, q ledger.Query) ([]ledger.Record, error)
@@ -83,16 +86,32 @@ type API struct {
 
 // Register adds the API's routes.
 func (a *API) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v1/verdicts", a.verdicts)
-	mux.HandleFunc("GET /api/v1/runners/{name...}", a.runner)
-	mux.HandleFunc("GET /api/v1/search", a.search)
-	mux.HandleFunc("GET /api/v1/incidents/{id}", a.incident)
+	for path, f := range map[string]http.HandlerFunc{"verdicts": a.verdicts, "runners/{name...}": a.runner, "search": a.search, "incidents/{id}": a.incident} {
+		mux.HandleFunc("GET /api/v1/"+path, Bounded(f))
+	}
 }
+
+// longest is how long a question may take: a ledger that is busy with one is
+// slow for all others.
+const longest = 10 * time.Second
+
+// Bounded ends a question that takes too long, and tells browsers to take the
+// answer for nothing but what it says it is.
+func Bounded(f http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), longest)
+		defer cancel()
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		f(w, r.WithContext(ctx))
+	}
+}
+
+// MaxName is how many bytes of a question are read at most.
+const MaxName = 512
 
 const (
 	maxRunners  = 20
 	maxVerdicts = 1000
-	maxName     = 512 // bytes of what is asked for
 )
 
 // verdicts answers with what Filter reads of the parameters.
@@ -127,8 +146,8 @@ func recorded(all []ledger.Record) []Recorded {
 // runner answers for a name, the start of one, namespace/name or a pod UID.
 func (a *API) runner(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	if name == "" || len(name) > maxName {
-		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than %d bytes; /api/v1/verdicts lists the latest", maxName))
+	if name == "" || len(name) > MaxName {
+		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than %d bytes; /api/v1/verdicts lists the latest", MaxName))
 		return
 	}
 	found, err := a.Find(r.Context(), name)
@@ -146,11 +165,26 @@ func (found Answer) write(w http.ResponseWriter, err error) {
 	}
 }
 
-// Find gives the runners of a name, [namespace/]name, the start of one or a pod
-// UID, the latest heard of first; none is an empty answer.
+// Find gives the runners of a name, [namespace/]name or a pod UID, or of the
+// start of one, the latest heard of first; none is an empty answer.
 func (a *API) Find(ctx context.Context, name string) (Answer, error) {
-	cases, err := a.Source.FindRunners(ctx, name, maxRunners)
-	return a.about(ctx, cases, err)
+	cases, exact, err := a.Source.FindRunners(ctx, name, maxRunners)
+	out, err := a.about(ctx, cases, err)
+	if out.Exact = exact && len(cases) > 0; !out.Exact {
+		out.Meaning = "runners whose names begin with " + name
+	}
+	return out, err
+}
+
+// Named gives the runner of one case; none is an empty answer.
+func (a *API) Named(ctx context.Context, id string) (Answer, error) {
+	c, ok, err := a.Source.Case(ctx, id)
+	if !ok || err != nil {
+		return Answer{Runners: []Runner{}}, err
+	}
+	out, err := a.about(ctx, []ledger.Case{c}, nil)
+	out.Exact = true
+	return out, err
 }
 
 func (a *API) about(ctx context.Context, cases []ledger.Case, err error) (Answer, error) {
@@ -191,17 +225,20 @@ func answer(w http.ResponseWriter, code int, body any) {
 }
 
 func fail(w http.ResponseWriter, code int, err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		code, err = http.StatusServiceUnavailable, fmt.Errorf("this took longer than %s; ask for less: a shorter time, a longer name", longest)
+	}
 	answer(w, code, map[string]string{"error": err.Error()})
 }
 
-// PagePath is the permanent address of a runner's page: by its name, or its UID
-// where it has none.
-func PagePath(namespace, name, uid string) string {
-	switch {
-	case name == "":
-		return "/runners/" + url.PathEscape(uid)
-	case namespace == "":
-		return "/runners/" + url.PathEscape(name)
+// PagePath is the permanent address of a runner's page. The name is for people;
+// the case tells pods apart that had it one after another.
+func PagePath(namespace, name, id string) string {
+	path := "/runners/"
+	for _, part := range []string{namespace, name} {
+		if strings.Trim(part, ".") != "" { // a browser would take . and .. for steps
+			path += url.PathEscape(part) + "/"
+		}
 	}
-	return "/runners/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+	return strings.TrimSuffix(path, "/") + "?case=" + url.QueryEscape(id)
 }

@@ -105,9 +105,9 @@ func TestTheContract(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"/api/v1/verdicts": `{"verdicts": [` + contract + `,` + bare + `]}`,
-		"/api/v1/runners/amber": `{"runners": [{"id": "1", "runner": "amber", "namespace": "arc", "node": "n1", "pod_uid": "uid-amber", "state": "judged", "heard_at": "2026-05-04T10:00:01Z", "verdict": ` + contract + `, "revisions": [],
+		"/api/v1/runners/amber": `{"exact": true, "runners": [{"id": "1", "runner": "amber", "namespace": "arc", "node": "n1", "pod_uid": "uid-amber", "state": "judged", "heard_at": "2026-05-04T10:00:01Z", "verdict": ` + contract + `, "revisions": [],
 			"siblings": {"within": "10m", "of": 1, "more": false, "died": [{"id": "1", "runner": "amber", "namespace": "arc", "verdict": "cgroup-OOM", "confidence": "confirmed", "died_at": "2026-05-04T09:59:00Z"}]}}]}`,
-		"/api/v1/runners/birch": `{"runners": [{"id": "3", "runner": "birch", "namespace": "", "node": "", "pod_uid": "", "state": "open", "heard_at": "2026-05-04T10:00:00Z", "verdict": null, "revisions": []}]}`,
+		"/api/v1/runners/birch": `{"exact": true, "runners": [{"id": "3", "runner": "birch", "namespace": "", "node": "", "pod_uid": "", "state": "open", "heard_at": "2026-05-04T10:00:00Z", "verdict": null, "revisions": []}]}`,
 	} {
 		code, body := ask(t, h, path)
 		if diff := cmp.Diff(parse(t, want), parse(t, body)); diff != "" || code != http.StatusOK {
@@ -188,7 +188,7 @@ func TestRunners(t *testing.T) {
 		if diff := cmp.Diff(tt.want, states(t, body)); diff != "" || code != tt.code {
 			t.Errorf("%s: %d, want %d: %s", tt.path, code, tt.code, diff)
 		}
-		if tt.code == 404 && strings.TrimSpace(body) != `{"runners":[]}` {
+		if tt.code == 404 && !strings.Contains(body, `"runners":[]`) {
 			t.Errorf("%s: %s; a program wants an empty list", tt.path, body)
 		}
 	}
@@ -211,9 +211,9 @@ type fake struct {
 	judged error // of Revisions
 }
 
-func (f *fake) FindRunners(_ context.Context, what string, limit int) ([]ledger.Case, error) {
+func (f *fake) FindRunners(_ context.Context, what string, limit int) ([]ledger.Case, bool, error) {
 	f.what, f.limit = what, limit
-	return f.cases, f.err
+	return f.cases, true, f.err
 }
 func (f *fake) Case(context.Context, string) (ledger.Case, bool, error) {
 	return ledger.Case{}, false, f.err
@@ -238,18 +238,21 @@ func serveFake(f *fake) (*API, http.Handler) {
 // told instead of answered with something else.
 func TestVerdictsParameters(t *testing.T) {
 	for query, want := range map[string]ledger.Query{
-		"":                              {Limit: 100},
-		"runner=arc/a&node=n&limit=":    {Runner: "arc/a", Node: "n", Limit: 100},
-		"verdict=cgroup-OOM&limit=1":    {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
-		"verdict=cgroup-oom,+node-OOM,": {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
-		"pool=p&repository=o/r&job=7":   {Pool: "p", Repository: "o/r", Job: "7", Limit: 100},
-		"until=1h":                      {Until: t0.Add(-time.Hour), Limit: 100},
-		"limit=1000":                    {Limit: maxVerdicts},
-		"limit=1001":                    {Limit: maxVerdicts},
-		"since=90m":                     {Since: t0.Add(-90 * time.Minute), Limit: 100},
-		"since=2026-01-02T15:04:05Z":    {Since: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Limit: 100},
+		"":                                        {Limit: 100},
+		"runner=arc/abc&node=n&limit=":            {Runner: "arc/abc", Node: "n", Limit: 100},
+		"verdict=cgroup-OOM&limit=1":              {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
+		"verdict=cgroup-oom,+node-OOM,":           {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
+		"pool=p&repository=o/r&job=7":             {Pool: "p", Repository: "o/r", Job: "7", Limit: 100},
+		"job=7&run=8":                             {Job: "7", Run: "8", Limit: 100},
+		"verdict=unknown,UNKNOWN,unknown":         {Labels: []rules.Label{rules.Unknown}, Limit: 100},
+		"since=0001-01-01T00:00:00Z":              {Since: time.Unix(0, 0).UTC(), Limit: 100},
+		"until=1h":                                {Until: t0.Add(-time.Hour), Limit: 100},
+		"limit=1000":                              {Limit: maxVerdicts},
+		"limit=1001":                              {Limit: maxVerdicts},
+		"since=90m":                               {Since: t0.Add(-90 * time.Minute), Limit: 100},
+		"since=2026-01-02T15:04:05Z":              {Since: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Limit: 100},
 		"since=2026-01-02T15%3A04%3A05%2B01%3A00": {Since: time.Date(2026, 1, 2, 14, 4, 5, 0, time.UTC), Limit: 100},
-		"other=x": {Limit: 100},
+		"other=x":                                 {Limit: 100},
 	} {
 		f := &fake{}
 		_, h := serveFake(f)
@@ -260,7 +263,7 @@ func TestVerdictsParameters(t *testing.T) {
 	}
 	for query, says := range map[string]string{
 		"limit=0": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=1.5": "limit", "limit=99999999999999999999": "limit",
-		"verdict=oom": "verdict", "until=x": "until",
+		"verdict=oom": "verdict", "runner=am": "runner", "runner=arc/a": "runner", "until=x": "until",
 		"since=yesterday": "since", "since=-5m": "since", "since=90": "since", "since=2026-01-02": "since", "since=7d": "since",
 	} {
 		f := &fake{}
@@ -358,16 +361,19 @@ func TestClientRoundTrip(t *testing.T) {
 	c := &Client{Server: server.URL, Header: http.Header{"Authorization": {"Bearer t"}}, HTTP: server.Client()}
 	first, second := Recorded{"1", t0, *verdict("amber", 1)}, Recorded{"1", t0, *verdict("amber", 2)}
 	got, err := c.Runner(t.Context(), "amber")
-	want := Answer{Runners: []Runner{{ID: "1", Runner: "amber", Namespace: "arc", State: "judged", Heard: t0, Verdict: &second, Revisions: []Recorded{first},
+	want := Answer{Exact: true, Runners: []Runner{{ID: "1", Runner: "amber", Namespace: "arc", State: "judged", Heard: t0, Verdict: &second, Revisions: []Recorded{first},
 		Siblings: &Siblings{Within: "10m", Of: 1, Died: []Sibling{{"1", "amber", "arc", rules.CgroupOOM, rules.Confirmed, second.DiedAt}}}}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
+	}
+	if some, err := c.Runner(t.Context(), "amb"); err != nil || some.Exact || len(some.Runners) != 1 || some.Meaning != "runners whose names begin with amb" {
+		t.Errorf("the start of a name: %+v %v", some, err)
 	}
 	nobody, err := c.Runner(t.Context(), "nobody")
 	if err != nil || len(nobody.Runners) != 0 {
 		t.Errorf("nobody: %+v %v", nobody, err)
 	}
-	all, err := c.Verdicts(t.Context(), url.Values{"runner": {"arc/am"}, "limit": {"5"}})
+	all, err := c.Verdicts(t.Context(), url.Values{"runner": {"arc/amb"}, "limit": {"5"}})
 	if diff := cmp.Diff(Verdicts{[]Recorded{second}}, all); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

@@ -5,58 +5,83 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/rules"
 )
 
 // question is what a person typed to find a runner.
 type question struct {
-	meaning string         // in words
-	runner  string         // a name, the start of one, or a pod UID; "" = the queries
-	queries []ledger.Query // the first that finds something answers
+	runner string // a name, the start of one, or a pod UID; "" = the tries
+	tries  []try  // the first that finds something answers
+}
+
+// try is one thing that a text can mean.
+type try struct {
+	meaning    string // in words
+	exact      bool   // what it finds is what was named
+	repository string // of the address: one that is known to be another's does not count
+	query      ledger.Query
 }
 
 // A job's or a run's address: GitHub's, on any host, and GitLab's.
 var (
 	githubURL = regexp.MustCompile(`^/([^/]+/[^/]+)/actions/runs/(\d+)(?:/attempts/\d+)?(?:/job/(\d+))?/?$`)
 	githubJob = regexp.MustCompile(`^/([^/]+/[^/]+)/runs/(\d+)/?$`)
-	gitlabURL = regexp.MustCompile(`^/(.+?)/-/(?:jobs|pipelines)/(\d+)/?$`)
+	gitlabURL = regexp.MustCompile(`^/(.+?)/-/(jobs|pipelines)/(\d+)/?$`)
 )
 
-// understand reads what was typed: a job's or run's address, a node with a time, or a
-// runner.
+// understand reads what was typed: a job's or run's address, a node with a
+// time, or a runner.
 func understand(text string, now time.Time) (question, error) {
 	text = strings.TrimSpace(text)
 	if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return address(u)
 	}
 	if node, at, ok := nodeAndTime(text, now); ok {
-		return question{meaning: fmt.Sprintf("who died on node %s around %s", node, at.UTC().Format("2006-01-02 15:04:05Z")),
-			queries: []ledger.Query{{Node: node, DiedFrom: at.Add(-near), DiedTo: at.Add(near), Limit: maxRunners}}}, nil
+		return question{tries: []try{{meaning: fmt.Sprintf("runners that died on node %s within 10 minutes of %s", node, at.UTC().Format("2006-01-02 15:04:05Z")),
+			query: ledger.Query{Node: node, Labels: deaths, DiedFrom: at.Add(-near), DiedTo: at.Add(near), Limit: maxRunners}}}}, nil
 	}
 	return question{runner: text}, nil
 }
 
+var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return !l.Death() })
+
+// address reads a job's or a run's. Runners rarely print the number that a job
+// has in its address, so a job that is not found is looked for by its run.
 func address(u *url.URL) (question, error) {
-	job := func(words, id string) question {
-		return question{meaning: words, queries: []ledger.Query{{Job: id, Limit: maxRunners}}}
+	job := func(repository, id string) try {
+		return try{"the runner of job " + id + " of " + repository, true, repository, ledger.Query{Job: id, Limit: maxRunners}}
+	}
+	run := func(repository, id, words string) try {
+		return try{words + "runners that ran jobs of run " + id + " of " + repository, false, repository, ledger.Query{Run: id, Limit: maxRunners}}
 	}
 	if m := githubURL.FindStringSubmatch(u.Path); m != nil && m[3] != "" {
-		q := job("the runners of job "+m[3]+" or run "+m[2]+" of "+m[1], m[3])
-		q.queries = append(q.queries, job("", m[2]).queries...)
-		return q, nil
+		return question{tries: []try{job(m[1], m[3]), run(m[1], m[2], "job "+m[3]+" is not known by its number; these are ")}}, nil
 	} else if m != nil {
-		return job("the runners of run "+m[2]+" of "+m[1], m[2]), nil
+		return question{tries: []try{run(m[1], m[2], "")}}, nil
 	}
-	for _, shape := range []*regexp.Regexp{githubJob, gitlabURL} {
-		if m := shape.FindStringSubmatch(u.Path); m != nil {
-			return job("the runner of job "+m[2]+" of "+m[1], m[2]), nil
-		}
+	if m := githubJob.FindStringSubmatch(u.Path); m != nil {
+		return question{tries: []try{job(m[1], m[2])}}, nil
+	}
+	if m := gitlabURL.FindStringSubmatch(u.Path); m != nil && m[2] == "jobs" {
+		return question{tries: []try{job(m[1], m[3])}}, nil
+	} else if m != nil {
+		return question{tries: []try{run(m[1], m[3], "")}}, nil
 	}
 	return question{}, fmt.Errorf("this address names no job: want https://github.com/OWNER/REPO/actions/runs/RUN/job/JOB")
+}
+
+// foreign says whether a verdict is known to be another repository's. Some logs
+// give its name without its owner.
+func (t *try) foreign(v *rules.Verdict) bool {
+	has := v.Job.Repository
+	return t.repository != "" && has != "" && !strings.EqualFold(has, t.repository) && (strings.Contains(has, "/") || !strings.EqualFold(has, path.Base(t.repository)))
 }
 
 // clocks are the ways to write a time that are understood; without a zone it is
@@ -96,8 +121,8 @@ func onDay(at, now time.Time) time.Time {
 
 func (a *API) search(w http.ResponseWriter, r *http.Request) {
 	text := r.URL.Query().Get("q")
-	if strings.TrimSpace(text) == "" || len(text) > maxName {
-		fail(w, http.StatusBadRequest, fmt.Errorf("q=: want a runner's name, the start of it, a pod UID, a job's address, or NODE TIME, of at most %d bytes", maxName))
+	if strings.TrimSpace(text) == "" || len(text) > MaxName {
+		fail(w, http.StatusBadRequest, fmt.Errorf("q=: want a runner's name, the start of it, a pod UID, a job's address, or NODE TIME, of at most %d bytes", MaxName))
 		return
 	}
 	found, err := a.Search(r.Context(), text)
@@ -132,23 +157,24 @@ func (a *API) Search(ctx context.Context, text string) (Answer, error) {
 	if err != nil || len(found.Runners) > 0 {
 		return found, err
 	}
-	return a.first(ctx, question{meaning: "who died on node " + q.runner, queries: []ledger.Query{{Node: q.runner, Limit: maxRunners}}})
+	return a.first(ctx, question{tries: []try{{meaning: "runners that died on node " + q.runner, query: ledger.Query{Node: q.runner, Labels: deaths, Limit: maxRunners}}}})
 }
 
-// first answers with the first query that finds something.
+// first answers with the first try that finds something.
 func (a *API) first(ctx context.Context, q question) (Answer, error) {
-	for _, query := range q.queries {
-		found, err := a.Source.Verdicts(ctx, query)
+	for _, t := range q.tries {
+		found, err := a.Source.Verdicts(ctx, t.query)
 		if err != nil {
 			return Answer{}, err
 		}
+		found = slices.DeleteFunc(found, func(r ledger.Record) bool { return t.foreign(&r.Verdict) })
 		if len(found) > 0 {
 			out, err := a.ofVerdicts(ctx, found)
-			out.Meaning = q.meaning
+			out.Meaning, out.Exact = t.meaning, t.exact
 			return out, err
 		}
 	}
-	return Answer{Meaning: q.meaning, Runners: []Runner{}}, nil
+	return Answer{Meaning: q.tries[0].meaning, Runners: []Runner{}}, nil
 }
 
 func (a *API) ofVerdicts(ctx context.Context, found []ledger.Record) (Answer, error) {

@@ -29,15 +29,15 @@ func TestUnderstand(t *testing.T) {
 	now := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
 	at := func(h, m, s int) time.Time { return time.Date(2026, 5, 4, h, m, s, 0, time.UTC) }
 	on := func(node string, died time.Time) []ledger.Query {
-		return []ledger.Query{{Node: node, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners}}
+		return []ledger.Query{{Node: node, Labels: deaths, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners}}
 	}
-	job := func(ids ...string) (out []ledger.Query) {
-		for _, id := range ids {
-			out = append(out, ledger.Query{Job: id, Limit: maxRunners})
-		}
-		return out
+	job := func(id string) ledger.Query { return ledger.Query{Job: id, Limit: maxRunners} }
+	run := func(id string) ledger.Query { return ledger.Query{Run: id, Limit: maxRunners} }
+	type asked struct {
+		runner  string
+		queries []ledger.Query
 	}
-	for text, want := range map[string]question{
+	for text, want := range map[string]asked{
 		"amber-4kx2p":                 {runner: "amber-4kx2p"},
 		" ci/amber ":                  {runner: "ci/amber"},
 		"build-7":                     {runner: "build-7"},
@@ -50,21 +50,22 @@ func TestUnderstand(t *testing.T) {
 		"n 11:30":                     {queries: on("n", at(11, 30, 0).AddDate(0, 0, -1))}, // it is 11:00: yesterday's
 		"n 2026-05-04 09:00 UTC":      {queries: on("n", at(9, 0, 0))},
 		"n 2026-05-04T11:00:00+02:00": {queries: on("n", at(9, 0, 0))},
-		"https://github.com/o/r/actions/runs/12/job/34":               {queries: job("34", "12")},
-		"https://github.com/o/r/actions/runs/12/job/34?pr=5#step:1:2": {queries: job("34", "12")},
-		"https://ghe.example.com/o/r/actions/runs/12/attempts/2":      {queries: job("12")},
-		"https://github.com/o/r/runs/34":                              {queries: job("34")},
-		"https://gitlab.example.com/group/sub/project/-/jobs/99":      {queries: job("99")},
-		"http://gitlab.example.com/group/project/-/pipelines/98/":     {queries: job("98")},
+		"https://github.com/o/r/actions/runs/12/job/34":               {queries: []ledger.Query{job("34"), run("12")}},
+		"https://github.com/o/r/actions/runs/12/job/34?pr=5#step:1:2": {queries: []ledger.Query{job("34"), run("12")}},
+		"https://ghe.example.com/o/r/actions/runs/12/attempts/2":      {queries: []ledger.Query{run("12")}},
+		"https://github.com/o/r/runs/34":                              {queries: []ledger.Query{job("34")}},
+		"https://gitlab.example.com/group/sub/project/-/jobs/99":      {queries: []ledger.Query{job("99")}},
+		"http://gitlab.example.com/group/project/-/pipelines/98/":     {queries: []ledger.Query{run("98")}},
 	} {
 		got, err := understand(text, now)
-		same := cmp.Equal(want.queries, got.queries, cmp.Comparer(func(a, b ledger.Query) bool {
-			return a.Node == b.Node && a.Job == b.Job && a.Limit == b.Limit && a.DiedFrom.Equal(b.DiedFrom) && a.DiedTo.Equal(b.DiedTo)
-		}))
-		if err != nil || got.runner != want.runner || !same {
+		var queries []ledger.Query
+		for _, t := range got.tries {
+			queries = append(queries, t.query)
+		}
+		if diff := cmp.Diff(want.queries, queries); err != nil || got.runner != want.runner || diff != "" {
 			t.Errorf("%s: %+v %v, want %+v", text, got, err, want)
 		}
-		if (got.runner == "") != (got.meaning != "") {
+		if (got.runner == "") != (len(got.tries) > 0 && got.tries[0].meaning != "") {
 			t.Errorf("%s: it does not say what it was taken for", text)
 		}
 	}
@@ -86,8 +87,8 @@ func many(t *testing.T) (*API, http.Handler) {
 				err = errors.Join(err, tx.AddVerdict(id, v, at, false), tx.PutCase(ledger.Case{ID: id, Namespace: "arc", Name: name, UID: "uid-" + name,
 					Node: node, Runner: true, State: ledger.StateJudged, Opened: at.Add(-time.Hour), Heard: at}))
 			}
-			add("1", "amber", "n1", -1*time.Minute, rules.HostTeardown, rules.Job{ID: "34", RunID: "12"})
-			add("2", "birch", "n1", -9*time.Minute, rules.HostTeardown, rules.Job{ID: "35", RunID: "12"})
+			add("1", "amber", "n1", -1*time.Minute, rules.HostTeardown, rules.Job{ID: "34", RunID: "12", Repository: "r"})
+			add("2", "birch", "n1", -9*time.Minute, rules.HostTeardown, rules.Job{ID: "35", RunID: "12", Repository: "o/r"})
 			add("3", "cedar", "n1", -30*time.Minute, rules.HostTeardown, rules.Job{})
 			add("4", "dogwood", "n2", -1*time.Minute, rules.CgroupOOM, rules.Job{})
 			add("5", "elder", "n1", -2*time.Minute, rules.Completed, rules.Job{})
@@ -110,10 +111,17 @@ func TestSearch(t *testing.T) {
 		"https://github.com/o/r/actions/runs/12/job/99": {"amber", "birch"}, // the job is not known, its run is
 		"https://github.com/o/r/actions/runs/12":        {"amber", "birch"},
 		"https://github.com/o/r/runs/77":                {"hazel"},
-		"n1 09:30":                                      {"cedar"},
-		"n2":                                            {"dogwood"}, // no runner is called so, a node is
-		"n2 08:00":                                      {},
-		"nobody":                                        {},
+		"https://github.com/o/r/actions/runs/34":        {}, // a job's number is no run's
+		"https://github.com/o/other/actions/runs/12":    {}, // another repository's
+		"https://github.com/p/r/actions/runs/12":        {"amber"},
+		"https://gitlab.example.com/o/r/-/jobs/12":      {},
+		"amb":      {"amber"},
+		"am":       {},
+		"n1":       {"amber", "birch", "cedar"}, // elder completed
+		"n1 09:30": {"cedar"},
+		"n2":       {"dogwood"}, // no runner is called so, a node is
+		"n2 08:00": {},
+		"nobody":   {},
 	} {
 		code, body := ask(t, h, "/api/v1/search?q="+url.QueryEscape(text))
 		var got Answer
@@ -127,6 +135,10 @@ func TestSearch(t *testing.T) {
 		slices.Sort(names)
 		if diff := cmp.Diff(want, names); diff != "" || (code == 200) != (len(want) > 0) {
 			t.Errorf("%s: %d %s", text, code, diff)
+		}
+		named := slices.Contains([]string{"amber", "uid-birch", "https://github.com/o/r/actions/runs/12/job/34", "https://github.com/o/r/runs/77"}, text)
+		if got.Exact != named || !got.Exact && got.Meaning == "" {
+			t.Errorf("%s: exact %v, meaning %q; a guess must say that it is one", text, got.Exact, got.Meaning)
 		}
 	}
 	for _, text := range []string{"", " ", "https://github.com/o", strings.Repeat("x", 513)} {
@@ -153,14 +165,22 @@ func TestSiblings(t *testing.T) {
 	if diff := cmp.Diff([]string{"amber", "birch"}, names); diff != "" || s.Of != 4 { // with elder, who completed, and fir, who lives
 		t.Errorf("%d of %d: %s", len(s.Died), s.Of, diff)
 	}
+	died := func(ids ...string) (out []Sibling) {
+		for _, id := range ids {
+			out = append(out, Sibling{ID: id})
+		}
+		return out
+	}
 	for want, s := range map[string]Siblings{
-		"2 of the 4 runners on this node died":         {Of: 4, Died: make([]Sibling, 2)},
-		"at least 100 of the 120 runners on this node": {Of: 120, Died: make([]Sibling, 100), More: true},
-		"None of the other 3 runners on this node":     {Of: 4, Died: make([]Sibling, 1)},
-		"No other runner was on this node":             {Of: 1, Died: make([]Sibling, 1)},
+		"2 of the 4 runners on this node died within 10 minutes of this":            {Of: 4, Died: died("me", "a")},
+		"1 of the 2 runners on this node died within 10 minutes of this":            {Of: 2, Died: died("a")}, // this one only ended
+		"at least 3 of the 120 runners on this node died within 10 minutes of this": {Of: 120, Died: died("me", "a", "b"), More: true},
+		"None of the other 3 runners on this node died within 10 minutes of this":   {Of: 4, Died: died("me")},
+		"The other runner on this node did not die within 10 minutes of this":       {Of: 2, Died: died("me")},
+		"No other runner was on this node at that time, as far as is known":         {Of: 1, Died: died("me")},
 	} {
-		if !strings.HasPrefix(s.String(), want) {
-			t.Errorf("%q, want %q", s.String(), want)
+		if got := s.Sentence("me"); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"coroner/classify/ledger"
@@ -14,7 +15,7 @@ import (
 type Siblings struct {
 	Within string    `json:"within"` // how far from this death: "10m"
 	Of     int       `json:"of"`     // runners that were on the node then, this one included
-	Died   []Sibling `json:"died"`   // the deaths, this one included, the latest recorded first
+	Died   []Sibling `json:"died"`   // the deaths, this one included if it is one, the latest recorded first
 	More   bool      `json:"more"`   // Died is cut off
 }
 
@@ -54,17 +55,25 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict) (*Siblings, error)
 	return out, err
 }
 
-// String is the sentence: 3 of the 14 runners on this node died within 10 minutes.
-func (s *Siblings) String() string {
-	n := fmt.Sprint(len(s.Died))
+// Sentence says it of the runner of case id: 3 of the 14 runners on this node
+// died within 10 minutes of this.
+func (s *Siblings) Sentence(id string) string {
+	died := len(s.Died)
+	n := fmt.Sprint(died)
 	if s.More {
 		n = "at least " + n
+	}
+	others := died
+	if slices.ContainsFunc(s.Died, func(d Sibling) bool { return d.ID == id }) {
+		others--
 	}
 	switch {
 	case s.Of <= 1:
 		return "No other runner was on this node at that time, as far as is known"
-	case len(s.Died) <= 1:
+	case others == 0 && s.Of == 2:
+		return "The other runner on this node did not die within 10 minutes of this"
+	case others == 0:
 		return fmt.Sprintf("None of the other %d runners on this node died within 10 minutes of this", s.Of-1)
 	}
-	return fmt.Sprintf("%s of the %d runners on this node died within 10 minutes of each other", n, s.Of)
+	return fmt.Sprintf("%s of the %d runners on this node died within 10 minutes of this", n, s.Of)
 }

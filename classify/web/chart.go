@@ -30,11 +30,12 @@ type labelCount struct {
 
 // bar is one span of time.
 type bar struct {
-	From, To time.Time
-	X, W     float64
-	Parts    []part
-	N        int
-	Link     string
+	From  time.Time
+	X, W  float64
+	Parts []part
+	N     int
+	Link  string
+	link  []string // what of the filter it changes
 }
 
 // part is one label's share of a bar.
@@ -68,7 +69,7 @@ func (p *Pages) charts(r *http.Request, data *listing, q ledger.Query) error {
 	if err != nil {
 		return err
 	}
-	data.Chart = newChart(counts, data.Filter, spans)
+	data.Chart = newChart(counts, data.Filter, spans, q.Since)
 	for _, c := range counts {
 		data.Total += c.N
 	}
@@ -90,13 +91,15 @@ func widthOf(whole time.Duration) time.Duration {
 	return (whole/bars + 24*time.Hour).Truncate(24 * time.Hour)
 }
 
-func newChart(counts []ledger.Count, f filter, s ledger.Spans) chart {
+func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) chart {
 	c := chart{Width: chartWidth, Height: chartHeight, Labels: legend(counts, f)}
 	n := max(1, int((s.To.Sub(s.From)+s.Width-1)/s.Width))
 	for i := range n {
 		at := s.From.Add(time.Duration(i) * s.Width)
 		width := float64(chartWidth) / float64(n)
-		c.Bars = append(c.Bars, bar{From: at, To: at.Add(s.Width), X: float64(i) * width, W: max(1, width-1.5), Link: f.With("since", stamp(at), "until", stamp(at.Add(s.Width)))})
+		b := bar{From: at, X: float64(i) * width, W: max(1, width-1.5), link: []string{"since", stamp(later(at, since)), "until", stamp(earlier(at.Add(s.Width), s.To))}}
+		b.Link = f.With(b.link...)
+		c.Bars = append(c.Bars, b)
 	}
 	for _, k := range counts {
 		b := &c.Bars[min(max(0, int(k.From.Sub(s.From)/s.Width)), n-1)]
@@ -114,7 +117,7 @@ func legend(counts []ledger.Count, f filter) (out []labelCount) {
 		i := slices.IndexFunc(out, func(l labelCount) bool { return l.Label == k.Label })
 		if i < 0 {
 			i = len(out)
-			out = append(out, labelCount{Label: k.Label, Link: f.With("verdict", string(k.Label), "until", "")})
+			out = append(out, labelCount{Label: k.Label, Link: f.With("verdict", string(k.Label))})
 		}
 		out[i].N += k.N
 	}
@@ -140,7 +143,7 @@ func (c *chart) scale(f filter) {
 			part.H = float64(part.N) / float64(top) * chartHeight
 			y -= part.H
 			part.Y = y
-			part.Link = f.With("since", stamp(b.From), "until", stamp(b.To), "verdict", string(part.Label))
+			part.Link = f.With(append([]string{"verdict", string(part.Label)}, b.link...)...)
 		}
 	}
 	for _, n := range []int{top, top / 2} {
@@ -197,7 +200,7 @@ type nodePart struct {
 
 const nodeRows = 12
 
-// newNodeChart shows the nodes with the most; those of no known node come last.
+// newNodeChart shows the nodes with the most, and last those of no known node.
 func newNodeChart(counts []ledger.Count, f filter) (c nodeChart) {
 	at := map[string]int{}
 	for _, k := range counts {
@@ -209,7 +212,7 @@ func newNodeChart(counts []ledger.Count, f filter) (c nodeChart) {
 		case !ok:
 			i = len(c.Rows)
 			at[k.Node] = i
-			c.Rows = append(c.Rows, nodeRow{Node: k.Node, Link: f.With("node", k.Node, "until", "")})
+			c.Rows = append(c.Rows, nodeRow{Node: k.Node, Link: f.With("node", k.Node)})
 		}
 		c.Rows[i].N += k.N
 		c.Rows[i].Parts = append(c.Rows[i].Parts, nodePart{Label: k.Label, N: k.N})
@@ -221,6 +224,7 @@ func newNodeChart(counts []ledger.Count, f filter) (c nodeChart) {
 	for i := range c.Rows {
 		c.Rows[i].scale(most)
 	}
+	slices.SortStableFunc(c.Rows, func(a, b nodeRow) int { return boolLast(a.Node == "") - boolLast(b.Node == "") })
 	return c
 }
 
@@ -232,4 +236,25 @@ func (r *nodeRow) scale(most int) {
 		part.X, part.W = x, float64(part.N)/float64(most)*100
 		x += part.W
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func boolLast(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

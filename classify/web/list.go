@@ -78,7 +78,7 @@ func (p *Pages) listing(r *http.Request, hits *found) (view, error) {
 
 // search goes to the one runner that is meant, or shows those that may be.
 func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (view, error) {
-	if len(text) > 512 {
+	if len(text) > lookup.MaxName {
 		return view{}, problem{http.StatusBadRequest, "This is too long for a runner's name, a pod UID or a job's address."}
 	}
 	a, err := p.API.Search(r.Context(), text)
@@ -87,19 +87,12 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (vie
 		return view{}, problem{http.StatusBadRequest, err.Error()}
 	case err != nil:
 		return view{}, err
-	case len(a.Runners) == 1:
-		http.Redirect(w, r, address(&a.Runners[0]), http.StatusSeeOther)
+	case len(a.Runners) == 1 && a.Exact: // a guess is shown as one
+		one := &a.Runners[0]
+		http.Redirect(w, r, lookup.PagePath(one.Namespace, one.Runner, one.ID), http.StatusSeeOther)
 		return view{}, nil
 	}
 	return p.listing(r, &found{text, a.Meaning, a.Runners})
-}
-
-// address is where one of several runners of a name is found: the UID is its own.
-func address(r *lookup.Runner) string {
-	if r.PodUID != "" {
-		return lookup.PagePath("", "", r.PodUID)
-	}
-	return lookup.PagePath(r.Namespace, r.Runner, r.PodUID)
 }
 
 // filter is what the list was asked for, as its form shows it.
@@ -118,7 +111,7 @@ type choice struct {
 // filter reads the list's parameters.
 func (p *Pages) filter(v url.Values) (filter, ledger.Query, error) {
 	f := filter{values: url.Values{}, Labels: rules.Labels}
-	for _, name := range []string{"runner", "verdict", "node", "pool", "repository", "job", "since", "until"} {
+	for _, name := range []string{"runner", "verdict", "node", "pool", "repository", "job", "run", "since", "until"} {
 		if s := strings.TrimSpace(v.Get(name)); s != "" {
 			f.values.Set(name, s)
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,6 +17,8 @@ import (
 // autopsy is the data of a runner's page.
 type autopsy struct {
 	Runner    lookup.Runner
+	Name      string           // with its namespace, where that is known
+	Still     bool             // the page does not ask again by itself
 	Says      *lookup.Recorded // the verdict, or the opinion while there is none
 	Permalink string
 	JSON      string // address of the same as JSON
@@ -32,27 +35,32 @@ type autopsy struct {
 // copyable is a text with a button that copies it.
 type copyable struct{ ID, Name, Text string }
 
-// again is how often the page of a case that has no verdict yet asks again.
+// again is how often the page of a case that is being judged asks again.
 const again = 5 // s
 
 // runner is the post-mortem of one runner, or the choice between those of a name.
 func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
-	name := r.PathValue("name")
-	if name == "" || len(name) > 512 {
+	name, id := r.PathValue("name"), r.URL.Query().Get("case")
+	if name == "" && id == "" || len(name)+len(id) > lookup.MaxName {
 		return view{}, problem{http.StatusBadRequest, "An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
 	}
-	a, err := p.API.Find(r.Context(), name)
+	ask := func() (lookup.Answer, error) { return p.API.Find(r.Context(), name) }
+	if id != "" {
+		ask = func() (lookup.Answer, error) { return p.API.Named(r.Context(), id) }
+	}
+	a, err := ask()
 	if err != nil {
 		return view{}, err
 	}
-	if len(a.Runners) != 1 {
-		return p.listing(r, &found{Text: name, Runners: a.Runners})
+	if len(a.Runners) != 1 || !a.Exact {
+		return p.listing(r, &found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
 	}
 	one := a.Runners[0]
-	data := autopsy{Runner: one, Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.PodUID),
-		JSON: "/api/v1" + address(&one), Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
-	v := view{template: "runner", Title: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/")}
-	if one.Verdict == nil {
+	data := autopsy{Runner: one, Name: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"), Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
+		JSON: "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)), Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
+	v := view{template: "runner", Title: data.Name}
+	data.Still = r.URL.Query().Has("still")
+	if one.State == "ending" && !data.Still {
 		v.Refresh = again
 	}
 	if data.Says != nil {
@@ -67,7 +75,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 func (a *autopsy) explain(all bool) {
 	v := &a.Says.Verdict
 	a.Rows, a.Left = timeline(v, all)
-	a.All = a.Permalink + "?all=1#timeline"
+	a.All = a.Permalink + "&all=1#timeline"
 	a.Lanes = newLanes(v)
 	a.Exit = exitText(v.Exit)
 	a.Copies = copies(v)

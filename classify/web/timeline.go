@@ -39,15 +39,21 @@ func timeline(v *rules.Verdict, all bool) (out []row, left int) {
 		}
 		out = append(out, lineRow(v, r))
 	}
-	out = append(out, gapRows(v)...)
-	slices.SortStableFunc(out, func(a, b row) int {
-		if a.At == nil || b.At == nil {
-			return 0 // a line without a time stays where it stands
-		}
-		return a.At.Compare(*b.At)
-	})
+	out = mergeGaps(out, gapRows(v))
 	days(out)
 	return out, left
+}
+
+// mergeGaps puts each gap before the first line that is later; a line without
+// a time stays where it stands.
+func mergeGaps(lines, gaps []row) (out []row) {
+	for _, l := range lines {
+		for len(gaps) > 0 && l.At != nil && gaps[0].At.Before(*l.At) {
+			out, gaps = append(out, gaps[0]), gaps[1:]
+		}
+		out = append(out, l)
+	}
+	return append(out, gaps...)
 }
 
 func lineRow(v *rules.Verdict, r postmortem.Row) row {
@@ -66,6 +72,7 @@ func gapRows(v *rules.Verdict) (out []row) {
 				Text: fmt.Sprintf("not read from %s to %s: %s", clock(s.From), clock(s.To), s.Lost)})
 		}
 	}
+	slices.SortStableFunc(out, func(a, b row) int { return a.At.Compare(*b.At) })
 	return out
 }
 

@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -84,10 +85,9 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 
 // page answers with what f makes, or with what went wrong.
 func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return lookup.Bounded(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-cache")
 		v, err := f(w, r)
@@ -97,12 +97,15 @@ func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error
 		if v.template != "" {
 			p.write(w, v)
 		}
-	}
+	})
 }
 
 func (p *Pages) failed(r *http.Request, err error) view {
 	if bad, ok := err.(problem); ok {
 		return view{template: "problem", code: bad.code, Title: http.StatusText(bad.code), Data: bad.text}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return view{template: "problem", code: http.StatusServiceUnavailable, Title: "This took too long", Data: "Ask for less: a shorter time, a longer name, a node or a pool."}
 	}
 	p.Log.Error().Err(err).Str("path", r.URL.Path).Msg("a page could not be made")
 	return view{template: "problem", code: http.StatusInternalServerError, Title: "The server failed", Data: "The ledger could not be read; the server's log says why."}

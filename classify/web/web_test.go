@@ -148,7 +148,7 @@ func TestAutopsy(t *testing.T) {
 	if n := strings.Count(body, `<tr class="decisive">`); n != 1 {
 		t.Errorf("%d rows decide", n)
 	}
-	for _, want := range []string{`href="/api/v1/runners/uid-amber"`, `href="/api/v1/incidents/` + ledger.NewCaseID("ci", "amber", "uid-amber"), `href="/runners/ci/amber"`, `href="/verdicts/cgroup-OOM"`, `class="lost"`} {
+	for _, want := range []string{`href="/api/v1/runners/uid-amber"`, `href="/api/v1/incidents/` + ledger.NewCaseID("ci", "amber", "uid-amber"), `href="/runners/ci/amber?case=`, `href="/verdicts/cgroup-OOM"`, `class="lost"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %s", want)
 		}
@@ -168,12 +168,19 @@ func TestNoVerdictYet(t *testing.T) {
 		return errors.Join(tx.PutCase(ledger.Case{ID: "1", Name: "alive", Runner: true, State: ledger.StateOpen, Heard: t0}),
 			tx.PutCase(ledger.Case{ID: "2", Name: "dying", Runner: true, State: ledger.StateEnding, Heard: t0}))
 	})
-	for path, want := range map[string]string{"/runners/alive": "It has not ended as far as is known; last heard of 2026-05-04 10:00:00Z", "/runners/dying": "No verdict yet: this is what it would be now"} {
-		if body := s.holds(path, 200, want); !strings.Contains(body, `http-equiv="refresh" content="5"`) {
-			t.Errorf("%s does not ask again", path)
+	for path, want := range map[string]struct {
+		says  string
+		again bool
+	}{
+		"/runners/alive":         {"It has not ended as far as is known; last heard of 2026-05-04 10:00:00Z", false},
+		"/runners/dying":         {"No verdict yet: this is what it would be now", true},
+		"/runners/dying?still=1": {"Ask again by itself", false},
+	} {
+		if body := s.holds(path, 200, want.says); strings.Contains(body, `http-equiv="refresh" content="5"`) != want.again {
+			t.Errorf("%s: asks again is not %v", path, want.again)
 		}
 	}
-	s.holds("/runners/dying", 200, "guest-OOM")
+	s.holds("/runners/dying", 200, "guest-OOM", "stop that")
 }
 
 // Names that mean several runners give the choice; nobody gives the ways to ask.
@@ -182,21 +189,53 @@ func TestChoice(t *testing.T) {
 	s.add("amber-1", t0, nil)
 	s.add("amber-2", t0, nil)
 	body := s.holds("/?q=amber", 200, "2 runners for amber")
-	for _, link := range []string{`href="/runners/uid-amber-1"`, `href="/runners/uid-amber-2"`} {
+	for _, link := range []string{`href="/runners/ci/amber-1?case=`, `href="/runners/ci/amber-2?case=`} {
 		if !strings.Contains(body, link) {
 			t.Errorf("lacks %s", link)
 		}
 	}
 	s.holds("/runners/amber", 200, "2 runners for amber")
+	s.holds("/runners/amber-", 200, "2 runners for amber-", "These are runners whose names begin with amber-")
 	s.holds("/?q=nobody", 404, "Nobody is called nobody", "a node with a time")
 	s.holds("/runners/nobody", 404, "Nobody is called nobody")
 	s.holds("/?q=https://github.com/o/r", 400, "this address names no job")
 	s.holds("/?q="+strings.Repeat("x", 513), 400, "too long")
-	for text, to := range map[string]string{"amber-1": "/runners/uid-amber-1", "uid-amber-2": "/runners/uid-amber-2"} {
+	for text, to := range map[string]string{"amber-1": pathOf("amber-1"), "uid-amber-2": pathOf("amber-2")} {
 		if w, _ := s.get("/?q=" + url.QueryEscape(text)); w.Code != 303 || w.Header().Get("Location") != to {
 			t.Errorf("%s: %d to %s", text, w.Code, w.Header().Get("Location"))
 		}
 	}
+}
+
+func pathOf(name string) string {
+	return lookup.PagePath("ci", name, ledger.NewCaseID("ci", name, "uid-"+name))
+}
+
+// A name that only begins like one runner's is not that runner: the page says
+// so, and does not show its post-mortem as the answer.
+func TestNoGuessIsAnAnswer(t *testing.T) {
+	s := open(t)
+	s.add("runner-10", t0, nil)
+	for _, path := range []string{"/runners/ci/runner-1", "/?q=runner-1"} {
+		s.holds(path, 200, "1 runner for", "These are runners whose names begin with", "!Timeline")
+	}
+}
+
+// An address stays that of one pod when another takes its name.
+func TestPermalink(t *testing.T) {
+	s := open(t)
+	s.add("again", t0.Add(-time.Hour), func(v *rules.Verdict) { v.PodUID, v.Summary = "uid-1", "The first." })
+	s.add("again", t0, func(v *rules.Verdict) { v.PodUID, v.Summary = "uid-2", "The second." })
+	s.holds("/runners/ci/again", 200, "2 runners for ci/again")
+	for uid, want := range map[string]string{"uid-1": "The first.", "uid-2": "The second."} {
+		body := s.holds("/runners/"+uid, 200, want)
+		link := regexp.MustCompile(`href="(/runners/ci/again\?case=[0-9a-f]+)"`).FindStringSubmatch(body)
+		if link == nil {
+			t.Fatal("no permanent address")
+		}
+		s.holds(link[1], 200, want)
+	}
+	s.holds("/runners/ci/again?case=none", 404)
 }
 
 // The list shows deaths, filters them, counts them, and goes on to older ones.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/rules"
 
@@ -190,7 +191,11 @@ var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za
 
 // runners are those whose names begin as the word does.
 func (t *typed) runners() (out []candidate) {
-	for _, v := range t.latest(url.Values{"runner": {t.word}}) {
+	q := url.Values{"runner": {t.word}}
+	if space := strings.Index(t.word, "/") + 1; len(t.word)-space < ledger.ShortestPrefix { // the server looks for no less; the latest may have it
+		q.Set("runner", t.word[:space])
+	}
+	for _, v := range t.latest(q) {
 		name := v.Runner
 		if strings.Contains(t.word, "/") {
 			name = v.Namespace + "/" + v.Runner

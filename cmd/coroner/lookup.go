@@ -52,6 +52,9 @@ func (c *lookupCmd) Run(p *program) error {
 	if len(found.Runners) == 0 {
 		return c.nobody(p, client, what, found.Meaning)
 	}
+	if !found.Exact {
+		fmt.Fprintf(p.err, "coroner: %s is not known; these are %s\n", postmortem.Clean(what), postmortem.Clean(found.Meaning))
+	}
 	runners, err := p.choice(form, found)
 	if err != nil || len(runners) == 0 {
 		return err
@@ -90,9 +93,9 @@ func (c *lookupCmd) show(p *program, form string, runners []lookup.Runner) error
 // around says who else died on the node, and where the page is.
 func (c *lookupCmd) around(p *program, r *lookup.Runner) error {
 	if r.Siblings != nil {
-		fmt.Fprintf(p.out, "\n  %s.\n", r.Siblings)
+		fmt.Fprintf(p.out, "\n  %s.\n", r.Siblings.Sentence(r.ID))
 	}
-	_, err := fmt.Fprintf(p.out, "  %s%s\n", strings.TrimRight(c.shown(), "/"), lookup.PagePath(r.Namespace, r.Runner, r.PodUID))
+	_, err := fmt.Fprintf(p.out, "  %s%s\n", strings.TrimRight(c.shown(), "/"), lookup.PagePath(r.Namespace, r.Runner, r.ID))
 	return err
 }
 

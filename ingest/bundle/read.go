@@ -85,7 +85,8 @@ func (r *reading) document(d document) error {
 	r.state.Doc = d.name
 	r.tell()
 	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h)}
-	r.recorded = strings.HasSuffix(doc.Name, ingest.RecordedName)
+	r.recorded = recorded(d.name)
+	doc.Recorded = r.recorded
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
 	var err error
 	if head := decoded(d.head); (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name) && !r.recorded {
@@ -146,6 +147,20 @@ func (r *reading) rest(doc ingest.Document, data []byte, line int) error {
 func (r *reading) mixed() {
 	r.emit(ingest.Entry{Mark: &ingest.Mark{Kind: ingest.Mixed}})
 }
+
+// recorded says whether a document is what a coroner server kept. Its records
+// are believed, so it counts only where a person put it: as a file, or in a
+// .txtar that is one; not in other archives, nor where runners and jobs write.
+func recorded(name string) bool {
+	if !strings.HasSuffix(name, ingest.RecordedName) || streamName.MatchString(hintName(name)) || jobsPlace.MatchString(hintName(name)) {
+		return false
+	}
+	archive, _, packed := strings.Cut(name, "!")
+	return !packed || strings.HasSuffix(archive, ".txtar") && strings.Count(name, "!") == 1
+}
+
+// jobsPlace is a folder that a runner's own user writes to.
+var jobsPlace = regexp.MustCompile(`(^|/)(_diag|_work|_temp|pages|blocks)/`)
 
 // hintName is a document's name as a path, for the hints that its folders and
 // its base name are: the archive is one of the folders.
