@@ -27,7 +27,7 @@ func (p *program) choice(form string, found lookup.Answer) ([]lookup.Runner, err
 	if len(runners) < 2 || !person {
 		return runners, nil
 	}
-	return p.choose(runners, found.Meaning)
+	return p.choose(runners)
 }
 
 // moment is when the runner died, or was heard of last.
@@ -39,12 +39,8 @@ func moment(r *lookup.Runner) time.Time {
 }
 
 // choose asks which one. None is a choice, too.
-func (p *program) choose(runners []lookup.Runner, meaning string) ([]lookup.Runner, error) {
-	what := "runners fit"
-	if meaning != "" {
-		what = "fit: " + postmortem.Clean(meaning)
-	}
-	fmt.Fprintf(p.err, "%d %s\n", len(runners), what)
+func (p *program) choose(runners []lookup.Runner) ([]lookup.Runner, error) {
+	fmt.Fprintf(p.err, "%d runners fit\n", len(runners))
 	for i := range runners {
 		fmt.Fprintf(p.err, "%4d  %s\n", i+1, option(&runners[i]))
 	}
