@@ -167,8 +167,9 @@ func (l *Ledger) Case(ctx context.Context, id string) (Case, bool, error) {
 const ShortestPrefix = 3
 
 // FindRunners returns the runners whose name, namespace/name or UID is what, or,
-// where none is and it is not too short, begins with it; the latest heard of
-// first. exact is false for such, and for everything of namespace/.
+// where none is and it is not too short, begins with it, or, of the latest, holds
+// it; the latest heard of first. exact is false for such, and for everything of
+// namespace/.
 func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) (found []Case, exact bool, err error) {
 	ns, name := splitName(what)
 	if found, err = l.named(ctx, ns, name, name, limit); err != nil || len(found) > 0 {
@@ -178,8 +179,22 @@ func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) (found
 		return nil, true, nil
 	}
 	_, to := prefix(name)
-	found, err = l.named(ctx, ns, name, to, limit)
+	if found, err = l.named(ctx, ns, name, to, limit); len(found) > 0 || err != nil || name == "" {
+		return found, false, err
+	}
+	found, err = l.holding(ctx, ns, name, limit)
 	return found, false, err
+}
+
+// recent is how many runners are looked through for a part of a name.
+const recent = 50_000
+
+// holding returns the runners among the latest whose names hold a part, in
+// whatever case.
+func (l *Ledger) holding(ctx context.Context, ns, part string, limit int) ([]Case, error) {
+	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+" FROM (SELECT * FROM cases WHERE runner ORDER BY heard DESC LIMIT ?) WHERE instr(lower(name), lower(?)) > 0 AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?",
+		recent, part, ns, ns, limit)
+	return cases(rows, err)
 }
 
 // many is how many runners of a prefix are quicker to look for among the latest.

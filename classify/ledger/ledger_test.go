@@ -574,7 +574,9 @@ func TestFindRunners(t *testing.T) {
 		{`am\`, 10, []string{"6"}},
 		{"%", 10, nil},
 		{"_", 10, nil},
-		{"mber", 10, nil},
+		{"mber", 10, []string{"3", "2", "1"}}, // a part of names
+		{"MBER-4K", 10, []string{"3"}},
+		{"nowhere/mber", 10, nil},
 		{"u2", 10, []string{"2"}},
 		{"u", 10, nil}, // so short a start says nothing
 		{"ci/", 10, []string{"2"}},

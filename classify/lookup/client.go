@@ -39,6 +39,15 @@ func (c *Client) Search(ctx context.Context, text string) (Answer, error) {
 	return out, err
 }
 
+// Incident asks for the incident file of a case.
+func (c *Client) Incident(ctx context.Context, id string) ([]byte, error) {
+	data, code, err := c.fetch(ctx, "/api/v1/incidents/"+url.PathEscape(id))
+	if err == nil && code != http.StatusOK {
+		err = c.refused(code, data)
+	}
+	return data, err
+}
+
 // Verdicts asks for the latest verdicts; q has the API's parameters.
 func (c *Client) Verdicts(ctx context.Context, q url.Values) (Verdicts, error) {
 	var out Verdicts
@@ -60,27 +69,45 @@ func escapePath(name string) string {
 const longestAnswer = 64 << 20
 
 func (c *Client) get(ctx context.Context, path string, into any) error {
+	data, code, err := c.fetch(ctx, path)
+	if err != nil {
+		return err
+	}
+	if code != http.StatusOK && code != http.StatusNotFound {
+		return c.refused(code, data)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("server %s: the answer is not coroner's: %w", c.Server, err)
+	}
+	return nil
+}
+
+// refused is the error of an answer that is none. The API's errors are JSON.
+func (c *Client) refused(code int, data []byte) error {
+	var said struct{ Error string }
+	text := strings.Join(strings.Fields(string(data)), " ")
+	if json.Unmarshal(data, &said) == nil && said.Error != "" {
+		text = said.Error
+	}
+	return fmt.Errorf("server %s: %d %s: %.200s", c.Server, code, http.StatusText(code), text)
+}
+
+func (c *Client) fetch(ctx context.Context, path string) (data []byte, code int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.Server, "/")+path, nil)
 	if err != nil {
-		return fmt.Errorf("server %s: %w", c.Server, err)
+		return nil, 0, fmt.Errorf("server %s: %w", c.Server, err)
 	}
 	for k, v := range c.Header {
 		req.Header[k] = v
 	}
 	res, err := c.HTTP.Do(req)
 	if err != nil {
-		return fmt.Errorf("server %s: %w", c.Server, err)
+		return nil, 0, fmt.Errorf("server %s: %w", c.Server, err)
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, longestAnswer))
+	data, err = io.ReadAll(io.LimitReader(res.Body, longestAnswer))
 	if err != nil {
-		return fmt.Errorf("server %s: %w", c.Server, err)
+		return nil, 0, fmt.Errorf("server %s: %w", c.Server, err)
 	}
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotFound {
-		return fmt.Errorf("server %s: %s: %.200s", c.Server, res.Status, strings.Join(strings.Fields(string(data)), " "))
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("server %s: the answer is not coroner's: %w", c.Server, err)
-	}
-	return nil
+	return data, res.StatusCode, nil
 }

@@ -3,6 +3,7 @@ package lookup
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,8 @@ import (
 
 // Filter reads ?runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
 // verdict is a label or several with commas between; since and until are a
-// duration back from now (90m, 24h) or a time (RFC 3339), and mean when the
-// verdict was recorded; limit is 100 unless told. Other parameters are let be.
+// duration back from now (90m, 7d) or a time (RFC 3339), and mean when the
+// verdict was recorded; limit is 100 unless told.
 func Filter(v url.Values, now time.Time) (ledger.Query, error) {
 	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: v.Get("pool"), Repository: v.Get("repository"), Job: v.Get("job"), Run: v.Get("run"), Limit: 100}
 	var err error
@@ -57,9 +58,38 @@ func labels(text string) (out []rules.Label, _ error) {
 	return out, nil
 }
 
-// Since reads a duration back from now, or a time.
+// known are the parameters of a list.
+var known = []string{"runner", "node", "verdict", "pool", "repository", "job", "run", "since", "until", "limit"}
+
+// strangers is an error for a parameter that nobody reads: a misspelt filter
+// must not give everything.
+func strangers(v url.Values) error {
+	for name := range v {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%s: no such parameter; want %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// days and weeks are longer units than Go's durations have.
+var days = regexp.MustCompile(`^(\d{1,4})([dw])$`)
+
+func duration(s string) (time.Duration, error) {
+	m := days.FindStringSubmatch(s)
+	if m == nil {
+		return time.ParseDuration(s)
+	}
+	n, _ := strconv.Atoi(m[1]) // at most four digits
+	if m[2] == "w" {
+		n *= 7
+	}
+	return time.Duration(n) * 24 * time.Hour, nil
+}
+
+// Since reads a duration back from now (90m, 7d), or a time.
 func Since(s string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+	if d, err := duration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	at, err := time.Parse(time.RFC3339, s)
@@ -67,7 +97,7 @@ func Since(s string, now time.Time) (time.Time, error) {
 		at = time.Unix(0, 0).UTC() // no verdict is older
 	}
 	if err != nil {
-		return at, fmt.Errorf("%q: want a duration like 90m or a time like 2026-01-02T15:04:05Z", s)
+		return at, fmt.Errorf("%q: want a duration like 90m or 7d, or a time like 2026-01-02T15:04:05Z", s)
 	}
 	return at, nil
 }

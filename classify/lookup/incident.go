@@ -3,6 +3,7 @@ package lookup
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -55,6 +56,7 @@ type want struct {
 // file makes the incident file of a case; nil when its evidence is gone.
 func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte, err error) {
 	entries, err := a.Gather(ctx, c)
+	entries = once(entries)
 	if err != nil || len(entries) == 0 {
 		return "", nil, err
 	}
@@ -80,6 +82,20 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 	}
 	name = strange.ReplaceAllString(c.Name, "_") + ".txtar"
 	return name, txtar.Format(&txtar.Archive{Comment: story(c, one.Says(), name, runner), Files: files}), nil
+}
+
+// once leaves out entries that are there already: what speaks of a pod and of
+// its node is found twice.
+func once(all []ingest.Entry) (out []ingest.Entry) {
+	seen := map[string]bool{}
+	for _, e := range all {
+		data, _ := json.Marshal(e) // an entry came from JSON
+		if !seen[string(data)] {
+			seen[string(data)] = true
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // strange is what must not stand in a file's name or a command.

@@ -59,6 +59,7 @@ type Answer struct {
 	Meaning string   `json:"meaning,omitempty"` // what the question was taken for, where that is not a runner's own name
 	Exact   bool     `json:"exact"`             // the runners are those that were named, not some that may be meant
 	Runners []Runner `json:"runners"`
+	Error   string   `json:"error,omitempty"` // nothing was found
 }
 
 // Verdicts is what the API gives for a query.
@@ -117,6 +118,9 @@ const (
 // verdicts answers with what Filter reads of the parameters.
 func (a *API) verdicts(w http.ResponseWriter, r *http.Request) {
 	q, err := Filter(r.URL.Query(), a.Now())
+	if err == nil {
+		err = strangers(r.URL.Query())
+	}
 	if err != nil {
 		fail(w, http.StatusBadRequest, err)
 		return
@@ -159,6 +163,7 @@ func (found Answer) write(w http.ResponseWriter, err error) {
 	case err != nil:
 		fail(w, http.StatusInternalServerError, err)
 	case len(found.Runners) == 0:
+		found.Error = "nobody is known of that name; /api/v1/verdicts lists the latest"
 		answer(w, http.StatusNotFound, found)
 	default:
 		answer(w, http.StatusOK, found)
@@ -171,7 +176,7 @@ func (a *API) Find(ctx context.Context, name string) (Answer, error) {
 	cases, exact, err := a.Source.FindRunners(ctx, name, maxRunners)
 	out, err := a.about(ctx, cases, err)
 	if out.Exact = exact && len(cases) > 0; !out.Exact {
-		out.Meaning = "runners whose names begin with " + name
+		out.Meaning = "runners whose names begin with " + name + ", or hold it"
 	}
 	return out, err
 }
@@ -203,7 +208,7 @@ func (a *API) one(ctx context.Context, c ledger.Case) (Runner, error) {
 	if n := len(all); n > 0 {
 		list := recorded(all)
 		out.Verdict, out.Revisions = &list[n-1], list[:n-1]
-		out.Siblings, err = a.siblings(ctx, &list[n-1].Verdict)
+		out.Siblings, err = a.siblings(ctx, &list[n-1].Verdict, list[n-1].Recorded)
 	}
 	if err != nil || out.Verdict != nil || c.State != ledger.StateEnding || a.Opinion == nil {
 		return out, err

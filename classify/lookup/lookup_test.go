@@ -252,7 +252,6 @@ func TestVerdictsParameters(t *testing.T) {
 		"since=90m":                               {Since: t0.Add(-90 * time.Minute), Limit: 100},
 		"since=2026-01-02T15:04:05Z":              {Since: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Limit: 100},
 		"since=2026-01-02T15%3A04%3A05%2B01%3A00": {Since: time.Date(2026, 1, 2, 14, 4, 5, 0, time.UTC), Limit: 100},
-		"other=x":                                 {Limit: 100},
 	} {
 		f := &fake{}
 		_, h := serveFake(f)
@@ -263,14 +262,14 @@ func TestVerdictsParameters(t *testing.T) {
 	}
 	for query, says := range map[string]string{
 		"limit=0": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=1.5": "limit", "limit=99999999999999999999": "limit",
-		"verdict=oom": "verdict", "runner=am": "runner", "runner=arc/a": "runner", "until=x": "until",
-		"since=yesterday": "since", "since=-5m": "since", "since=90": "since", "since=2026-01-02": "since", "since=7d": "since",
+		"verdict=oom": "verdict", "confidence=confirmed": "confidence: no such parameter", "runner=am": "runner", "runner=arc/a": "runner", "until=x": "until",
+		"since=yesterday": "since", "since=-5m": "since", "since=90": "since", "since=2026-01-02": "since",
 	} {
 		f := &fake{}
 		_, h := serveFake(f)
 		code, body := ask(t, h, "/api/v1/verdicts?"+query)
 		var got map[string]string
-		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 400 || !strings.HasPrefix(got["error"], says+"=") || !strings.Contains(got["error"], "want a") || f.query.Limit != 0 {
+		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 400 || !strings.HasPrefix(got["error"], says) || !strings.Contains(got["error"], "want ") || f.query.Limit != 0 {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
 	}
@@ -309,6 +308,8 @@ func TestOnlyQuestions(t *testing.T) {
 func TestSince(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"90m":                       t0.Add(-90 * time.Minute),
+		"7d":                        t0.Add(-7 * 24 * time.Hour),
+		"2w":                        t0.Add(-14 * 24 * time.Hour),
 		"0s":                        t0,
 		"1h30m":                     t0.Add(-90 * time.Minute),
 		"2026-01-02T15:04:05Z":      time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC),
@@ -319,7 +320,7 @@ func TestSince(t *testing.T) {
 			t.Errorf("%s: %s %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "-1h", "7d", "10", "now", "2026-01-02", "2026-01-02 15:04:05", "2026-13-02T15:04:05Z"} {
+	for _, text := range []string{"", "-1h", "d", "1y", "1.5d", "99999d", "10", "now", "2026-01-02", "2026-01-02 15:04:05", "2026-13-02T15:04:05Z"} {
 		if _, err := Since(text, t0); err == nil || !strings.Contains(err.Error(), "90m") {
 			t.Errorf("%q: %v; want an error that shows how it is written", text, err)
 		}
@@ -366,7 +367,7 @@ func TestClientRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if some, err := c.Runner(t.Context(), "amb"); err != nil || some.Exact || len(some.Runners) != 1 || some.Meaning != "runners whose names begin with amb" {
+	if some, err := c.Runner(t.Context(), "amb"); err != nil || some.Exact || len(some.Runners) != 1 || some.Meaning != "runners whose names begin with amb, or hold it" {
 		t.Errorf("the start of a name: %+v %v", some, err)
 	}
 	nobody, err := c.Runner(t.Context(), "nobody")
@@ -393,7 +394,7 @@ func TestClientSaysWhatIsWrong(t *testing.T) {
 		code       int
 		says       string
 	}{
-		{"an error", `{"error":"ledger: disk"}`, 500, "500 Internal Server Error: {\"error\":\"ledger: disk\"}"},
+		{"an error", `{"error":"ledger: disk"}`, 500, "500 Internal Server Error: ledger: disk"},
 		{"a proxy's page", "<html>\r\n<h1>Bad gateway</h1>\n" + strings.Repeat("x", 1000), 502, "502 Bad Gateway: <html> <h1>Bad gateway</h1> xx"},
 		{"no body", "", 503, "503 Service Unavailable"},
 		{"wants a login", "login", 401, "401 Unauthorized: login"},

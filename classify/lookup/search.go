@@ -56,13 +56,13 @@ var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) b
 // has in its address, so a job that is not found is looked for by its run.
 func address(u *url.URL) (question, error) {
 	job := func(repository, id string) try {
-		return try{"the runner of job " + id + " of " + repository, true, repository, ledger.Query{Job: id, Limit: maxRunners}}
+		return try{"runners that ran job " + id + " of " + repository, true, repository, ledger.Query{Job: id, Limit: maxRunners}}
 	}
 	run := func(repository, id, words string) try {
-		return try{words + "runners that ran jobs of run " + id + " of " + repository, false, repository, ledger.Query{Run: id, Limit: maxRunners}}
+		return try{"runners that ran jobs of run " + id + " of " + repository + words, false, repository, ledger.Query{Run: id, Limit: maxRunners}}
 	}
 	if m := githubURL.FindStringSubmatch(u.Path); m != nil && m[3] != "" {
-		return question{tries: []try{job(m[1], m[3]), run(m[1], m[2], "job "+m[3]+" is not known by its number; these are ")}}, nil
+		return question{tries: []try{job(m[1], m[3]), run(m[1], m[2], "; which of them ran job "+m[3]+" is not known")}}, nil
 	} else if m != nil {
 		return question{tries: []try{run(m[1], m[2], "")}}, nil
 	}

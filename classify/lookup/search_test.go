@@ -177,7 +177,7 @@ func TestSiblings(t *testing.T) {
 		"at least 3 of the 120 runners on this node died within 10 minutes of this": {Of: 120, Died: died("me", "a", "b"), More: true},
 		"None of the other 3 runners on this node died within 10 minutes of this":   {Of: 4, Died: died("me")},
 		"The other runner on this node did not die within 10 minutes of this":       {Of: 2, Died: died("me")},
-		"No other runner was on this node at that time, as far as is known":         {Of: 1, Died: died("me")},
+		"Of other runners on this node at that time nothing is known":               {Of: 1, Died: died("me")},
 	} {
 		if got := s.Sentence("me"); got != want {
 			t.Errorf("%q, want %q", got, want)

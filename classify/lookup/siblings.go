@@ -32,15 +32,14 @@ type Sibling struct {
 const (
 	near        = 10 * time.Minute // siblings died within
 	maxSiblings = 100
-	late        = 48 * time.Hour // evidence is not kept for longer, so no verdict comes later
 )
 
-func (a *API) siblings(ctx context.Context, v *rules.Verdict) (*Siblings, error) {
+func (a *API) siblings(ctx context.Context, v *rules.Verdict, recorded time.Time) (*Siblings, error) {
 	if v.Node == "" || v.DiedAt == nil {
 		return nil, nil
 	}
 	from, to := v.DiedAt.Add(-near), v.DiedAt.Add(near)
-	found, err := a.Source.Verdicts(ctx, ledger.Query{Node: v.Node, Since: from, Until: to.Add(late), DiedFrom: from, DiedTo: to, Limit: maxSiblings})
+	found, err := a.Source.Verdicts(ctx, ledger.Query{Node: v.Node, DiedFrom: from, DiedTo: to, Limit: maxSiblings})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,9 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict) (*Siblings, error)
 			out.Died = append(out.Died, Sibling{r.Case, x.Runner, x.Namespace, x.Label, x.Confidence, x.DiedAt})
 		}
 	}
-	out.Of, err = a.Source.RunnersOn(ctx, v.Node, from, to)
+	if recorded.Sub(*v.DiedAt) < time.Hour { // who was there is known by when it was heard of, and that of an old death was today
+		out.Of, err = a.Source.RunnersOn(ctx, v.Node, from, to)
+	}
 	out.Of = max(out.Of, len(found))
 	return out, err
 }
@@ -69,7 +70,7 @@ func (s *Siblings) Sentence(id string) string {
 	}
 	switch {
 	case s.Of <= 1:
-		return "No other runner was on this node at that time, as far as is known"
+		return "Of other runners on this node at that time nothing is known"
 	case others == 0 && s.Of == 2:
 		return "The other runner on this node did not die within 10 minutes of this"
 	case others == 0:

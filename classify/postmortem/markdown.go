@@ -50,7 +50,7 @@ func (m *markdown) headline() {
 	if v.Node != "" {
 		parts = append(parts, "node "+code(v.Node))
 	}
-	if v.Initiator != "" && v.Initiator != "none" {
+	if v.Initiator != "" && v.Initiator != "none" && v.Initiator != "unknown" {
 		parts = append(parts, "by "+prose(v.Initiator))
 	}
 	m.printf("%s\n\n> %s\n", strings.Join(parts, " · "), prose(v.Summary))
@@ -76,7 +76,10 @@ func (m *markdown) facts() {
 	if v.Pool != "" {
 		m.printf("- pool: %s\n", code(v.Pool))
 	}
-	m.printf("- domain: %s\n- retry: %s", prose(v.Domain), prose(v.Retry))
+	if v.Domain != "" && v.Domain != "none" {
+		m.printf("- domain: %s\n", prose(v.Domain))
+	}
+	m.printf("- retry: %s", prose(retry(v)))
 	if v.Advice != "" {
 		m.printf(" — %s", prose(v.Advice))
 	}

@@ -92,7 +92,7 @@ func (p *page) headline() {
 	if v.Node != "" {
 		parts = append(parts, "node "+short(v.Node))
 	}
-	if v.Initiator != "none" {
+	if v.Initiator != "" && v.Initiator != "none" && v.Initiator != "unknown" {
 		parts = append(parts, "by "+short(v.Initiator))
 	}
 	p.printf("%s\n  %s\n", strings.Join(parts, " · "), p.paint(bold, short(v.Summary)))
@@ -125,9 +125,19 @@ func (p *page) facts() {
 		p.fact("pool", short(v.Pool))
 	}
 	if v.Label.Death() {
-		p.fact("domain", v.Domain)
-		p.fact("retry", v.Retry+advice(v))
+		if v.Domain != "" && v.Domain != "none" {
+			p.fact("domain", v.Domain)
+		}
+		p.fact("retry", retry(v)+advice(v))
 	}
+}
+
+// retry says whether running the job again helps.
+func retry(v *rules.Verdict) string {
+	if v.Retry == "" || v.Retry == "unknown" {
+		return "may or may not help"
+	}
+	return v.Retry
 }
 
 func advice(v *rules.Verdict) string {

@@ -41,7 +41,7 @@ func (p *page) timeline() {
 	if len(rows) == 0 {
 		return
 	}
-	p.section("timeline (UTC; » decides, · is about the node or another pod)")
+	p.section("timeline (UTC; » decides, · does not name this pod)")
 	skipped, day := 0, ""
 	for i, r := range rows {
 		if !p.s.All && !r.Decisive && (i < len(rows)-shown || Aftermath(p.v, r)) {

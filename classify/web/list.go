@@ -37,6 +37,7 @@ type listing struct {
 // found is what a search gave.
 type found struct {
 	Text, Meaning string
+	Other         bool // the text is no name
 	Runners       []lookup.Runner
 }
 
@@ -45,15 +46,15 @@ func (p *Pages) list(w http.ResponseWriter, r *http.Request) (view, error) {
 	if text := strings.TrimSpace(r.URL.Query().Get("q")); text != "" {
 		return p.search(w, r, text)
 	}
-	return p.listing(r, nil)
+	return p.listing(r)
 }
 
-func (p *Pages) listing(r *http.Request, hits *found) (view, error) {
+func (p *Pages) listing(r *http.Request) (view, error) {
 	f, q, err := p.filter(r.URL.Query())
 	if err != nil {
 		return view{}, problem{http.StatusBadRequest, err.Error()}
 	}
-	data := listing{Filter: f, Found: hits, Later: !q.Until.IsZero()}
+	data := listing{Filter: f, Later: !q.Until.IsZero()}
 	q.Limit++ // one more tells whether there are more
 	data.Verdicts, err = p.API.List(r.Context(), q)
 	if err != nil {
@@ -66,14 +67,7 @@ func (p *Pages) listing(r *http.Request, hits *found) (view, error) {
 	if err := p.charts(r, &data, q); err != nil {
 		return view{}, err
 	}
-	v := view{template: "list", Title: "Deaths", Data: data}
-	if hits != nil {
-		v.Title, v.Search, v.code = "Search", hits.Text, http.StatusOK
-		if len(hits.Runners) == 0 {
-			v.code = http.StatusNotFound
-		}
-	}
-	return v, nil
+	return view{template: "list", Title: "Deaths", Data: data}, nil
 }
 
 // search goes to the one runner that is meant, or shows those that may be.
@@ -92,7 +86,16 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (vie
 		http.Redirect(w, r, lookup.PagePath(one.Namespace, one.Runner, one.ID), http.StatusSeeOther)
 		return view{}, nil
 	}
-	return p.listing(r, &found{text, a.Meaning, a.Runners})
+	return p.answer(&found{text, a.Meaning, strings.ContainsAny(text, " @:"), a.Runners})
+}
+
+// answer shows what was found, and nothing else.
+func (p *Pages) answer(hits *found) (view, error) {
+	v := view{template: "list", Title: "Search", Search: hits.Text, Data: listing{Found: hits}}
+	if len(hits.Runners) == 0 {
+		v.code = http.StatusNotFound
+	}
+	return v, nil
 }
 
 // filter is what the list was asked for, as its form shows it.

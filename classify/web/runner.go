@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type autopsy struct {
 	Lanes     lanes
 	Copies    []copyable
 	Exit      string
+	Sick      bool   // what killed it strikes more than one
 	Near      string // address of the list of the node's deaths around this one
 }
 
@@ -53,7 +55,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		return view{}, err
 	}
 	if len(a.Runners) != 1 || !a.Exact {
-		return p.listing(r, &found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
+		return p.answer(&found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
 	}
 	one := a.Runners[0]
 	data := autopsy{Runner: one, Name: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"), Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
@@ -64,7 +66,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		v.Refresh = again
 	}
 	if data.Says != nil {
-		data.explain(r.URL.Query().Has("all"))
+		data.explain(r)
 		v.Title = fmt.Sprintf("%s: %s", v.Title, data.Says.Label)
 	}
 	v.Data = data
@@ -72,13 +74,14 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 }
 
 // explain fills in what is said of a verdict.
-func (a *autopsy) explain(all bool) {
+func (a *autopsy) explain(r *http.Request) {
 	v := &a.Says.Verdict
-	a.Rows, a.Left = timeline(v, all)
+	a.Rows, a.Left = timeline(v, r.URL.Query().Has("all"))
 	a.All = a.Permalink + "&all=1#timeline"
 	a.Lanes = newLanes(v)
 	a.Exit = exitText(v.Exit)
-	a.Copies = copies(v)
+	a.Copies = copies(v, a.below(r))
+	a.Sick = a.Runner.Siblings != nil && len(a.Runner.Siblings.Died) > 1 && v.Domain == "platform"
 	if v.Node != "" && v.DiedAt != nil {
 		a.Near = "/?" + url.Values{"node": {v.Node}, "verdict": {everyEnd}, "since": {stamp(v.DiedAt.Add(-15 * time.Minute))}, "until": {stamp(v.DiedAt.Add(time.Hour))}}.Encode()
 	}
@@ -95,8 +98,28 @@ func exitText(e rules.Exit) string {
 	return text
 }
 
+// host is a host that a link may name; a request can claim any.
+var host = regexp.MustCompile(`^[A-Za-z0-9.-]+(:\d{1,5})?$`)
+
+// below is what the Markdown says beside the verdict: who else died, and where
+// the page is, as far as the request tells.
+func (a *autopsy) below(r *http.Request) string {
+	text := ""
+	if a.Runner.Siblings != nil {
+		text = "\n" + a.Runner.Siblings.Sentence(a.Runner.ID) + ".\n"
+	}
+	if host.MatchString(r.Host) {
+		scheme := "http"
+		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+			scheme = "https"
+		}
+		text += fmt.Sprintf("\n<%s://%s%s>\n", scheme, r.Host, a.Permalink)
+	}
+	return text
+}
+
 // copies are the texts for elsewhere: an incident's channel, Grafana, a shell.
-func copies(v *rules.Verdict) (out []copyable) {
+func copies(v *rules.Verdict, below string) (out []copyable) {
 	add := func(id, name, text string) {
 		if text != "" {
 			out = append(out, copyable{id, name, text})
@@ -104,6 +127,7 @@ func copies(v *rules.Verdict) (out []copyable) {
 	}
 	var b bytes.Buffer
 	_ = postmortem.Markdown(&b, v) // a buffer takes everything
+	b.WriteString(below)
 	add("markdown", "Markdown", b.String())
 	add("logql", "LogQL", strings.Join(postmortem.Queries(v), "\n"))
 	add("shell", "kubectl", strings.Join(postmortem.Commands(v), "\n"))

@@ -75,7 +75,7 @@ func (b *backfill) span(now time.Time) (err error) {
 		}
 	}
 	if b.from, err = lookup.Since(b.flags.Since, now); err != nil {
-		return usage("--since %s: want a duration like 24h or a time like 2026-01-02T15:04:05Z", b.flags.Since)
+		return usage("--since %s: want a duration like 24h or 7d, or a time like 2026-01-02T15:04:05Z", b.flags.Since)
 	}
 	if !b.from.Before(b.to) {
 		return usage("--since %s is not before --until", b.flags.Since)
@@ -216,6 +216,6 @@ func (c *explainCmd) backfilled(p *program, form string, b *backfill, verdicts [
 		fmt.Fprintf(p.err, "coroner: Loki has no line of %s between %s and %s; see --since and the --loki-… selectors\n",
 			postmortem.Clean(c.Runner), b.from.UTC().Format(time.RFC3339), b.to.UTC().Format(time.RFC3339))
 	}
-	c.note(p, verdicts)
+	c.note(p, verdicts, func() []rules.Verdict { return nil })
 	return p.verdicts(form, verdicts, c.All && c.Runner != "")
 }

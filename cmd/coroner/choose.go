@@ -24,6 +24,9 @@ func (p *program) choice(form string, found lookup.Answer) ([]lookup.Runner, err
 	if form == asJSON || form == asYAML {
 		person = person && p.tty(p.out)
 	}
+	if len(runners) > 1 && !person {
+		fmt.Fprintf(p.err, "coroner: %d runners fit; all are shown, the latest first\n", len(runners))
+	}
 	if len(runners) < 2 || !person {
 		return runners, nil
 	}

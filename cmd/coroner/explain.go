@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
@@ -45,24 +46,47 @@ func (c *explainCmd) Run(p *program) error {
 		return err
 	}
 	defer in.bundle.Close()
-	verdicts := classify.Replay(in.entries, in.book, classify.Options{Runner: c.Runner})
+	record := classify.Collect(in.entries, in.book)
+	verdicts := record.Verdicts(in.book, classify.Options{Runner: c.Runner})
 	in.clear()
 	if err := report(p, in.bundle); err != nil {
 		return err
 	}
-	c.note(p, verdicts)
+	c.note(p, verdicts, func() []rules.Verdict { return record.Verdicts(in.book, classify.Options{}) })
 	return p.verdicts(form, verdicts, c.All)
 }
 
-// note says on standard error what the answer alone would hide.
-func (c *explainCmd) note(p *program, verdicts []rules.Verdict) {
-	silent := !slices.ContainsFunc(verdicts, func(v rules.Verdict) bool { return len(v.Evidence) > 0 })
+// note says on standard error what the answer alone would hide. all gives the
+// verdicts of everybody.
+func (c *explainCmd) note(p *program, verdicts []rules.Verdict, all func() []rules.Verdict) {
+	speaks := func(v rules.Verdict) bool { return len(v.Evidence) > 0 }
+	names := func(v rules.Verdict) bool {
+		return slices.ContainsFunc(v.Evidence, func(e rules.EvidenceLine) bool { return e.Mine })
+	}
 	switch {
-	case silent && c.Runner != "":
-		fmt.Fprintf(p.err, "coroner: no line of the input speaks of %s; leave --runner out to see whom it names\n", postmortem.Clean(c.Runner))
-	case silent:
+	case c.Runner != "" && !slices.ContainsFunc(verdicts, names):
+		fmt.Fprintf(p.err, "coroner: no line of the input speaks of %s; %s\n", postmortem.Clean(c.Runner), others(all()))
+	case !slices.ContainsFunc(verdicts, speaks):
 		fmt.Fprintln(p.err, "coroner: no line of the input was recognised")
 	}
+}
+
+// others names those who end in the input instead.
+func others(all []rules.Verdict) string {
+	var names []string
+	for i := range all {
+		if name := fullName(all[i].Namespace, all[i].Runner); all[i].Runner != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "leave --runner out to see what it says"
+	}
+	more := ""
+	if len(names) > 5 {
+		names, more = names[:5], " and others"
+	}
+	return "it tells the end of " + strings.Join(names, ", ") + more
 }
 
 // pages writes the post-mortems of deaths in full and the others as a line.

@@ -16,23 +16,28 @@ type filterFlags struct {
 	Node       string   `help:"Only of this node." placeholder:"NAME" complete:"nodes"`
 	Pool       string   `help:"Only of this pool of runners." placeholder:"NAME"`
 	Repository string   `help:"Only of jobs of this repository." placeholder:"OWNER/NAME"`
-	Since      string   `help:"Only what was judged since: a duration back from now (24h) or a time (2026-01-02T15:04:05Z)." placeholder:"TIME"`
+	Run        string   `help:"Only of jobs of this workflow run." placeholder:"ID"`
+	Until      string   `help:"Only what was judged before: as --since." placeholder:"TIME"`
+	Since      string   `help:"Only what was judged since: a duration back from now (90m, 7d) or a time (2026-01-02T15:04:05Z)." placeholder:"TIME"`
 }
 
 // query is the filter as the API takes it.
 func (f *filterFlags) query(now time.Time) (url.Values, error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"node": f.Node, "pool": f.Pool, "repository": f.Repository} {
+	for name, value := range map[string]string{"node": f.Node, "pool": f.Pool, "repository": f.Repository, "run": f.Run} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	if f.Since != "" {
-		at, err := lookup.Since(f.Since, now)
-		if err != nil {
-			return nil, usage("--since %s: want a duration like 24h or 90m, or a time like 2026-01-02T15:04:05Z", f.Since)
+	for name, value := range map[string]string{"since": f.Since, "until": f.Until} {
+		if value == "" {
+			continue
 		}
-		q.Set("since", stamp(at))
+		at, err := lookup.Since(value, now)
+		if err != nil {
+			return nil, usage("--%s %s: want a duration like 90m or 7d, or a time like 2026-01-02T15:04:05Z", name, value)
+		}
+		q.Set(name, stamp(at))
 	}
 	for i, name := range f.Verdict {
 		label, err := labelNamed(name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ type lookupCmd struct {
 	What      []string `arg:"" help:"Whom: a runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME." complete:"runners"`
 	Namespace string   `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
 	All       bool     `help:"Show the whole timeline."`
+	Incident  bool     `help:"Write the incident file instead: what the verdict was judged from, for coroner explain."`
 	outputFlags
 	serverFlags
 }
@@ -28,6 +30,7 @@ func (lookupCmd) Help() string {
   coroner lookup https://github.com/acme/shop/actions/runs/42/job/77
   coroner lookup build-7 10:04               # who died on a node around that time (UTC)
   coroner lookup amber-4kx2p -o markdown     # for a ticket or an incident's channel
+  coroner lookup amber-4kx2p --incident > amber-4kx2p.txtar
 When several runners fit, a person at a terminal is asked which one; else all are shown.`
 }
 
@@ -59,6 +62,9 @@ func (c *lookupCmd) Run(p *program) error {
 	if err != nil || len(runners) == 0 {
 		return err
 	}
+	if c.Incident {
+		return c.incident(p, client, runners)
+	}
 	return c.show(p, form, runners)
 }
 
@@ -74,15 +80,32 @@ func (c *lookupCmd) what() (string, error) {
 	return what, nil
 }
 
+// found is a verdict as lookup gives it to programs.
+type found struct {
+	lookup.Recorded
+	Siblings *lookup.Siblings `json:"siblings,omitempty"`
+	Page     string           `json:"page"` // address of the post-mortem
+}
+
 // show writes the verdicts, and on standard error who has none yet.
 func (c *lookupCmd) show(p *program, form string, runners []lookup.Runner) error {
 	var verdicts []rules.Verdict
+	var all []found
 	for i := range runners {
 		if v := runners[i].Verdict; v != nil {
 			verdicts = append(verdicts, v.Verdict)
+			all = append(all, found{*v, runners[i].Siblings, c.page(&runners[i])})
 		} else {
 			fmt.Fprintf(p.err, "coroner: %s\n", unjudged(&runners[i]))
 		}
+	}
+	switch form {
+	case asJSON:
+		return writeJSON(p.out, all)
+	case asYAML:
+		return writeYAML(p.out, all)
+	case asMarkdown:
+		return c.tickets(p, all)
 	}
 	if err := p.verdicts(form, verdicts, c.All); err != nil || form != asText || len(verdicts) != 1 || len(runners) != 1 {
 		return err
@@ -95,8 +118,29 @@ func (c *lookupCmd) around(p *program, r *lookup.Runner) error {
 	if r.Siblings != nil {
 		fmt.Fprintf(p.out, "\n  %s.\n", r.Siblings.Sentence(r.ID))
 	}
-	_, err := fmt.Fprintf(p.out, "  %s%s\n", strings.TrimRight(c.shown(), "/"), lookup.PagePath(r.Namespace, r.Runner, r.ID))
+	_, err := fmt.Fprintf(p.out, "  %s\n", c.page(r))
 	return err
+}
+
+func (c *lookupCmd) page(r *lookup.Runner) string {
+	return strings.TrimRight(c.shown(), "/") + lookup.PagePath(r.Namespace, r.Runner, r.ID)
+}
+
+// tickets writes Markdown, with who else died and the page below each.
+func (c *lookupCmd) tickets(p *program, all []found) error {
+	for i := range all {
+		if err := p.tickets([]rules.Verdict{all[i].Verdict}); err != nil {
+			return err
+		}
+		if s := all[i].Siblings; s != nil {
+			fmt.Fprintf(p.out, "\n%s.\n", s.Sentence(all[i].ID))
+		}
+		fmt.Fprintf(p.out, "\n<%s>\n", all[i].Page)
+		if i < len(all)-1 {
+			fmt.Fprint(p.out, "\n---\n\n")
+		}
+	}
+	return nil
 }
 
 func unjudged(r *lookup.Runner) string {
@@ -115,19 +159,30 @@ func fullName(namespace, name string) string {
 	return postmortem.Clean(strings.TrimPrefix(namespace+"/"+name, "/"))
 }
 
+// incident writes the one runner's incident file.
+func (c *lookupCmd) incident(p *program, client *lookup.Client, runners []lookup.Runner) error {
+	if len(runners) > 1 {
+		return usage("--incident takes one runner, and %d fit; give a whole name or a pod UID", len(runners))
+	}
+	data, err := client.Incident(context.Background(), runners[0].ID)
+	if err != nil {
+		return c.failed(err)
+	}
+	_, err = p.out.Write(data)
+	return err
+}
+
 // nobody names the latest deaths instead.
 func (c *lookupCmd) nobody(p *program, client *lookup.Client, what, meaning string) error {
 	latest, err := client.Verdicts(context.Background(), map[string][]string{"limit": {"10"}})
 	if err == nil && len(latest.Verdicts) > 0 {
 		fmt.Fprintln(p.err, "coroner: the latest verdicts are")
-		for _, v := range latest.Verdicts {
-			fmt.Fprintf(p.err, "  %-24s %-10s %s\n", v.Label, v.Confidence, fullName(v.Namespace, v.Runner))
-		}
+		err = postmortem.List(p.err, plainVerdicts(latest.Verdicts), cmp.Or(width(p.err), 120))
 	}
 	if err != nil {
 		err = c.failed(err)
 	}
-	none := fmt.Errorf("no runner is called %s, or begins so", postmortem.Clean(what))
+	none := fmt.Errorf("no runner has %s in its name", postmortem.Clean(what))
 	if meaning != "" && strings.ContainsAny(what, ": @") {
 		none = fmt.Errorf("nothing is known of %s", postmortem.Clean(meaning))
 	}
