@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"strings"
 	"time"
 )
 
@@ -187,13 +188,15 @@ func (l *Ledger) FindRunners(ctx context.Context, what string, limit int) (found
 }
 
 // recent is how many runners are looked through for a part of a name.
-const recent = 50_000
+const recent = 10_000
 
 // holding returns the runners among the latest whose names hold a part, in
 // whatever case.
 func (l *Ledger) holding(ctx context.Context, ns, part string, limit int) ([]Case, error) {
-	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+" FROM (SELECT * FROM cases WHERE runner ORDER BY heard DESC LIMIT ?) WHERE instr(lower(name), lower(?)) > 0 AND (? = '' OR namespace = ?) ORDER BY heard DESC, id LIMIT ?",
-		recent, part, ns, ns, limit)
+	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE id IN (SELECT id FROM
+			(SELECT id, name, namespace FROM cases INDEXED BY cases_recent WHERE runner ORDER BY heard DESC LIMIT ?)
+			WHERE name LIKE ? ESCAPE '\' AND (? = '' OR namespace = ?) LIMIT ?) ORDER BY heard DESC, id`,
+		recent, "%"+strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part)+"%", ns, ns, limit)
 	return cases(rows, err)
 }
 

@@ -115,8 +115,10 @@ DROP INDEX IF EXISTS verdicts_pool;
 CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node);
 CREATE INDEX IF NOT EXISTS last_label ON verdicts (last, label, recorded);
 CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label);
+CREATE INDEX IF NOT EXISTS last_died ON verdicts (last, node, died);
 CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node);
 CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node);
+CREATE INDEX IF NOT EXISTS cases_recent ON cases (heard, name, namespace) WHERE runner;
 `
 
 // Ledger is one open file. It is safe for concurrent use.

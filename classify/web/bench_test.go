@@ -36,7 +36,7 @@ func BenchmarkPages(b *testing.B) {
 		{"lookup/name", "/api/v1/runners/ci/" + middle},
 		{"lookup/prefix", "/api/v1/runners/" + middle[:len(middle)-2]},
 		{"lookup/uid", fmt.Sprintf("/api/v1/runners/%08d-7a3c", count/3)},
-		{"lookup/job", fmt.Sprintf("/api/v1/search?q=https://github.com/o/r/actions/runs/1/job/%d", count/3)},
+		{"lookup/job", fmt.Sprintf("/api/v1/search?q=https://github.com/o/r%d/actions/runs/1/job/%d", count/3%300, count/3)},
 		{"lookup/node-and-time", "/api/v1/search?q=node-42+2026-05-01+12:40"},
 		{"lookup/nobody", "/api/v1/search?q=nobody"},
 		{"page/runner", "/runners/ci/" + middle},
