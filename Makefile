@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test demo lint unit race fuzz bench e2e soak clean
+.PHONY: build test demo lint unit race fuzz bench e2e soak chart manifests images clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -70,6 +70,32 @@ bin/loki: $(LOKI) FORCE
 e2e: build bin/loki
 	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 20m -v ./fixtures/e2e
 
+HELM  := $(CACHE)/helm-3.22.0
+# Rendering asks for a Kubernetes version; Helm's own build sets it like this.
+K8S   := -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=34 \
+         -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=34
+
+$(HELM):
+	mkdir -p $(CACHE)
+	cd deploy/helm && $(GO) build -trimpath -ldflags='-s -w $(K8S)' -o $@ helm.sh/helm/v3/cmd/helm
+
+bin/helm: $(HELM) FORCE
+	mkdir -p bin && ln -sf $(HELM) $@
+
+# What the chart renders, and that the programs know what it passes.
+chart: build bin/helm
+	CORONER_HELM=$(CURDIR)/bin/helm CORONER_BIN=$(CURDIR)/bin $(GO) test -count=1 ./deploy
+
+# The plain manifests: the chart's defaults.
+manifests: bin/helm
+	bin/helm template coroner deploy/chart/coroner --namespace coroner > deploy/manifests/coroner.yaml
+
+# Both images and what is in them, into dist/. As root the tests also run them.
+IMAGE_TAG ?= $(shell sed -n 's/^appVersion: *//p' deploy/chart/coroner/Chart.yaml)
+images: build
+	$(GO) run ./deploy/image -tag $(IMAGE_TAG)
+	CORONER_BIN=$(CURDIR)/bin $(GO) test -count=1 ./deploy/image
+
 # SOAK=1m for a short one.
 SOAK ?= 10m
 soak: build bin/loki
@@ -79,4 +105,4 @@ bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

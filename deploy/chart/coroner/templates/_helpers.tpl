@@ -1,0 +1,72 @@
+{{- define "coroner.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* A release called coroner gives objects called coroner. 52 leaves room for -agent and a pod's suffix. */}}
+{{- define "coroner.fullname" -}}
+{{- $name := include "coroner.name" . }}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- default $full .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- end }}
+
+{{/* What selects the pods of a component: list . "server". */}}
+{{- define "coroner.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ include "coroner.name" $root }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "coroner.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "coroner.selector" . }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ $root.Chart.Name }}-{{ $root.Chart.Version }}
+{{- end }}
+
+{{/* The reference of an image: list . .Values.server.image. */}}
+{{- define "coroner.image" -}}
+{{- $root := index . 0 }}{{ $image := index . 1 }}
+{{- with $root.Values.image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default $root.Chart.AppVersion $image.tag }}{{ end }}
+{{- end }}
+
+{{- define "coroner.account" -}}
+{{- $root := index . 0 }}{{ $component := index . 1 }}
+{{- $own := ternary (include "coroner.fullname" $root) (printf "%s-agent" (include "coroner.fullname" $root)) (eq $component "server") }}
+{{- default $own (index $root.Values $component).serviceAccount.name }}
+{{- end }}
+
+{{- define "coroner.watches" -}}
+{{- if or .Values.apiWatch.namespaces .Values.apiWatch.nodes }}true{{ end }}
+{{- end }}
+
+{{/* The address of the server in the cluster. */}}
+{{- define "coroner.url" -}}
+{{ ternary "https" "http" .Values.server.web.tls }}://{{ include "coroner.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.server.service.port }}
+{{- end }}
+
+{{/* How a pod is placed: .Values.server or .Values.agent. */}}
+{{- define "coroner.placement" -}}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What both containers are denied. */}}
+{{- define "coroner.confined" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}

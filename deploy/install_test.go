@@ -1,0 +1,174 @@
+package deploy
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var fenced = regexp.MustCompile("(?s)```(\\w+)\n(.*?)```")
+
+// example is docs/install.md with its worked example laid out in a folder: the
+// log, and the rules that teach its line.
+func example(t *testing.T) (page, dir string) {
+	t.Helper()
+	page, dir = docs(t, "install.md"), t.TempDir()
+	for _, b := range fenced.FindAllStringSubmatch(page, -1) {
+		path := map[string]string{"text": "controller.log", "yaml": "mine/dispatcher.yaml"}[b[1]]
+		if path == "" || b[1] == "yaml" && !strings.HasPrefix(b[2], "signals:") {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "mine"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(b[2]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return page, dir
+}
+
+// Each helm command of the page renders; one that reuses values adds to those
+// of the command before it.
+func TestInstallCommandsRender(t *testing.T) {
+	page, dir := example(t)
+	here, err := filepath.Abs(chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before []string
+	commands := 0
+	for _, b := range fenced.FindAllStringSubmatch(page, -1) {
+		if b[1] != "sh" {
+			continue
+		}
+		args := words(strings.ReplaceAll(b[2], "\\\n", " "))
+		if strings.Join(args[:5], " ") != "helm upgrade --install coroner deploy/chart/coroner" {
+			t.Fatalf("not a command that installs: %q", args)
+		}
+		var kept []string
+		for _, a := range args[5:] {
+			if a == "--reuse-values" {
+				kept = append(kept, before...)
+				continue
+			}
+			kept = append(kept, strings.Replace(a, "=mine/", "="+dir+"/mine/", 1))
+		}
+		before = kept
+		out, err := helm(t, "", append([]string{"template", "coroner", here}, kept...)...)
+		if err != nil {
+			t.Errorf("%s: %v", b[2], err)
+		}
+		all := things(t, strings.ReplaceAll(out, "REGISTRY", "registry.example"))
+		if commands++; len(of(all, "StatefulSet")) != 1 || !strings.Contains(out, "--push.token-file=") {
+			t.Errorf("%s: no server with a token", b[2])
+		}
+		ownControllerIsKnown(t, all, dir)
+	}
+	if commands < 6 {
+		t.Errorf("only %d commands", commands)
+	}
+}
+
+// ownControllerIsKnown: where rules are installed, they are those of the page,
+// whole, and the server and the agents know the controller's pods.
+func ownControllerIsKnown(t *testing.T, all []thing, dir string) {
+	t.Helper()
+	for _, o := range of(all, "ConfigMap") {
+		want, err := os.ReadFile(filepath.Join(dir, "mine/dispatcher.yaml"))
+		if err != nil || str(o, "data", "dispatcher.yaml") != string(want) {
+			t.Errorf("%v: the rules are\n%v", err, o["data"])
+		}
+		for kind, arg := range map[string]string{"StatefulSet": "--controller=ci-system/dispatcher-controller-*", "DaemonSet": "--follow=ci-system/dispatcher-controller-*/*"} {
+			found := false
+			for _, a := range list(containerOf(of(all, kind)[0]), "args") {
+				found = found || a == arg
+			}
+			if !found {
+				t.Errorf("%s has no %s", kind, arg)
+			}
+		}
+	}
+}
+
+// words splits a command as a shell does, as far as the page needs it.
+func words(command string) (out []string) {
+	for _, w := range regexp.MustCompile(`'[^']*'|[^\s']+`).FindAllString(command, -1) {
+		out = append(out, strings.Trim(w, "'"))
+	}
+	return out
+}
+
+// The worked example of an own controller gives what the page shows.
+func TestOwnControllersLineIsTaught(t *testing.T) {
+	page, dir := example(t)
+	coroner, ran := program(t, "coroner", "that the line of an own controller is taught"), 0
+	for _, b := range fenced.FindAllStringSubmatch(page, -1) {
+		if b[1] != "console" {
+			continue
+		}
+		for part := range strings.SplitSeq("\n"+b[2], "\n$ coroner ") {
+			command, shown, _ := strings.Cut(strings.TrimSpace(part), "\n")
+			if command == "" {
+				continue
+			}
+			ran++
+			cmd := exec.Command(coroner, strings.Fields(command)...)
+			cmd.Dir = dir
+			out, err := cmd.Output()
+			if err != nil {
+				t.Errorf("coroner %s: %v %s", command, err, out)
+			}
+			inOrder(t, string(out), shown)
+		}
+	}
+	if ran < 2 {
+		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+// inOrder looks for the shown lines, one after the other; … stands for anything.
+func inOrder(t *testing.T, out, shown string) {
+	t.Helper()
+	for want := range strings.Lines(shown) {
+		want = strings.TrimSpace(strings.Trim(strings.TrimSpace(want), "…"))
+		_, rest, found := strings.Cut(out, want)
+		if !found {
+			t.Errorf("%q is not in, or out of its order:\n%s", want, out)
+			return
+		}
+		out = rest
+	}
+}
+
+// Every value that the page speaks of is one of the chart's.
+func TestPageSpeaksOfRealValues(t *testing.T) {
+	page := docs(t, "install.md")
+	var said []string
+	for _, line := range regexp.MustCompile("`([a-z]+[A-Za-z]*(?:\\.[a-zA-Z]+)+)(?:=\\S+)?`").FindAllStringSubmatch(page, -1) {
+		said = append(said, line[1])
+	}
+	values, err := os.ReadFile(chart + "/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := things(t, string(values))[0]
+	checked := 0
+	for _, path := range said {
+		keys := strings.Split(path, ".")
+		if _, ours := known[keys[0]]; !ours {
+			continue // a file, or Kubernetes' own
+		}
+		checked++
+		last := len(keys) - 1
+		if parent, ok := get(known, keys[:last]...).(thing); !ok || parent[keys[last]] == nil && !strings.Contains(path, "seLinux") {
+			t.Errorf("there is no value %s", path)
+		}
+	}
+	if checked < 12 {
+		t.Errorf("only %d values found in %q", checked, said)
+	}
+}
