@@ -277,6 +277,8 @@ func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 		return m.Pod == p.Name && (m.Namespace == "" || p.Namespace == "" || m.Namespace == p.Namespace)
 	case a.roster.docs[m.Doc] != "":
 		return a.roster.docs[m.Doc] == p.Name
+	case m.Source == ingest.Kube && m.Namespace != "": // a whole namespace was watched
+		return m.Namespace == p.Namespace
 	}
 	return m.Source != ingest.Kube && p == a.home
 }

@@ -12,6 +12,7 @@ import (
 // Subject is a pod as one record names it. Any part can be missing.
 type Subject struct {
 	Namespace, Name, UID string
+	Node                 string   // where it runs, if the record itself says so
 	IDs                  []string // container and sandbox ids
 }
 
@@ -55,7 +56,7 @@ func (f *Filing) add(s *rules.Signal) {
 		f.list(s)
 		return
 	}
-	subject := Subject{Namespace: n.namespace, Name: n.name, UID: n.uid, IDs: n.ids}
+	subject := Subject{Namespace: n.namespace, Name: n.name, UID: n.uid, Node: s.Str(s.Def.Fills["node"]), IDs: n.ids}
 	if n.strong() > 0 && !slices.ContainsFunc(f.Subjects, subject.same) {
 		f.Subjects = append(f.Subjects, subject)
 	}
@@ -66,9 +67,11 @@ func (f *Filing) add(s *rules.Signal) {
 }
 
 // tellsRunner says whether a record by itself makes its pod a runner: its own
-// output does, and whom the controller and its listener speak of is one.
+// output does, whom the controller and its listener speak of is one, and so is
+// an object of a runner pool.
 func tellsRunner(s *rules.Signal) bool {
-	return s.Source == ingest.Runner || s.Source == ingest.Controller || s.Source == ingest.Listener
+	return s.Source == ingest.Runner || s.Source == ingest.Controller || s.Source == ingest.Listener ||
+		s.Source == ingest.Kube && s.Str("pool") != "" && !strings.HasSuffix(s.Str("component"), "-listener")
 }
 
 func (s Subject) same(t Subject) bool {

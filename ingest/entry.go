@@ -34,12 +34,13 @@ const (
 	Listener   Source = "listener"   // the scale-set listener
 	Kube       Source = "kube"       // API objects, events, kubectl's tables
 	Job        Source = "job"        // a job's own output: job logs, other containers of the pod
+	GitHub     Source = "github"     // GitHub's own view of a job, asked for after its runner's end
 	Agent      Source = "agent"      // coroner itself: what its agents and its server saw of the reading
 )
 
 // Sources lists every named source, in the order used to break ties in time:
 // what happens on the node first, what is told about it afterwards later.
-var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, Kube, Controller, Listener, Agent}
+var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, Kube, Controller, Listener, GitHub, Agent}
 
 // Forgeable says whether a job that runs in the pod can write records of s.
 func (s Source) Forgeable() bool { return s == Runner || s == Job || s == Unknown }

@@ -84,7 +84,47 @@ func (c *Case) exitRecord() exitRecord {
 	if len(all) == 0 {
 		return exitRecord{ran: -1}
 	}
+	oneEnd(all)
 	return mergeExits(lastExits(all))
+}
+
+// oneEnd gives all records of one container's end the same time: a container
+// ends once, and whoever speaks of it later - a kubelet that starts again and
+// finds what is long over, a controller - has only heard of it.
+func oneEnd(all []exitRecord) {
+	ends := map[string]exitRecord{} // container id -> its end, as those say whose word counts most
+	for _, r := range all {
+		known, ok := ends[r.id]
+		switch {
+		case r.id == "" || r.at.IsZero() || ok && known.proven && !r.proven:
+		case !ok || r.proven && !known.proven:
+			ends[r.id] = r
+		default:
+			known.at, known.finished = moment(known, r)
+			ends[r.id] = known
+		}
+	}
+	for i := range all {
+		if end, ok := ends[all[i].id]; ok {
+			all[i].at, all[i].finished = end.at, end.finished
+		} else if all[i].id == "" && hearsay(all[i].source) {
+			all[i].at = lastBefore(ends, all[i])
+		}
+	}
+}
+
+// lastBefore is when the last container ended with a record's code before the
+// record was written, else the record's own time.
+func lastBefore(ends map[string]exitRecord, r exitRecord) (at time.Time) {
+	for _, end := range ends {
+		if end.code == r.code && !end.at.After(r.at) && end.at.After(at) {
+			at = end.at
+		}
+	}
+	if at.IsZero() {
+		return r.at
+	}
+	return at
 }
 
 func (c *Case) newExitRecord(e *Evidence) exitRecord {
@@ -207,8 +247,10 @@ func (c *Case) containerOf(e *Evidence) string {
 
 // toldByOthers says whether a line stands in another pod's log than the one
 // that it speaks about.
-func toldByOthers(e *Evidence) bool {
-	return e.Source == ingest.Controller || e.Source == ingest.Listener
+func toldByOthers(e *Evidence) bool { return hearsay(e.Source) }
+
+func hearsay(source ingest.Source) bool {
+	return source == ingest.Controller || source == ingest.Listener
 }
 
 // idOf is the id of the container that a line is about, "" if it is not known.

@@ -42,7 +42,7 @@ func (b *Rulebook) testSignal(d *SignalDef, t SignalTest) string {
 
 func (t SignalTest) entries(assumed ingest.Source, f func(*ingest.Entry)) {
 	if t.Fields != nil {
-		f(&ingest.Entry{Source: ingest.Kube, Text: t.Fields["msg"], Fields: t.Fields})
+		f(&ingest.Entry{Source: cmp.Or(t.Source, assumed), Text: t.Fields["msg"], Fields: t.Fields})
 		return
 	}
 	doc := ingest.Document{Name: "line"}

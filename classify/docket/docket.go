@@ -15,6 +15,7 @@ package docket
 import (
 	"context"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -153,13 +154,17 @@ func match(globs []string, namespace, name string) bool {
 	})
 }
 
+// jobPod is the name of a pod that a runner made for its job's containers: its
+// own name and an ending.
+var jobPod = regexp.MustCompile(`-workflow$|-step-[^-]+$`)
+
 // isRunner decides whether a pod is a runner: by the globs, else by what is
 // said of it or by the name that controllers give.
 func (d *Docket) isRunner(c *ledger.Case, told bool) bool {
 	if is, ok := d.options.runner(c.Namespace, c.Name); ok {
 		return is
 	}
-	return c.Runner || told || strings.Contains(c.Name, "-runner-") && c.Name != ""
+	return c.Runner || told || strings.Contains(c.Name, "-runner-") && !jobPod.MatchString(c.Name)
 }
 
 // owner is the key that marks and last lines of a pod are kept under.

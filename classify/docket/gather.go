@@ -124,6 +124,7 @@ func (g *gathering) surroundings() {
 		g.add(l.Marks(g.ctx, "node:"+g.c.Node, from))
 	}
 	g.add(l.Marks(g.ctx, "controller", from))
+	g.add(l.Marks(g.ctx, "kube:"+g.c.Namespace, from))
 	for _, key := range []string{classify.KeyUID + g.c.UID, classify.KeyName + g.c.Name} {
 		if strings.HasSuffix(key, ":") {
 			continue

@@ -143,6 +143,8 @@ func (b *batch) mark(e *ingest.Entry) error {
 		own = "controller"
 	case e.Pod != "" || e.PodUID != "":
 		own = owner(e)
+	case e.Source == ingest.Kube:
+		own = "kube:" + e.Namespace
 	}
 	added, err := b.tx.AddMark(e, own)
 	if err != nil || !added || own == "controller" || e.Pod == "" && e.PodUID == "" {
@@ -154,7 +156,7 @@ func (b *batch) mark(e *ingest.Entry) error {
 
 // heard notes that a node's agent lives and how far it has read.
 func (b *batch) heard(e *ingest.Entry) {
-	if e.Node == "" {
+	if e.Node == "" || e.Source == ingest.Kube {
 		return
 	}
 	n := b.nodes[e.Node]
@@ -234,6 +236,7 @@ func learn(c *ledger.Case, e *ingest.Entry, s classify.Subject) {
 	fill(&c.Namespace, s.Namespace)
 	fill(&c.Name, s.Name)
 	fill(&c.UID, s.UID)
+	fill(&c.Node, s.Node)
 	if e.Source != ingest.Controller && e.Source != ingest.Listener && e.Source != ingest.Kube {
 		fill(&c.Node, e.Node)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -51,6 +52,9 @@ type serveCmd struct {
 	LokiToken  string        `name:"loki.token-file" help:"File with the token for Loki." placeholder:"FILE"`
 	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"A verdict whose death is longer ago is stamped with the time of the verdict; keep it under half of Loki's max_chunk_age." default:"50m"`
 	Cluster    string        `name:"cluster" help:"Label cluster of the verdicts in Loki." placeholder:"NAME"`
+
+	kubeFlags
+	githubFlags
 }
 
 // Help is shown by coroner serve --help.
@@ -67,6 +71,7 @@ type server struct {
 	ledger *ledger.Ledger
 	docket *docket.Docket
 	loki   *publish.Loki
+	more   []func(context.Context) error // other tasks that were asked for
 }
 
 // Run serves until it is told to stop.
@@ -104,7 +109,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Cluster: c.Cluster, Log: log, Now: now, Metrics: publish.NewMetrics(reg)}
 	}
 	s.routes(reg, now)
-	return s, nil
+	return s, errors.Join(s.watchKube(now), s.askGitHub(now))
 }
 
 // check refuses values that no run could use.
@@ -117,6 +122,9 @@ func (c *serveCmd) check() error {
 	}
 	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 {
 		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes and --max-open-cases cannot be below zero")
+	}
+	if err := errors.Join(c.kubeFlags.check(), c.githubFlags.check()); err != nil {
+		return usage("%w", err)
 	}
 	for _, glob := range append(slices.Clone(c.Runner), c.Controller...) {
 		if _, err := path.Match(glob, ""); err != nil {
@@ -190,7 +198,7 @@ func (s *server) withToken(next http.Handler) http.Handler {
 
 func (s *server) run(ctx context.Context) error {
 	defer s.ledger.Close()
-	tasks := []func(context.Context) error{s.docket.Run}
+	tasks := append([]func(context.Context) error{s.docket.Run}, s.more...)
 	if s.loki != nil {
 		tasks = append(tasks, s.loki.Run)
 	}

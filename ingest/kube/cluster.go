@@ -92,12 +92,15 @@ func inFieldPath(path string) string {
 // confirmed it; for a lost node that is the last sign of life.
 func (r *reader) node(o *object) {
 	id := ingest.Entry{Node: name(o.Metadata.Name)}
+	if o.Status.NodeInfo != nil {
+		id.Boot = name(o.Status.NodeInfo.BootID)
+	}
 	for _, c := range o.Status.Conditions {
 		p := c.pairs()
 		p = append(p[:3:3], pair{"heartbeat_at", stamp(c.LastHeartbeatTime)}, p[3])
 		r.emit(id, "node condition", c.LastTransitionTime.time(), p)
 	}
-	r.cover(id, 0)
+	r.cover(ingest.Entry{Node: id.Node}, 0)
 }
 
 // ephemeralRunner yields the status of an EphemeralRunner of

@@ -3,6 +3,8 @@ package kube
 import (
 	"testing"
 
+	"coroner/ingest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -103,5 +105,18 @@ func TestSniff(t *testing.T) {
 		if got := Sniff([]byte(in)); got != want {
 			t.Errorf("%.60q: %v", in, got)
 		}
+	}
+}
+
+// TestNodeBoot: what a node says of itself it says of one boot.
+func TestNodeBoot(t *testing.T) {
+	const in = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"nodeInfo":{"bootID":"b-1"},"conditions":[{"type":"Ready"}]}}`
+	var boots []string
+	_, err := Read(ingest.Document{}, []byte(in), func(e ingest.Entry) bool {
+		boots = append(boots, e.Boot)
+		return true
+	})
+	if d := cmp.Diff([]string{"b-1", ""}, boots); d != "" || err != nil { // the mark is about all of them
+		t.Error(d, err)
 	}
 }

@@ -224,3 +224,23 @@ func TestTail(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandSecrets: what a runner is registered with is not kept.
+func TestCommandSecrets(t *testing.T) {
+	for in, want := range map[string]string{
+		`["./config.sh --unattended --token AB12CD --url https://github.com/o"]`: `./config.sh --unattended --token … --url https://github.com/o`,
+		`["./run.sh","--jitconfig","eyJhbGciOi"]`:                                `./run.sh --jitconfig …`,
+		`["./run.sh","--jitconfig=eyJhbGciOi","--once"]`:                         `./run.sh --jitconfig=… --once`,
+		`["sh","-c","./r --registration-token \"abc\" && x"]`:                    `sh -c ./r --registration-token "…" && x`,
+		`["/home/runner/run.sh"]`:                                                `/home/runner/run.sh`,
+	} {
+		var got string
+		_, err := Read(ingest.Document{}, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner","command":`+in+`}]}}`), func(e ingest.Entry) bool {
+			got += e.Fields["command"]
+			return true
+		})
+		if got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", in, got, err, want)
+		}
+	}
+}

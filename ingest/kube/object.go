@@ -116,7 +116,7 @@ type stat struct {
 	Containers          []containerStatus `json:"containerStatuses"`
 	EphemeralContainers []containerStatus `json:"ephemeralContainerStatuses"`
 
-	NodeInfo *struct{} `json:"nodeInfo"`
+	NodeInfo *nodeInfo `json:"nodeInfo"`
 
 	RunnerID          text            `json:"runnerId"`
 	JobRequestID      text            `json:"jobRequestId"`
@@ -125,6 +125,10 @@ type stat struct {
 	JobDisplayName    text            `json:"jobDisplayName"`
 	WorkflowRunID     text            `json:"workflowRunId"`
 	Failures          map[string]text `json:"failures"`
+}
+
+type nodeInfo struct {
+	BootID text `json:"bootID"`
 }
 
 type condition struct {

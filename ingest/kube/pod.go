@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -85,8 +86,12 @@ func (c container) command() string {
 	for _, w := range append(c.Command[:len(c.Command):len(c.Command)], c.Args...) {
 		words = append(words, string(w))
 	}
-	return strings.Join(words, " ")
+	return secret.ReplaceAllString(strings.Join(words, " "), "$1$2…")
 }
+
+// secret is an option whose value is nobody's business: a runner's registration
+// stands in its arguments where no file or variable holds it.
+var secret = regexp.MustCompile(`(?i)(--?(?:jitconfig|token|pat|password|secret|[a-z-]*-token|[a-z-]*-key))([= ]["']?)[^ "']+`)
 
 // owner is Kind/name of the controller, else of the first owner.
 func (m meta) owner() string {

@@ -1,0 +1,358 @@
+package github
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/rs/zerolog"
+)
+
+// world is a GitHub that answers as a test says, a clock, and a desk.
+type world struct {
+	t      *testing.T
+	now    time.Time
+	asked  []string // what GitHub was asked for
+	answer func(w http.ResponseWriter, r *http.Request)
+	filed  []ingest.Entry
+	log    bytes.Buffer
+	*Desk
+}
+
+const secretToken = "ghs_0123456789"
+
+func newWorld(t *testing.T, perMinute int) *world {
+	w := &world{t: t, now: time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)}
+	c := NewClient("https://github.example/", func() (string, error) { return secretToken, nil }, &http.Client{Transport: w}, func() time.Time { return w.now })
+	w.Desk = NewDesk(c, perMinute, func(_ context.Context, e []ingest.Entry) error { w.filed = append(w.filed, e...); return nil },
+		NewMetrics(prometheus.NewRegistry()), zerolog.New(&w.log))
+	return w
+}
+
+// RoundTrip is GitHub: it answers at once, or cuts off.
+func (w *world) RoundTrip(r *http.Request) (res *http.Response, err error) {
+	w.asked = append(w.asked, r.URL.RequestURI())
+	if r.Header.Get("Authorization") != "Bearer "+secretToken || r.Header.Get("X-GitHub-Api-Version") == "" || r.Header.Get("Accept") != "application/vnd.github+json" {
+		w.t.Errorf("headers: %v", r.Header)
+	}
+	defer func() {
+		if recover() != nil {
+			res, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
+	answer := httptest.NewRecorder()
+	w.answer(answer, r)
+	return answer.Result(), nil
+}
+
+func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+
+func (w *world) turns(n int) {
+	for range n {
+		w.turn(context.Background())
+	}
+}
+
+func (w *world) want(asked, filed int) {
+	w.t.Helper()
+	if len(w.asked) != asked || len(w.filed) != filed {
+		w.t.Fatalf("asked %d times, filed %d, want %d and %d: %q", len(w.asked), len(w.filed), asked, filed, w.asked)
+	}
+}
+
+func (w *world) outcome(name string) float64 {
+	return testutil.ToFloat64(w.metrics.questions.WithLabelValues(name))
+}
+
+func (w *world) question() Question {
+	return Question{Case: "c1", Repository: "mills/flour", Run: "36180041", Runner: "mill-runner-1", Namespace: "ci", Pod: "mill-runner-1", PodUID: "u1", Died: w.now.Add(-time.Minute)}
+}
+
+// job is a job in the shape of GitHub's REST API, 2022-11-28.
+func job(id int, runner, status, conclusion, completed string) string {
+	text := func(s string) string {
+		if s == "" {
+			return "null"
+		}
+		return strconv.Quote(s)
+	}
+	return fmt.Sprintf(`{"id":%d,"run_id":36180041,"run_url":"https://api.github.com/repos/mills/flour/actions/runs/36180041","run_attempt":1,"node_id":"CR_x","head_sha":"4be5",
+		"url":"u","html_url":"h","status":"%s","conclusion":%s,"created_at":"2026-10-01T09:00:00Z","started_at":"2026-10-01T09:00:20Z","completed_at":%s,"name":"build (x)",
+		"steps":[{"name":"Set up job","status":"completed","conclusion":"success","number":1}],"check_run_url":"c","labels":["mill"],"runner_id":77,"runner_name":%s,"runner_group_id":2,
+		"runner_group_name":"kubernetes","workflow_name":"CI","head_branch":"main"}`, id, status, text(conclusion), text(completed), text(runner))
+}
+
+func jobs(all ...string) string {
+	return fmt.Sprintf(`{"total_count":%d,"jobs":[%s]}`, len(all), strings.Join(all, ","))
+}
+
+func say(text string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }
+}
+
+// The job is the one that GitHub gave to the runner, on whatever page it is.
+func TestFindsTheRunnersJob(t *testing.T) {
+	w := newWorld(t, 60)
+	w.answer = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("page") == "1" {
+			rw.Header().Set("Link", `<https://api.github.com/x?page=2>; rel="next", <https://api.github.com/x?page=2>; rel="last"`)
+			fmt.Fprint(rw, jobs(job(1, "another-runner", "completed", "success", "2026-10-01T09:10:00Z"), job(2, "", "queued", "", "")))
+			return
+		}
+		fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "completed", "failure", "2026-10-01T09:18:58Z")))
+	}
+	w.Ask(w.question())
+	w.turns(1)
+	w.want(2, 1)
+	if want := "/repos/mills/flour/actions/runs/36180041/jobs?filter=all&per_page=100&page=1"; w.asked[0] != want {
+		t.Errorf("asked %s, want %s", w.asked[0], want)
+	}
+	e := w.filed[0]
+	if e.Source != ingest.GitHub || e.Trust != ingest.Attested || e.Pod != "mill-runner-1" || e.PodUID != "u1" || !e.At.Equal(time.Date(2026, 10, 1, 9, 18, 58, 0, time.UTC)) {
+		t.Errorf("entry %+v", e)
+	}
+	if want := `github job status=completed conclusion=failure runner_name=mill-runner-1 repository=mills/flour run_id=36180041 job_id=3 started_at=2026-10-01T09:00:20Z completed_at=2026-10-01T09:18:58Z name="build (x)"`; e.Text != want {
+		t.Errorf("text %s", e.Text)
+	}
+}
+
+// A job whose number is known is asked for alone; another runner's is no answer.
+func TestOneJob(t *testing.T) {
+	w := newWorld(t, 60)
+	w.answer = say(job(41, "another-runner", "in_progress", "", ""))
+	q := w.question()
+	q.Run, q.Job = "", "41"
+	w.Ask(q)
+	w.turns(2)
+	w.want(1, 0)
+	if w.asked[0] != "/repos/mills/flour/actions/jobs/41" || w.outcome("unknown") != 1 {
+		t.Errorf("asked %q", w.asked)
+	}
+}
+
+// A job that is not concluded is asked for again, for half an hour; each answer
+// stands at its time. One that is concluded is not.
+func TestAsksAgain(t *testing.T) {
+	w := newWorld(t, 60)
+	w.answer = say(jobs(job(3, "mill-runner-1", "in_progress", "", "")))
+	q := w.question()
+	w.Ask(q)
+	w.Ask(q) // the case has its question
+	for range 40 {
+		w.turns(1)
+		w.pass(time.Minute)
+	}
+	w.want(6, 6)
+	if at := w.filed[1].At.Sub(q.Died); at < 3*time.Minute || at > 5*time.Minute {
+		t.Errorf("asked again %s after the death", at)
+	}
+	w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
+	q.Case, q.Died = "c2", w.now
+	w.Ask(q)
+	for range 40 {
+		w.turns(1)
+		w.pass(time.Minute)
+	}
+	w.want(7, 7)
+}
+
+// What only looks like a repository or a number never gets into a request.
+func TestRefusesOddQuestions(t *testing.T) {
+	w := newWorld(t, 60)
+	w.answer = say(jobs())
+	for i, q := range []Question{
+		{Repository: "mills/../../user", Run: "1"}, {Repository: "mills/..", Run: "1"}, {Repository: "flour", Run: "1"}, {Repository: "a/b?x=1", Run: "1"},
+		{Repository: "a/b", Run: "1/../../x"}, {Repository: "a/b", Run: "-1"}, {Repository: "a/b", Job: "beb2b7e7-3d59-42d9-a5c7-f2aa433c1653"}, {Repository: "a/b"},
+	} {
+		q.Case, q.Runner, q.Died = strconv.Itoa(i), "r", w.now
+		w.Ask(q)
+	}
+	w.Ask(Question{Case: "old", Repository: "a/b", Run: "1", Runner: "r", Died: w.now.Add(-2 * time.Hour)})
+	w.turns(10)
+	w.want(0, 0)
+}
+
+// An answer that has not changed is not sent twice.
+func TestETag(t *testing.T) {
+	w := newWorld(t, 60)
+	sent := 0
+	w.answer = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("ETag", `W/"e1"`)
+		if r.Header.Get("If-None-Match") == `W/"e1"` {
+			rw.WriteHeader(http.StatusNotModified)
+			return
+		}
+		sent++
+		fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "in_progress", "", "")))
+	}
+	w.Ask(w.question())
+	w.turns(1)
+	w.pass(3 * time.Minute)
+	w.turns(1)
+	w.want(2, 2)
+	if sent != 1 {
+		t.Errorf("sent %d times", sent)
+	}
+}
+
+// GitHub is not asked before the time that it names, and a part of the limit is
+// left to others.
+func TestRateLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		header map[string]string
+		wait   time.Duration
+		filed  int // the answer itself counts
+	}{
+		"used up":         {403, map[string]string{"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+600"}, 601 * time.Second, 0},
+		"nearly used up":  {200, map[string]string{"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "499", "X-RateLimit-Reset": "+600"}, 601 * time.Second, 1},
+		"secondary limit": {403, map[string]string{"Retry-After": "90", "X-RateLimit-Remaining": "4000"}, 90 * time.Second, 0},
+		"too many":        {429, map[string]string{"Retry-After": "30"}, 30 * time.Second, 0},
+		"no time named":   {429, nil, time.Minute, 0},
+		"absurd time":     {429, map[string]string{"Retry-After": "99999999"}, 61 * time.Minute, 0},
+	} {
+		w := newWorld(t, 600)
+		w.answer = func(rw http.ResponseWriter, _ *http.Request) {
+			for k, v := range c.header {
+				if after, ok := strings.CutPrefix(v, "+"); ok {
+					n, _ := strconv.Atoi(after)
+					v = strconv.FormatInt(w.now.Unix()+int64(n), 10)
+				}
+				rw.Header().Set(k, v)
+			}
+			rw.WriteHeader(c.status)
+			fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "in_progress", "", "")))
+		}
+		w.Ask(w.question())
+		w.turns(1)
+		other := w.question()
+		other.Case = "c2"
+		w.Ask(other)
+		w.pass(c.wait - 2*time.Second)
+		w.turns(3)
+		if len(w.asked) != 1 || len(w.filed) != c.filed {
+			t.Errorf("%s: asked %d times, filed %d before the time was over", name, len(w.asked), len(w.filed))
+		}
+		w.pass(4 * time.Second)
+		w.turns(3)
+		if len(w.asked) < 2 && c.wait < Age {
+			t.Errorf("%s: not asked again", name)
+		}
+	}
+}
+
+// The operator's own limit holds, whatever waits.
+func TestPace(t *testing.T) {
+	w := newWorld(t, 6)
+	w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
+	for i := range 20 {
+		q := w.question()
+		q.Case = strconv.Itoa(i)
+		w.Ask(q)
+	}
+	for range 60 { // a minute
+		w.turns(2)
+		w.pass(time.Second)
+	}
+	if len(w.asked) < 5 || len(w.asked) > 7 {
+		t.Errorf("asked %d times in a minute", len(w.asked))
+	}
+}
+
+// Trouble is told once, without the token, and everything goes on.
+func TestTrouble(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(http.ResponseWriter, *http.Request)
+		says   string
+	}{
+		"token":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, "the token"},
+		"denied":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, "actions: read"},
+		"broken":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, "502"},
+		"foreign": {say("<html>"), "cannot be read"},
+		"cut off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "does not answer"},
+	} {
+		w := newWorld(t, 600)
+		w.answer = c.answer
+		w.Ask(w.question())
+		for range 5 {
+			w.turns(1)
+			w.pass(time.Minute)
+		}
+		if n := strings.Count(w.log.String(), "\n"); n != 1 || !strings.Contains(w.log.String(), c.says) || strings.Contains(w.log.String(), secretToken) {
+			t.Errorf("%s: %d lines: %s", name, n, w.log.String())
+		}
+		w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
+		w.pass(5 * time.Minute)
+		w.turns(2)
+		if len(w.filed) != 1 {
+			t.Errorf("%s: it did not go on", name)
+		}
+	}
+	w := newWorld(t, 600)
+	w.answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }
+	w.Ask(w.question())
+	w.turns(3)
+	w.want(1, 0)
+	if w.log.Len() > 0 {
+		t.Errorf("a run that is gone is no trouble: %s", w.log.String())
+	}
+}
+
+// What could not be stored is asked for once more.
+func TestNotStored(t *testing.T) {
+	w := newWorld(t, 600)
+	w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
+	stored, fail := w.receive, true
+	w.receive = func(ctx context.Context, e []ingest.Entry) error {
+		if fail {
+			fail = false
+			return errors.New("disk full")
+		}
+		return stored(ctx, e)
+	}
+	w.Ask(w.question())
+	w.turns(1)
+	w.want(1, 0)
+	w.pass(time.Minute)
+	w.turns(1)
+	w.want(2, 1)
+}
+
+// Names come from whoever writes a workflow.
+func TestEntryIsClean(t *testing.T) {
+	q := Question{Repository: "o/r"}
+	e := q.entry(&Job{Name: "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400), Status: "in_progress"}, time.Unix(1e9, 0))
+	if strings.ContainsAny(e.Text, "\x1b\n\u202e") || len(e.Text) > 600 || strings.Contains(strings.ReplaceAll(e.Text, `name="`, ""), `completed é"`) || e.Fields["status"] != "in_progress" {
+		t.Errorf("%q", e.Text)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(jobs(job(1, "r", "completed", "success", "2026-10-01T09:10:00Z"))))
+	f.Add([]byte(job(1, "", "queued", "", "")))
+	f.Add([]byte(`{"jobs":null,"id":1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := decode(data)
+		if err != nil && len(all) > 0 {
+			t.Fatal("jobs and an error")
+		}
+		for i := range all {
+			e := (&Question{}).entry(&all[i], time.Unix(1e9, 0))
+			if len(e.Text) > ingest.MaxText || strings.ContainsAny(e.Text, "\n\x1b") {
+				t.Fatalf("%q", e.Text)
+			}
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package github
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Later says that GitHub must not be asked before some time is over.
+type Later struct{ After time.Duration }
+
+func (l Later) Error() string {
+	return fmt.Sprintf("GitHub must not be asked for another %s", l.After.Round(time.Second))
+}
+
+// limit is what GitHub said of its rate limits. They are the token's, and other
+// programs may use it too: a tenth is left to them.
+type limit struct {
+	mu    sync.Mutex // guards until and hurry
+	until time.Time
+	hurry int // refusals in a row that named no time
+}
+
+const (
+	share      = 10 // one part of so many is left
+	unnamed    = time.Minute
+	maxUnnamed = time.Hour
+)
+
+// wait is how long nothing may be asked.
+func (l *limit) wait(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(0, l.until.Sub(now))
+}
+
+// note reads an answer's headers. A refusal for too many requests is a Later.
+func (l *limit) note(res *http.Response, now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left, total, reset := headerNumber(res, "X-RateLimit-Remaining"), headerNumber(res, "X-RateLimit-Limit"), headerNumber(res, "X-RateLimit-Reset")
+	spent := left >= 0 && reset > 0 && left <= max(0, total)/share
+	refused := res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusForbidden && (left == 0 || res.Header.Get("Retry-After") != "")
+	switch {
+	case refused && headerNumber(res, "Retry-After") >= 0:
+		l.hold(now, now.Add(time.Duration(headerNumber(res, "Retry-After"))*time.Second))
+	case spent:
+		l.hold(now, time.Unix(reset, 0).Add(time.Second))
+	case refused:
+		l.hurry++
+		l.hold(now, now.Add(min(maxUnnamed, unnamed<<min(l.hurry-1, 10))))
+	default:
+		l.hurry = 0
+	}
+	if refused {
+		return Later{max(time.Second, l.until.Sub(now))}
+	}
+	return nil
+}
+
+// hold keeps everybody from asking until a time, but no longer than an hour
+// and a bit: limits are counted by the hour, and a header can say anything.
+func (l *limit) hold(now, until time.Time) {
+	if latest := now.Add(maxUnnamed + unnamed); until.After(latest) {
+		until = latest
+	}
+	if until.After(l.until) {
+		l.until = until
+	}
+}
+
+// headerNumber is a header's whole number, -1 where it has none.
+func headerNumber(res *http.Response, name string) int64 {
+	n, err := strconv.ParseInt(res.Header.Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,65 @@
+package kubewatch
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+var framer = kjson.Framer
+
+// Config says how to reach the API server: as a kubeconfig file says, or as
+// every pod is told where there is none.
+func Config(file string) (*rest.Config, error) {
+	if file == "" {
+		c, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, errors.New("this is no pod of a cluster: name a kubeconfig with --kube.config FILE")
+		}
+		return c, err
+	}
+	c, err := clientcmd.BuildConfigFromFlags("", file)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", file, err)
+	}
+	return c, nil
+}
+
+// newClient returns a client that reads answers with codec.
+func newClient(config *rest.Config) (rest.Interface, error) {
+	c := rest.CopyConfig(config)
+	c.NegotiatedSerializer = codec{}
+	c.AcceptContentTypes, c.ContentType = "application/json", "application/json"
+	c.UserAgent = "coroner"
+	c.WarningHandler = rest.NoWarnings{}
+	return rest.UnversionedRESTClientFor(c)
+}
+
+// unsupported says whether the server does not know a watch that begins with
+// what is there.
+func unsupported(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) }
+
+// advice says in one line what is wrong with the API server and what to do.
+func (r resource) advice(verb string, err error) string {
+	scope, kind := " in namespace "+r.namespace, "Role"
+	if r.namespace == "" {
+		scope, kind = " in the cluster", "ClusterRole"
+	}
+	var away *url.Error
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("may not %s %s%s: give its service account a %s with the verbs get, list, watch on %s", verb, r.name, scope, kind, r.name)
+	case apierrors.IsUnauthorized(err):
+		return "the API server does not take the token: it is wrong or has expired; mount a new one, or mend --kube.config"
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("the API server knows no %s%s; what makes them is not installed", r.name, scope)
+	case errors.As(err, &away): // the address in it is never twice the same
+		return "the API server does not answer: " + away.Err.Error()
+	}
+	return fmt.Sprintf("cannot %s %s%s: %v", verb, r.name, scope, err)
+}

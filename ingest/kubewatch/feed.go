@@ -1,0 +1,181 @@
+package kubewatch
+
+import (
+	"sync"
+	"time"
+
+	"coroner/ingest"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// feed is one watched resource. The client library tells it of every change,
+// as if it were a store of objects; it keeps of each only what it has handed on.
+type feed struct {
+	resource
+	w *Watcher
+
+	seen    map[types.UID]*known    // the objects that are there
+	crowd   *lru.Cache[string, int] // pod -> how many events about it were handed on
+	version string                  // the resource version that was reached
+	from    time.Time               // since when nothing was missed
+	heard   time.Time               // when the server last said something; zero before the first list
+	marked  time.Time               // the end of the coverage that was handed on
+
+	mu      sync.Mutex        // guards trouble, which lists and watches write
+	trouble map[string]string // verb -> what is wrong, as it was logged
+}
+
+// known is what is remembered of an object.
+type known struct {
+	version string
+	id      ingest.Entry    // names it
+	running bool            // one of its containers runs
+	told    map[uint64]bool // facts that were handed on, by their hash
+	count   int
+	last    time.Time // when something was
+}
+
+func newFeed(w *Watcher, r resource) *feed {
+	crowd, _ := lru.New[string, int](maxCrowd) // an error only for a size below 1
+	f := &feed{resource: r, w: w, seen: map[types.UID]*known{}, crowd: crowd, trouble: map[string]string{}}
+	w.metrics.up.WithLabelValues(f.namespace, f.name).Set(0)
+	return f
+}
+
+// Add implements cache.ReflectorStore.
+func (f *feed) Add(o any) error { f.change("added", o.(*object)); return nil }
+
+// Update implements cache.ReflectorStore.
+func (f *feed) Update(o any) error { f.change("modified", o.(*object)); return nil }
+
+// Delete implements cache.ReflectorStore. The object is as it was at last.
+func (f *feed) Delete(o any) error {
+	last := o.(*object)
+	f.change("deleted", last)
+	k := f.seen[last.UID]
+	delete(f.seen, last.UID)
+	if k != nil && k.running {
+		f.w.out.put([]ingest.Entry{f.gone(k, "seen")})
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore; it is never asked for.
+func (f *feed) Resync() error { return nil }
+
+// Replace implements cache.ReflectorStore: a list was read. After the first one
+// that means that the watch broke and could not go on where it was.
+func (f *feed) Replace(all []any, version string) error {
+	now, there := f.w.options.Now(), make(map[types.UID]bool, len(all))
+	if !f.heard.IsZero() && version != f.version {
+		f.w.out.put([]ingest.Entry{f.mark(ingest.Mark{Kind: ingest.Gap, From: f.heard, To: now,
+			Why: "the watch of " + f.name + " broke and could not go on where it was"})})
+		f.from, f.marked = now, time.Time{}
+	}
+	if f.heard.IsZero() {
+		f.from = now
+		f.remember()
+	}
+	for _, o := range all {
+		there[o.(*object).UID] = true
+		f.change("listed", o.(*object))
+	}
+	for uid, k := range f.seen {
+		if !there[uid] {
+			f.missed(uid, k)
+		}
+	}
+	f.UpdateResourceVersion(version)
+	return nil
+}
+
+// remember takes the pods for known that lived before this watcher began: what
+// the first list does not have of them is gone.
+func (f *feed) remember() {
+	if f.name != "pods" || f.w.options.Open == nil {
+		return
+	}
+	for _, id := range f.w.options.Open(f.namespace) {
+		f.seen[types.UID(id.PodUID)] = &known{id: id, running: true, told: map[uint64]bool{}}
+	}
+}
+
+// missed is an object that was there before the watch broke and is no more.
+func (f *feed) missed(uid types.UID, k *known) {
+	delete(f.seen, uid)
+	f.w.metrics.objects.WithLabelValues(f.name, "gone").Inc()
+	if f.name == "pods" && k.running {
+		f.w.out.put([]ingest.Entry{f.gone(k, "unseen")})
+	}
+}
+
+// markEvery is how often coverage that goes on is told.
+const markEvery = 10 * time.Second
+
+// UpdateResourceVersion implements cache.ResourceVersionUpdater. It is called
+// after every change and at every bookmark: the server is there, and up to here
+// nothing was missed.
+func (f *feed) UpdateResourceVersion(version string) {
+	f.version, f.heard = version, f.w.options.Now()
+	if f.heard.Sub(f.marked) >= markEvery {
+		f.cover()
+	}
+}
+
+// cover tells how far the pods were watched. Events repeat what pods say; a gap
+// in them is told, that they were read is not.
+func (f *feed) cover() {
+	if f.name != "pods" || f.heard.IsZero() {
+		return
+	}
+	f.marked = f.heard
+	f.w.out.put([]ingest.Entry{f.mark(ingest.Mark{Kind: ingest.Covered, From: f.from, To: f.heard})})
+}
+
+// mark is a statement about the whole namespace. It names no node, for a node
+// that is named is one whose agent was heard of.
+func (f *feed) mark(m ingest.Mark) ingest.Entry {
+	return ingest.Entry{At: m.To, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested, Namespace: f.namespace, Doc: document, Mark: &m}
+}
+
+// change hands on what an object says that it did not say before.
+func (f *feed) change(how string, o *object) {
+	f.w.metrics.objects.WithLabelValues(f.name, how).Inc()
+	k := f.seen[o.UID]
+	if k == nil {
+		k = &known{told: map[uint64]bool{}}
+		f.seen[o.UID] = k
+	} else if k.version == o.ResourceVersion && how != "deleted" {
+		return
+	}
+	news := f.news(k, o)
+	k.version, k.running = o.ResourceVersion, running(o)
+	if len(news) == 0 {
+		return
+	}
+	f.w.out.put(news)
+	if ended(news) {
+		f.heard = f.w.options.Now()
+		f.cover() // the verdict wants to know what was read over the end
+	}
+}
+
+func running(o *object) bool {
+	for i := range o.facts {
+		if o.facts[i].Fields["msg"] == "container running" {
+			return true
+		}
+	}
+	return false
+}
+
+func ended(news []ingest.Entry) bool {
+	for i := range news {
+		if news[i].Fields["msg"] == "container terminated" {
+			return true
+		}
+	}
+	return false
+}

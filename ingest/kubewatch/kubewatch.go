@@ -1,0 +1,145 @@
+// Package kubewatch follows the pods and events of some namespaces, and the
+// cluster's nodes, through the Kubernetes API, and turns every change into
+// entries. One parser reads the objects, that of package kube; nothing else of
+// an object is kept, so no environment, token or annotation gets past it.
+//
+// Invariant: an entry is handed on once for as long as its object is there, and
+// before the mark that covers its time. Coverage ends where the server was last
+// heard of, and what may have been missed between two lists is a gap. A pod's
+// and a node's facts are attested: only the API server writes them. An event is
+// a claim: whoever may create events can write what he likes.
+//
+// Crash behaviour: nothing is kept on disk. A new watcher lists everything
+// again; the ledger knows most of it. What was deleted while none ran is not
+// seen, and the time is not covered. The client library does the lists, the
+// watches, their going on after a break, and the waiting in between.
+package kubewatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/go-logr/logr"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// Options say what is watched.
+type Options struct {
+	Namespaces []string                              // pods and events of these
+	Runners    bool                                  // and their EphemeralRunners, which name the runner's job
+	Nodes      bool                                  // the cluster's nodes
+	Open       func(namespace string) []ingest.Entry // names the pods that lived when nobody watched last; nil: none
+	Now        func() time.Time
+	Log        zerolog.Logger
+	Receive    func(context.Context, []ingest.Entry) error // takes entries; what it refuses it is given again
+}
+
+// Watcher follows an API server.
+type Watcher struct {
+	client  rest.Interface
+	options Options
+	metrics *Metrics
+	out     *outbox
+}
+
+// New returns a watcher; it asks nothing yet.
+func New(config *rest.Config, o Options, m *Metrics) (*Watcher, error) {
+	client, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{client: client, options: o, metrics: m, out: newOutbox(o.Receive, o.Log)}, nil
+}
+
+// Run watches until ctx is done, then hands on what was still waiting.
+func (w *Watcher) Run(ctx context.Context) error {
+	quiet := klog.NewContext(ctx, logr.Discard()) // what it has to say, feed says once
+	g, quiet := errgroup.WithContext(quiet)
+	for _, r := range w.resources() {
+		f := newFeed(w, r)
+		lw := &cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch}
+		reflector := cache.NewReflectorWithOptions(lw, &object{}, f, cache.ReflectorOptions{Name: f.String(), TypeDescription: r.name})
+		g.Go(func() error {
+			reflector.RunWithContext(quiet)
+			return nil
+		})
+	}
+	g.Go(func() error { return w.out.run(ctx) })
+	return g.Wait()
+}
+
+// resource is one thing to watch.
+type resource struct {
+	path      string // of the API's group and version
+	name      string
+	namespace string // "" for the whole cluster
+}
+
+func (w *Watcher) resources() (out []resource) {
+	for _, ns := range w.options.Namespaces {
+		out = append(out, resource{"/api/v1", "pods", ns}, resource{"/api/v1", "events", ns})
+		if w.options.Runners {
+			out = append(out, resource{"/apis/actions.github.com/v1alpha1", "ephemeralrunners", ns})
+		}
+	}
+	if w.options.Nodes {
+		out = append(out, resource{"/api/v1", "nodes", ""})
+	}
+	return out
+}
+
+func (r resource) String() string {
+	if r.namespace == "" {
+		return r.name
+	}
+	return fmt.Sprintf("%s in namespace %s", r.name, r.namespace)
+}
+
+// listTime bounds one list: a slow server is asked again.
+const listTime = time.Minute
+
+func (f *feed) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	short, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	all := &list{}
+	err := f.request(o).Do(short).Into(all)
+	if ctx.Err() == nil {
+		f.told("list", err)
+	}
+	return all, err
+}
+
+func (f *feed) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	stream, err := f.request(o).Watch(ctx)
+	first := o.SendInitialEvents != nil
+	if first && unsupported(err) {
+		return nil, err // it lists instead
+	}
+	if ctx.Err() == nil {
+		f.told("watch", err)
+	}
+	if first && err != nil {
+		err = fmt.Errorf("%v", err) // or the library would wait where nobody can stop it
+	}
+	return stream, err
+}
+
+func (f *feed) request(o metav1.ListOptions) *rest.Request {
+	r := f.w.client.Get().AbsPath(f.path)
+	if f.namespace != "" {
+		r = r.Namespace(f.namespace)
+	}
+	return r.Resource(f.name).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+}

@@ -1,0 +1,140 @@
+package kubewatch
+
+import (
+	"cmp"
+	"hash/maphash"
+	"time"
+
+	"coroner/ingest"
+)
+
+// The bounds of what one object, and all events about one pod, can make us
+// keep. How a container ended is always kept: the kubelet restarts one slowly.
+const (
+	maxFacts  = 500
+	maxEvents = 300
+	maxCrowd  = 20_000 // pods whose events are counted
+	slow      = time.Minute
+)
+
+// news are the facts of an object that were not handed on before.
+func (f *feed) news(k *known, o *object) (out []ingest.Entry) {
+	now := f.w.options.Now()
+	for _, e := range o.facts {
+		if k.id.PodUID == "" && k.id.Node == "" {
+			k.id = ingest.Entry{Node: e.Node, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID}
+		}
+		h := hash(&e)
+		if k.told[h] {
+			continue
+		}
+		if !f.room(k, &e, now) {
+			f.w.metrics.dropped.WithLabelValues(f.name, "flood").Inc()
+			continue
+		}
+		k.told[h], k.last = true, now
+		k.count++
+		out = append(out, f.dress(e, now))
+	}
+	return append(out, f.booted(k, o, now)...)
+}
+
+var seed = maphash.MakeSeed()
+
+// hash is what makes two facts of an object the same. That a node's kubelet
+// still says so is no news.
+func hash(e *ingest.Entry) uint64 {
+	text := e.Text
+	if e.Fields["msg"] == "node condition" {
+		text = e.Fields["type"] + " " + e.Fields["status"] + " " + e.Fields["reason"]
+	}
+	return maphash.String(seed, e.At.String()+"\x00"+e.Container+"\x00"+text)
+}
+
+// room says whether one more fact of an object may be kept.
+func (f *feed) room(k *known, e *ingest.Entry, now time.Time) bool {
+	if f.name != "events" {
+		return k.count < maxFacts || e.Fields["which"] == "state" || e.Fields["msg"] == "pod deleting"
+	}
+	if k.count > 3 && now.Sub(k.last) < slow { // one that is repeated
+		return false
+	}
+	about := cmp.Or(e.PodUID, e.Node)
+	n, _ := f.crowd.Get(about)
+	f.crowd.Add(about, n+1)
+	return n < maxEvents
+}
+
+// dress makes a fact what the docket takes.
+func (f *feed) dress(e ingest.Entry, now time.Time) ingest.Entry {
+	if e.At.IsZero() {
+		e.After = now // where it stands among the others
+	}
+	if f.name == "events" {
+		e.Trust = ingest.Claimed
+	}
+	return e
+}
+
+// booted is the news that a node runs under another boot id than before.
+func (f *feed) booted(k *known, o *object, now time.Time) []ingest.Entry {
+	boot := ""
+	for i := range o.facts {
+		boot = cmp.Or(boot, o.facts[i].Boot)
+	}
+	was := k.id.Boot
+	k.id.Boot = cmp.Or(boot, was)
+	if was == "" || boot == "" || was == boot {
+		return nil
+	}
+	e := f.own(k, now, "node booted", "boot_id", boot, "was", was)
+	e.Boot = boot
+	return []ingest.Entry{e}
+}
+
+// gone says that a pod's object went while, as it was last known, a container
+// of it ran: no exit record will come.
+func (f *feed) gone(k *known, how string) ingest.Entry {
+	return f.own(k, f.w.options.Now(), "pod gone", "deletion", how)
+}
+
+// own is a record of the watch itself. No value of it is an object's free text.
+func (f *feed) own(k *known, at time.Time, msg string, pairs ...string) ingest.Entry {
+	e := k.id
+	e.At, e.Clock, e.Source, e.Trust, e.Doc = at.UTC(), ingest.WallClock, ingest.Kube, ingest.Attested, document
+	e.Fields, e.Text = map[string]string{"msg": msg}, msg
+	for i := 0; i < len(pairs); i += 2 {
+		e.Fields[pairs[i]] = pairs[i+1]
+		e.Text += " " + pairs[i] + "=" + pairs[i+1]
+	}
+	return e
+}
+
+// told notes how a request went, and says so where that changed.
+func (f *feed) told(verb string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := len(f.trouble)
+	log := f.w.options.Log.With().Str("resource", f.name).Str("namespace", f.namespace).Logger()
+	switch {
+	case err != nil:
+		if line := f.advice(verb, err); line != f.trouble[verb] {
+			f.trouble[verb] = line
+			log.Error().Msg(line + "; the rest goes on, and this is tried again")
+		}
+	case verb == "watch":
+		clear(f.trouble)
+	default:
+		delete(f.trouble, verb)
+	}
+	up := f.w.metrics.up.WithLabelValues(f.namespace, f.name)
+	switch {
+	case len(f.trouble) > 0:
+		up.Set(0)
+	case verb == "watch":
+		up.Set(1)
+		if was > 0 {
+			log.Info().Msg("the API server lets coroner watch again")
+		}
+	}
+}
