@@ -121,10 +121,10 @@ func (g *gathering) surroundings() {
 	l := g.d.ledger
 	if g.c.Node != "" {
 		g.add(l.Wide(g.ctx, g.c.Node, from, to))
-		g.add(l.Marks(g.ctx, "node:"+g.c.Node, from))
+		g.marks("node:"+g.c.Node, from, to)
 	}
-	g.add(l.Marks(g.ctx, "controller", from))
-	g.add(l.Marks(g.ctx, "kube:"+g.c.Namespace, from))
+	g.marks("controller", from, to)
+	g.marks("kube:"+g.c.Namespace, from, to)
 	for _, key := range []string{classify.KeyUID + g.c.UID, classify.KeyName + g.c.Name} {
 		if strings.HasSuffix(key, ":") {
 			continue
@@ -132,6 +132,12 @@ func (g *gathering) surroundings() {
 		g.add(l.Marks(g.ctx, key, time.Time{}))
 		g.add(l.Tail(g.ctx, key))
 	}
+}
+
+// marks adds what was read, or lost, of an owner between two times.
+func (g *gathering) marks(owner string, from, to time.Time) {
+	some, err := g.d.ledger.Marks(g.ctx, owner, from)
+	g.add(slices.DeleteFunc(some, func(e ingest.Entry) bool { return e.Mark.From.After(to) }), err)
 }
 
 func (g *gathering) add(some []ingest.Entry, err error) {
