@@ -96,7 +96,7 @@ func oneEnd(all []exitRecord) {
 	for _, r := range all {
 		known, ok := ends[r.id]
 		switch {
-		case r.id == "" || r.at.IsZero() || ok && known.proven && !r.proven:
+		case r.id == "" || r.at.IsZero() || r.synthetic || ok && known.proven && !r.proven:
 		case !ok || r.proven && !known.proven:
 			ends[r.id] = r
 		default:
