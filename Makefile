@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test demo lint unit race fuzz bench e2e soak chart manifests images clean
+.PHONY: build test demo lint unit race fuzz bench e2e e2e-kube soak chart manifests images clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -95,6 +95,14 @@ IMAGE_TAG ?= $(shell sed -n 's/^appVersion: *//p' deploy/chart/coroner/Chart.yam
 images: build
 	$(GO) run ./deploy/image -tag $(IMAGE_TAG)
 	CORONER_BIN=$(CURDIR)/bin $(GO) test -count=1 ./deploy/image
+
+# Deaths on the cluster that KUBECONFIG names, with the chart and the images; takes ten
+# minutes and kubectl. CORONER_KUBE_LOAD loads an archive of images into the nodes
+# (default: ctr -n k8s.io images import); CORONER_KUBE_STOP and CORONER_KUBE_START stop
+# and start kubelet or containerd where the node is this machine (default: systemctl
+# stop, start). CORONER_KUBE_KEEP=DIR keeps every case as a file for coroner explain.
+e2e-kube: images bin/helm
+	CORONER_KUBE=$(CURDIR)/bin CORONER_KUBE_IMAGES=$(CURDIR)/dist $(GO) test -count=1 -timeout 30m -v ./fixtures/kube
 
 # SOAK=1m for a short one.
 SOAK ?= 10m
