@@ -73,6 +73,10 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 		runner = c.Name
 	}
 	files := []txtar.File{{Name: "evidence" + ingest.RecordedName, Data: evidence.Bytes()}}
+	now, err := a.now(ctx, c, &one)
+	if err != nil {
+		return "", nil, err
+	}
 	if said := one.Says(); said != nil {
 		wanted, err := yaml.Marshal(wanted(&said.Verdict, runner))
 		if err != nil {
@@ -81,7 +85,20 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 		files = append([]txtar.File{{Name: "want.yaml", Data: wanted}}, files...)
 	}
 	name = strange.ReplaceAllString(c.Name, "_") + ".txtar"
-	return name, txtar.Format(&txtar.Archive{Comment: story(c, one.Says(), name, runner), Files: files}), nil
+	return name, txtar.Format(&txtar.Archive{Comment: story(c, one.Says(), now, name, runner), Files: files}), nil
+}
+
+// now is what the kept evidence gives by the rulebook in force, where that is
+// not what was said: some of it is swept, or the rules are others. Else nil.
+func (a *API) now(ctx context.Context, c ledger.Case, r *Runner) (*rules.Verdict, error) {
+	if a.Opinion == nil || r.Verdict == nil {
+		return nil, nil
+	}
+	v, err := a.Opinion(ctx, c)
+	if err != nil || v.Label == r.Verdict.Label && v.Confidence == r.Verdict.Confidence && v.Rule == r.Verdict.Rule {
+		return nil, err
+	}
+	return v, nil
 }
 
 // once leaves out entries that are there already: what speaks of a pod and of
@@ -105,11 +122,14 @@ func wanted(v *rules.Verdict, runner string) want {
 	return want{runner, string(v.Label), string(v.Confidence), v.Rule, v.Initiator, v.Exit.Code}
 }
 
-func story(c ledger.Case, said *Recorded, name, runner string) []byte {
+func story(c ledger.Case, said *Recorded, now *rules.Verdict, name, runner string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Runner %s", postmortem.Clean(c.Namespace+"/"+c.Name))
 	if said != nil {
 		fmt.Fprintf(&b, ": %s (%s). %s", said.Label, said.Confidence, postmortem.Clean(said.Summary))
+	}
+	if now != nil {
+		fmt.Fprintf(&b, "\nWhat is kept of it gives %s (%s) now: part of the evidence is gone, or the rulebook is another than then.", now.Label, now.Confidence)
 	}
 	fmt.Fprintf(&b, "\nWhat a coroner server kept of it; read it before you give it away, it holds log lines.\n")
 	if !strange.MatchString(runner) {

@@ -227,6 +227,30 @@ func read(t *testing.T, in fixtures.Incident) []ingest.Entry {
 	return slices.Collect(b.Entries(nil))
 }
 
+// A file whose evidence does not give the verdict any more says so.
+func TestIncidentFileOfLess(t *testing.T) {
+	a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
+		put(t0, func(tx *ledger.Tx) error {
+			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false), tx.PutCase(ledger.Case{ID: "1", Namespace: "arc", Name: "amber", Runner: true, State: ledger.StateJudged}))
+		})
+	})
+	a.Gather = func(context.Context, ledger.Case) ([]ingest.Entry, error) {
+		return []ingest.Entry{{Source: ingest.Kernel, Text: "x"}}, nil
+	}
+	for label, want := range map[rules.Label]bool{rules.CgroupOOM: false, rules.Unknown: true} {
+		a.Opinion = func(context.Context, ledger.Case) (*rules.Verdict, error) {
+			v := verdict("amber", 1)
+			v.Label = label
+			return v, nil
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/incidents/1", nil))
+		if got := strings.Contains(w.Body.String(), "What is kept of it gives"); got != want {
+			t.Errorf("%s: said is %v in\n%s", label, got, w.Body)
+		}
+	}
+}
+
 // A case whose evidence is swept, and one that nobody knows, say so.
 func TestNoIncidentFile(t *testing.T) {
 	a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {

@@ -11,8 +11,8 @@ import (
 	"coroner/rules"
 )
 
-// chart shows verdicts over time, when they were recorded, stacked by label. Its picture has a table of
-// the same numbers for those who cannot see it.
+// chart shows verdicts over time, when they were recorded, stacked by label. Its
+// picture has a table of the same numbers for those who cannot see it.
 type chart struct {
 	Labels        []labelCount
 	Bars          []bar
@@ -56,8 +56,8 @@ const (
 	bars                    = 48
 )
 
-// charts fills in both charts. They cover the whole time that the filter
-// names, whatever page of the list is shown.
+// charts fills in both charts, of the time from the filter's beginning up to
+// where this page of the list begins.
 func (p *Pages) charts(r *http.Request, data *listing, q ledger.Query) error {
 	to := p.Now()
 	if data.Later {
@@ -153,7 +153,7 @@ func (c *chart) scale(f filter) {
 	}
 }
 
-// roundUp is the next 1, 2 or 5 times a power of ten, at least 4.
+// roundUp is the next 2, 4 or 10 times a power of ten, at least 4.
 func roundUp(n int) int {
 	for unit := 1; ; unit *= 10 {
 		for _, k := range []int{2, 4, 10} {
@@ -174,7 +174,7 @@ func (c *chart) mark(span time.Duration) {
 		layout = "2006-01-02"
 	}
 	step := max(1, (len(c.Bars)+7)/8)
-	for i := 0; i < len(c.Bars)-2; i += step { // a label at the very end would be cut off
+	for i := 0; i < max(1, len(c.Bars)-2); i += step { // a label at the very end would be cut off
 		c.Ticks = append(c.Ticks, tick{c.Bars[i].X, c.Bars[i].From.UTC().Format(layout)})
 	}
 }

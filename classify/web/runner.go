@@ -58,6 +58,10 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		return p.answer(&found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
 	}
 	one := a.Runners[0]
+	if home := lookup.PagePath(one.Namespace, one.Runner, one.ID); id != "" && !sameRunner(r.URL, home) {
+		http.Redirect(w, r, home, http.StatusSeeOther)
+		return view{}, nil
+	}
 	data := autopsy{Runner: one, Name: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"), Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
 		JSON: "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)), Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
 	v := view{template: "runner", Title: data.Name}
@@ -71,6 +75,13 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 	}
 	v.Data = data
 	return v, nil
+}
+
+// sameRunner says whether an address names the runner of the page home: one
+// must not name a runner and show another.
+func sameRunner(asked *url.URL, home string) bool {
+	h, err := url.Parse(home)
+	return err == nil && strings.TrimSuffix(asked.Path, "/") == h.Path
 }
 
 // explain fills in what is said of a verdict.

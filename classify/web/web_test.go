@@ -236,6 +236,18 @@ func TestPermalink(t *testing.T) {
 		s.holds(link[1], 200, want)
 	}
 	s.holds("/runners/ci/again?case=none", 404)
+	s.add("other", t0, nil)
+	id := ledger.NewCaseID("ci", "other", "uid-other")
+	for _, path := range []string{"/runners/ci/again?case=" + id, "/runners/?case=" + id, "/runners/other?case=" + id} {
+		if w, _ := s.get(path); w.Code != 303 || w.Header().Get("Location") != pathOf("other") {
+			t.Errorf("%s: %d to %s; an address that names another runner shows this one", path, w.Code, w.Header().Get("Location"))
+		}
+	}
+	s.holds(pathOf("other"), 200, "ci/other", "Timeline")
+	for _, odd := range []string{"a b%2F?#", "..", "ü'\"&=", "x:y@z"} {
+		s.add(odd, t0, func(v *rules.Verdict) { v.PodUID = "uid-" + odd })
+		s.holds(pathOf(odd), 200, "Timeline")
+	}
 }
 
 // The list shows deaths, filters them, counts them, and goes on to older ones.
