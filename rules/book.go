@@ -27,7 +27,8 @@ type Rulebook struct {
 	source []byte
 
 	byName  map[string]*SignalDef
-	scan    *scanner
+	find    *finder // of what any entry can hold
+	raw     *finder // of what a line in a log can hold
 	env     types.Map
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames

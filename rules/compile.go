@@ -32,11 +32,7 @@ func (b *builder) compile() *Rulebook {
 	for _, s := range b.specs.signals {
 		b.signal(s)
 	}
-	if len(b.book.Signals) > maxSignals {
-		b.errs.add(pos{}, "%d signals are more than the %d that a rulebook can have", len(b.book.Signals), maxSignals)
-		return b.book
-	}
-	b.book.scan = newScanner(b.book.Signals)
+	b.book.find, b.book.raw = newFinder(b.book.Signals), newFinder(printed(b.book.Signals))
 	if b.signalsOnly {
 		return b.book
 	}
@@ -137,11 +133,23 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	switch {
 	case len(s.messages) == 0 && s.match.value == "" && len(s.where) == 0:
 		b.errs.add(d.pos, "signal %s has neither message, match nor where", d.Name)
-	case len(literals) == 0 || slices.ContainsFunc(literals, func(l string) bool { return len(l) < 3 }):
-		b.errs.add(at, "signal %s needs at least 3 fixed characters in every alternative, or it would be tried on every line", d.Name)
+	case len(literals) == 0 || slices.ContainsFunc(literals, func(l string) bool { return len(l) < minLiteral }):
+		b.errs.add(at, "signal %s needs at least %d fixed characters in every alternative, or it would be tried on every line", d.Name, minLiteral)
 	default:
 		d.shapes, d.literals = append(d.shapes, sh), append(d.literals, literals...)
 	}
+}
+
+// printed are the signals that a program prints as a line. What the API, GitHub
+// and coroner itself tell comes as entries only, in words that coroner chose.
+func printed(all []*SignalDef) (out []*SignalDef) {
+	told := []ingest.Source{ingest.Kube, ingest.GitHub, ingest.Agent}
+	for _, d := range all {
+		if slices.ContainsFunc(d.Sources, func(s ingest.Source) bool { return !slices.Contains(told, s) }) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // anchor is how a pattern says that nothing but punctuation stands before it: a

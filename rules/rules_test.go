@@ -36,7 +36,7 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 		{"unknown source", "signals:\n  - name: a.b\n    source: kernal\n    match: some text\n", "a.yaml:3:13", `unknown source "kernal" (did you mean kernel?)`},
 		{"unknown capture type", "signals:\n  - name: a.b\n    source: kernel\n    match: some text (?P<n>\\d+)\n    captures: {n: itn}\n", "a.yaml:5:19", `unknown capture type "itn" (did you mean int?)`},
 		{"broken pattern", "signals:\n  - name: a.b\n    source: kernel\n    match: 'some (text'\n", "a.yaml:4:13", "missing closing )"},
-		{"pattern without fixed text", "signals:\n  - name: a.b\n    source: kernel\n    match: '\\w+'\n", "a.yaml:4:13", "at least 3 fixed characters"},
+		{"pattern without fixed text", "signals:\n  - name: a.b\n    source: kernel\n    match: '\\w+'\n", "a.yaml:4:13", "at least 4 fixed characters"},
 		{"confirmed without a line", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    confidence: confirmed\n    summary: s\n", "a.yaml:5:17", "names no decisive line"},
 		{"twice", "facts:\n  - {name: f, value: ended}\n  - {name: f, value: ended}\n", "a.yaml:3:12", `"f" is defined twice`},
 		{"confused with no label", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drian: x}\n", "a.yaml:3:21", "did you mean SIGTERM-drain?"},

@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"coroner/ingest"
 )
@@ -10,13 +11,14 @@ import (
 // Scan returns the signals in an entry, in rulebook order. An entry without a
 // hit costs one pass over its text and no allocation.
 func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
-	var hits hitSet
-	if !b.scan.find(e.Text, &hits) {
+	var room [16]int32
+	hits := b.find.all(bytesOf(e.Text), room[:0])
+	if len(hits) == 0 {
 		return nil
 	}
 	var out []Signal
 	line := scannedLine{entry: e}
-	for _, i := range hits.sorted() {
+	for _, i := range hits {
 		d := b.Signals[i]
 		if !d.mayComeFrom(e.Source) {
 			continue
@@ -27,6 +29,16 @@ func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 	}
 	return out
 }
+
+// Next returns where in b, at or after from, a text begins that some printed
+// signal cannot be without; -1 if there is none. A line without one holds no
+// signal, whatever envelope it is in: formats that quote a message leave these
+// texts as they are. What the API tells (sources kube, github, agent) is not
+// looked for.
+func (b *Rulebook) Next(buf []byte, from int) int { return b.raw.next(buf, from) }
+
+// bytesOf is s as bytes that are only read.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // mayComeFrom says whether a record of source s can show the signal. Text
 // that names no writer can show any: it stays a claim.

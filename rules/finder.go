@@ -1,0 +1,240 @@
+package rules
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// finder finds the literals of signals in a buffer, however many there are.
+// Every literal is known by a window of consecutive grams of some bytes each,
+// and the gram at every stride-th byte of the buffer is looked up in a table of
+// bytes: an occurrence cannot lie between two looks, and what lies there costs
+// nothing. Only where the table knows the gram are literals compared.
+//
+// More literals make the table larger, not the look slower. The shortest
+// literal limits stride and gram, which is why signals need some fixed text.
+type finder struct {
+	stride int
+	size   int    // of a gram in bytes
+	factor uint64 // of the hash; it also drops the bytes behind the gram
+	shift  uint   // of the hash to an index of known
+	known  []bool // whether a gram with this hash belongs to a literal
+
+	slots     []int32 // slot of a gram -> its first place; one more closes the last
+	slotShift uint
+	places    []place // of all grams, by slot
+
+	literals []string
+	owners   [][]int32 // literal -> the signals that it belongs to
+}
+
+// place is where a gram stands in a literal.
+type place struct {
+	hash    uint64
+	literal int32
+	offset  int32
+}
+
+const (
+	wordSize   = 8 // what is loaded at once; a gram is its first bytes
+	stride     = 4 // with which the fast loop looks
+	minLiteral = 4 // shorter ones would be everywhere
+)
+
+// newFinder returns a finder of the literals of defs.
+func newFinder(defs []*SignalDef) *finder {
+	f := &finder{}
+	known := map[string]int32{}
+	for i, d := range defs {
+		for _, l := range d.literals {
+			id, ok := known[l]
+			if !ok {
+				id = int32(len(f.literals))
+				known[l] = id
+				f.literals, f.owners = append(f.literals, l), append(f.owners, nil)
+			}
+			if !slices.Contains(f.owners[id], int32(i)) {
+				f.owners[id] = append(f.owners[id], int32(i))
+			}
+		}
+	}
+	f.measure()
+	f.index()
+	return f
+}
+
+// measure shares the shortest literal out between the stride, which saves
+// looks, and the gram, which saves comparing.
+func (f *finder) measure() {
+	shortest := stride + wordSize - 1
+	for _, l := range f.literals {
+		shortest = min(shortest, len(l))
+	}
+	f.size = max(shortest-stride+1, minLiteral)
+	f.stride = shortest - f.size + 1
+	f.factor = 0x9E3779B97F4A7C15 << (8 * (wordSize - f.size))
+}
+
+// index fills the table of known grams and that of their places.
+func (f *finder) index() {
+	for id, l := range f.literals {
+		from := rarest(l, f.stride, f.size)
+		for o := from; o < from+f.stride; o++ {
+			f.places = append(f.places, place{f.hash([]byte(l), o), int32(id), int32(o)})
+		}
+	}
+	f.known, f.shift = make([]bool, max(1<<16, 1<<bits.Len(uint(16*len(f.places))))), 0
+	f.shift = uint(64 - bits.Len(uint(len(f.known)-1)))
+	slots := 1 << bits.Len(uint(max(16, len(f.places))))
+	f.slots, f.slotShift = make([]int32, slots+1), uint(64-bits.Len(uint(slots-1)))
+	slices.SortStableFunc(f.places, func(a, b place) int { return int(a.hash>>f.slotShift) - int(b.hash>>f.slotShift) })
+	for _, p := range f.places {
+		f.known[p.hash>>f.shift] = true
+		f.slots[p.hash>>f.slotShift+1]++
+	}
+	for i := 1; i < len(f.slots); i++ {
+		f.slots[i] += f.slots[i-1]
+	}
+}
+
+// hash is that of the gram at i. Two grams of the same size have the same hash
+// only if they are the same: the factor is odd.
+func (f *finder) hash(b []byte, i int) uint64 {
+	if i+wordSize <= len(b) {
+		return binary.LittleEndian.Uint64(b[i:]) * f.factor
+	}
+	var end [wordSize]byte
+	copy(end[:], b[i:])
+	return binary.LittleEndian.Uint64(end[:]) * f.factor
+}
+
+// next returns where in b, at or after from, the next literal begins, -1 if
+// there is none. A literal further on may begin earlier only if the two overlap.
+func (f *finder) next(b []byte, from int) int {
+	for i := f.look(b, from); i >= 0; i = f.look(b, i+f.stride) {
+		h := f.hash(b, i)
+		for _, p := range f.at(h) {
+			if at, ok := f.holds(b, i, p, h); ok && at >= from {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// look returns the first of the positions from, from+stride, … whose gram is
+// known, -1 if there is none.
+func (f *finder) look(b []byte, from int) int {
+	if f.stride == stride {
+		from = f.skip(b, from)
+	}
+	for i := from; i+f.size <= len(b); i += f.stride {
+		if f.known[f.hash(b, i)>>f.shift] {
+			return i
+		}
+	}
+	return -1
+}
+
+// skip returns a position before which no gram is known: eight looks at a time
+// while none of them is. This is the loop that everything goes through.
+func (f *finder) skip(b []byte, from int) int {
+	const step = 8 * stride
+	known, factor, shift := f.known, f.factor, f.shift&63
+	for ; from+step+wordSize <= len(b); from += step {
+		c := b[from : from+step+wordSize : from+step+wordSize]
+		if known[binary.LittleEndian.Uint64(c)*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[stride:])*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[2*stride:])*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[3*stride:])*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[4*stride:])*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[5*stride:])*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[6*stride:])*factor>>shift] ||
+			known[binary.LittleEndian.Uint64(c[7*stride:])*factor>>shift] {
+			break
+		}
+	}
+	return from
+}
+
+// at are the places that may be those of the gram with this hash.
+func (f *finder) at(hash uint64) []place {
+	s := hash >> f.slotShift
+	return f.places[f.slots[s]:f.slots[s+1]]
+}
+
+// holds says whether the literal of p is in b such that its gram stands at i,
+// and where it begins.
+func (f *finder) holds(b []byte, i int, p place, hash uint64) (int, bool) {
+	if p.hash != hash {
+		return 0, false
+	}
+	l, at := f.literals[p.literal], i-int(p.offset)
+	return at, at >= 0 && at+len(l) <= len(b) && string(b[at:at+len(l)]) == l
+}
+
+// all appends the numbers of the signals that have a literal in b, in order
+// and each once.
+func (f *finder) all(b []byte, hits []int32) []int32 {
+	for i := f.look(b, 0); i >= 0; i = f.look(b, i+f.stride) {
+		h := f.hash(b, i)
+		for _, p := range f.at(h) {
+			if _, ok := f.holds(b, i, p, h); ok {
+				hits = append(hits, f.owners[p.literal]...)
+			}
+		}
+	}
+	if len(hits) > 1 {
+		slices.Sort(hits)
+		hits = slices.Compact(hits)
+	}
+	return hits
+}
+
+// rarest returns where the window of n consecutive grams of the size begins
+// that are least likely to stand in a log by chance.
+func rarest(l string, n, size int) int {
+	best, lowest := 0, float32(2*n)
+	for from := 0; from+n+size-1 <= len(l); from++ {
+		sum := float32(0)
+		for o := from; o < from+n; o++ {
+			sum += chance(l[o : o+size])
+		}
+		if sum < lowest {
+			best, lowest = from, sum
+		}
+	}
+	return best
+}
+
+// chance is how likely a gram is, roughly.
+func chance(gram string) float32 {
+	if strings.Contains(commonplace, gram) {
+		return 1
+	}
+	p := float32(1)
+	for _, c := range []byte(gram) {
+		p *= likely[c]
+	}
+	return p
+}
+
+// commonplace are words that the logs of every node are full of.
+const commonplace = ` kubelet kubernetes.io containerd container runner started for pod= pod " pods volume volumes mount succeeded ` +
+	` failed failed for failed to for container for volume with the event name time= level=info level=error msg="error error: status ` +
+	` starting stopped state creating created deleting update updated process systemd systemd[1]: /var/lib/kubelet/pods/ ` +
+	` node image session request connection message response namespace default service running received returns sandbox task cgroup `
+
+// likely is how often a byte stands in the logs of nodes, roughly, the most
+// common being 1.
+var likely = func() (w [256]float32) {
+	for i := range w {
+		w[i] = 0.005
+	}
+	for i, c := range []byte(` e0tin1ao2rs-345678dlc9."/pmu=:bfgkhvyx_w`) {
+		w[c] = 1 / (1 + float32(i)/8)
+	}
+	return w
+}()

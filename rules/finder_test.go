@@ -1,0 +1,123 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"coroner/ingest"
+)
+
+func defaultBook(t testing.TB) *Rulebook {
+	t.Helper()
+	b, err := Load(os.DirFS("book"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// scanPlainly is Scan without a finder: every definition on every line.
+func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
+	line := scannedLine{entry: e}
+	for _, d := range b.Signals {
+		if values, ok := d.recognise(&line); ok && d.mayComeFrom(e.Source) {
+			out = append(out, d.signal(e, values))
+		}
+	}
+	return out
+}
+
+// seedLines are lines near to those that the rulebook knows: its own tests, and
+// literals that are cut, doubled and pushed together.
+func seedLines(b *Rulebook) (lines []string) {
+	for _, d := range b.Signals {
+		for _, s := range d.Tests {
+			lines = append(lines, s.Line)
+		}
+		for _, l := range d.literals {
+			lines = append(lines, l, l[1:], l[:len(l)-1], l+l, "x"+l+"y", l[:len(l)/2]+l)
+		}
+	}
+	return lines
+}
+
+// The fast scan finds what the plain one finds, in every line and from every source.
+func FuzzScanFindsWhatThePlainOneFinds(f *testing.F) {
+	b := defaultBook(f)
+	for i, l := range seedLines(b) {
+		f.Add(l, uint8(i))
+	}
+	sources := append([]ingest.Source{ingest.Unknown}, ingest.Sources...)
+	f.Fuzz(func(t *testing.T, text string, n uint8) {
+		e := ingest.Entry{Source: sources[int(n)%len(sources)], Trust: ingest.Attested, Text: text}
+		if got, want := b.Scan(&e), scanPlainly(b, &e); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q from %q:\n got %v\nwant %v", text, e.Source, got, want)
+		}
+	})
+}
+
+// Next stops in every line of a buffer that holds a literal, and in no other.
+func FuzzNextStopsAtEveryLiteral(f *testing.F) {
+	b := defaultBook(f)
+	lines := seedLines(b)
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		var buf strings.Builder
+		for range r.IntN(20) {
+			buf.WriteString(strings.Repeat("-", r.IntN(70)) + lines[r.IntN(len(lines))] + "\n")
+		}
+		f.Add([]byte(buf.String()))
+	}
+	f.Fuzz(func(t *testing.T, buf []byte) { nextIsRight(t, b.raw, buf) })
+}
+
+func nextIsRight(t *testing.T, f *finder, buf []byte) {
+	t.Helper()
+	at := 0
+	for line := range bytes.Lines(buf) {
+		want := false
+		for _, l := range f.literals {
+			want = want || bytes.Contains(line, []byte(l))
+		}
+		got := f.next(buf, at)
+		if want != (got >= 0 && got < at+len(line)) {
+			t.Fatalf("line %q at %d: found at %d, want %v", line, at, got, want)
+		}
+		at += len(line)
+	}
+}
+
+// Any literals of at least four bytes are found, wherever they stand.
+func TestFinderOfAnyLiterals(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 3))
+	for n := range 60 {
+		defs := make([]*SignalDef, 1+r.IntN(40))
+		for i := range defs {
+			l := make([]byte, minLiteral+r.IntN(1+n/3))
+			for j := range l {
+				l[j] = "abc \""[r.IntN(5)]
+			}
+			defs[i] = &SignalDef{Name: fmt.Sprint("a.s", i), literals: []string{string(l)}}
+		}
+		buf := make([]byte, 3000)
+		for j := range buf {
+			buf[j] = "abc \"\n"[r.IntN(6)]
+		}
+		nextIsRight(t, newFinder(defs), buf)
+	}
+}
+
+// A line without a hit costs no allocation, whatever it is.
+func TestScanOfAnEverydayLineAllocatesNothing(t *testing.T) {
+	b := defaultBook(t)
+	e := ingest.Entry{Source: ingest.Kubelet, Text: `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`}
+	buf := []byte(strings.Repeat(e.Text+"\n", 100))
+	if n := testing.AllocsPerRun(100, func() { b.Scan(&e); b.Next(buf, 0) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
