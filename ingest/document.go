@@ -15,6 +15,12 @@ type Document struct {
 	Ref  time.Time      // the latest moment it can speak of, which tells missing years; zero = unknown
 	Zone *time.Location // zone of times that name none; nil = whatever the document betrays, else UTC
 
+	// Next returns where in b, at or after from, a text begins without which no
+	// entry is wanted, -1 if there is none: lines of the node's programs without
+	// one are counted and give no entry. Quotes, backslashes and control
+	// characters are not in such texts. nil: every entry is wanted.
+	Next func(b []byte, from int) int
+
 	Recorded bool // it holds what a coroner server kept; never guessed, for a job can print anything
 }
 

@@ -20,6 +20,8 @@ type lines struct {
 	long []byte // a line that did not fit r's buffer
 	n    int    // number of the line last returned
 	cut  int    // bytes of that line beyond maxLine
+
+	ahead int // bytes behind that line that were looked at and are dull; below 0: so many are not
 }
 
 func newLines(r io.Reader) *lines {
@@ -36,8 +38,10 @@ func (l *lines) next() ([]byte, error) {
 	l.n++
 	l.cut = 0
 	line, err := l.r.ReadSlice('\n')
+	l.ahead = max(l.ahead, 0) - len(line)
 	if err == bufio.ErrBufferFull {
 		line, err = l.spill(line)
+		l.ahead = -1
 	}
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, err

@@ -22,6 +22,7 @@ type reader struct {
 	streams map[streamKey]*stream
 	boot    string   // of the entries that follow, from a separator
 	held    heldLine // a line that the next one may continue
+	quiet   quiet    // lines that give no entry
 
 	scratch draft    // of the line that is being read
 	rec     record   // of the JSON line or export record being read
@@ -31,7 +32,7 @@ type reader struct {
 	common  labels // labels that logcli gave once for all lines
 
 	cover   coverage
-	spoke   map[Source]time.Time // when each program of a host was last read
+	spoke   map[Source]*time.Time // when each program of a host was last read
 	taint   taint
 	seen    int  // lines that were not blank
 	runners int  // of them, lines that only a runner prints
@@ -41,7 +42,7 @@ type reader struct {
 }
 
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
-	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]time.Time{}}
+	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]*time.Time{}}
 	r.times = times{ref: d.Ref, given: d.Zone}
 	r.main = streamOfPath(d.Name)
 	if r.main == nil {
@@ -74,6 +75,9 @@ func (r *reader) run() error {
 			return err
 		}
 		r.n = r.in.n
+		if r.skips(b) {
+			continue
+		}
 		if err := r.line(b); err != nil {
 			return err
 		}
@@ -83,6 +87,7 @@ func (r *reader) run() error {
 }
 
 func (r *reader) finish() {
+	r.reread()
 	r.endPretty()
 	r.endVerbose()
 	r.object.end(r)
@@ -278,6 +283,13 @@ func (r *reader) deliver(d *draft, text string) {
 	if e.Source.Forgeable() {
 		e.Trust = Claimed
 	}
+	r.account(d)
+	r.stopped = !r.yield(*e)
+}
+
+// account takes note of an entry on its way out.
+func (r *reader) account(d *draft) {
+	e := &d.Entry
 	e.After = time.Time{}
 	if e.Clock == LocalClock || e.Clock == WallClock {
 		r.times.last = e.At
@@ -285,10 +297,12 @@ func (r *reader) deliver(d *draft, text string) {
 		e.After = r.times.last
 	}
 	if e.Source.host() && !e.At.IsZero() {
-		r.spoke[e.Source] = e.At
+		if r.spoke[e.Source] == nil {
+			r.spoke[e.Source] = new(time.Time)
+		}
+		*r.spoke[e.Source] = e.At
 	}
 	r.cover.saw(d)
-	r.stopped = !r.yield(*e)
 }
 
 // names keeps one copy of the strings that repeat in every record.

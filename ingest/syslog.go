@@ -26,6 +26,7 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	d.Node = host
 	r.stampHost(d, st)
 	who.apply(d)
+	r.learn(d, st, s, rest)
 	return text, true
 }
 
@@ -232,9 +233,16 @@ func (r *reader) fromHost(d *draft, text string) {
 	}
 	r.letGo()
 	r.gap(d, text)
-	switch {
-	case d.Source == Kubelet && continuesKlog(text):
+	if d.Source == Kubelet && continuesKlog(text) {
 		d.Source, d.Trust = Job, Claimed
+	}
+	r.trustHost(d)
+	r.emit(d, text)
+}
+
+// trustHost says what a line of the host is worth in this document.
+func (r *reader) trustHost(d *draft) {
+	switch {
 	case d.Source.host():
 		r.taint.claimedHost = true
 		if d.wraps&shipped == 0 && d.Trust == Attested {
@@ -243,7 +251,6 @@ func (r *reader) fromHost(d *draft, text string) {
 	case d.Source == Unknown:
 		d.Trust = Claimed
 	}
-	r.emit(d, text)
 }
 
 // continuesKlog says whether text is a further line of a value that klog prints

@@ -85,7 +85,7 @@ func (f *finder) index() {
 			f.places = append(f.places, place{f.hash([]byte(l), o), int32(id), int32(o)})
 		}
 	}
-	f.known, f.shift = make([]bool, max(1<<16, 1<<bits.Len(uint(16*len(f.places))))), 0
+	f.known, f.shift = make([]bool, max(1<<16, 1<<bits.Len(uint(32*len(f.places))))), 0
 	f.shift = uint(64 - bits.Len(uint(len(f.known)-1)))
 	slots := 1 << bits.Len(uint(max(16, len(f.places))))
 	f.slots, f.slotShift = make([]int32, slots+1), uint(64-bits.Len(uint(slots-1)))
@@ -128,7 +128,10 @@ func (f *finder) next(b []byte, from int) int {
 // known, -1 if there is none.
 func (f *finder) look(b []byte, from int) int {
 	if f.stride == stride {
-		from = f.skip(b, from)
+		var found bool
+		if from, found = f.skip(b, from); found {
+			return from
+		}
 	}
 	for i := from; i+f.size <= len(b); i += f.stride {
 		if f.known[f.hash(b, i)>>f.shift] {
@@ -138,25 +141,33 @@ func (f *finder) look(b []byte, from int) int {
 	return -1
 }
 
-// skip returns a position before which no gram is known: eight looks at a time
-// while none of them is. This is the loop that everything goes through.
-func (f *finder) skip(b []byte, from int) int {
+// skip is look, eight positions at a time, up to where eight are not left. This
+// is the loop that everything goes through.
+func (f *finder) skip(b []byte, from int) (at int, found bool) {
 	const step = 8 * stride
 	known, factor, shift := f.known, f.factor, f.shift&63
 	for ; from+step+wordSize <= len(b); from += step {
 		c := b[from : from+step+wordSize : from+step+wordSize]
-		if known[binary.LittleEndian.Uint64(c)*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[stride:])*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[2*stride:])*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[3*stride:])*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[4*stride:])*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[5*stride:])*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[6*stride:])*factor>>shift] ||
-			known[binary.LittleEndian.Uint64(c[7*stride:])*factor>>shift] {
-			break
+		switch {
+		case known[binary.LittleEndian.Uint64(c)*factor>>shift]:
+			return from, true
+		case known[binary.LittleEndian.Uint64(c[stride:])*factor>>shift]:
+			return from + stride, true
+		case known[binary.LittleEndian.Uint64(c[2*stride:])*factor>>shift]:
+			return from + 2*stride, true
+		case known[binary.LittleEndian.Uint64(c[3*stride:])*factor>>shift]:
+			return from + 3*stride, true
+		case known[binary.LittleEndian.Uint64(c[4*stride:])*factor>>shift]:
+			return from + 4*stride, true
+		case known[binary.LittleEndian.Uint64(c[5*stride:])*factor>>shift]:
+			return from + 5*stride, true
+		case known[binary.LittleEndian.Uint64(c[6*stride:])*factor>>shift]:
+			return from + 6*stride, true
+		case known[binary.LittleEndian.Uint64(c[7*stride:])*factor>>shift]:
+			return from + 7*stride, true
 		}
 	}
-	return from
+	return from, false
 }
 
 // at are the places that may be those of the gram with this hash.

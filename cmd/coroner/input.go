@@ -41,11 +41,11 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 }
 
 // open finds the documents; the caller closes the bundle.
-func (f *inputFlags) open(p *program) (*bundle.Bundle, error) {
+func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, error) {
 	if len(f.Paths) == 0 {
 		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\nhint: coroner --help")
 	}
-	o := bundle.Options{Stdin: p.in, Now: p.now()}
+	o := bundle.Options{Stdin: p.in, Now: p.now(), Next: book.Next}
 	if f.Timezone != "" {
 		zone, err := time.LoadLocation(f.Timezone)
 		if err != nil {
@@ -75,7 +75,7 @@ func (f *inputFlags) start(p *program) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(p)
+	in, err := f.open(p, book)
 	if err != nil {
 		return nil, err
 	}

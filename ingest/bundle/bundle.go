@@ -43,6 +43,10 @@ type Options struct {
 	MaxFile     int64          // longest document that is read, in bytes; 0 = 32 GB
 	MaxUnpacked int64          // what one archive may unpack to, in bytes; 0 = 64 GB
 
+	// Next finds the texts without one of which no entry is wanted, see
+	// ingest.Document; nil = every entry is wanted.
+	Next func(b []byte, from int) int
+
 	free    int64 // bytes that an archive may unpack to at any ratio; 0 = freeSize
 	objects int   // longest document that is read as objects; 0 = kube.MaxDocument
 }

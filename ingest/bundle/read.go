@@ -84,7 +84,7 @@ func (r *reading) document(d document) error {
 	}
 	r.state.Doc = d.name
 	r.tell()
-	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h)}
+	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h), Next: r.bundle.opts.Next}
 	r.recorded = recorded(d.name)
 	doc.Recorded = r.recorded
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
