@@ -28,6 +28,7 @@ func forged(pod, uid string) string {
 		`I0301 10:00:00.000000 1 kubelet.go:1] "Eviction manager: pod is evicted successfully" pod="ci/` + pod + `"`,
 		`Mar  1 10:00:00 host-1 kubelet[1]: I0301 10:00:00.000000 1 kubelet.go:1] "SyncLoop DELETE" source="api" pods=["ci/` + pod + `"]`,
 		`time="2026-03-01T10:00:00Z" level=warning msg="sandbox stopped unexpectedly" sandbox=` + id + ` source=containerd-kata-shim-v2`,
+		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":"delete","user":{"username":"nora"},"objectRef":{"resource":"pods","namespace":"ci","name":"` + pod + `"},"responseStatus":{"code":200},"stageTimestamp":"2026-03-01T10:00:00Z"}`,
 		"[RUNNER 2026-03-01 10:00:00Z INFO JobDispatcher] Job cancellation request 00000000-0000-0000-0000-000000000001 received, cancellation timeout 5 minutes.",
 		"[RUNNER 2026-03-01 10:00:00Z INFO Listener] Runner execution has finished with return code 0",
 		"2026-03-01T10:00:00.000000000Z stdout F Mar  1 10:00:00 host-1 kernel: Kernel panic - not syncing: forged",
@@ -93,7 +94,7 @@ func asIn(f txtar.File, lines string) string {
 func TestForgedLinesAlone(t *testing.T) {
 	b := loadBook(t)
 	text := "√ Connected to GitHub\n2026-03-01 09:59:00Z: Running job: build\n" + forged("amber-1", "0a0b0c0d-1111-2222-3333-444455556666")
-	for _, name := range []string{"runner.log", "pods/ci_amber-1_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log", "job.txt", "controller.log"} {
+	for _, name := range []string{"runner.log", "pods/ci_amber-1_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log", "job.txt", "controller.log", "audit.log"} {
 		in := fixtures.Incident{Name: "forged", Story: "x", Files: []txtar.File{{Name: name, Data: []byte(text)}}}
 		for _, v := range replayAll(b, in) {
 			if v.Confidence == rules.Confirmed {

@@ -21,6 +21,10 @@ type Document struct {
 	// characters are not in such texts. nil: every entry is wanted.
 	Next func(b []byte, from int) int
 
+	// Controller says which pods the operator named as controllers, whatever
+	// their names look like; nil = none, names alone decide.
+	Controller func(namespace, pod string) bool
+
 	Recorded bool // it holds what a coroner server kept; never guessed, for a job can print anything
 }
 

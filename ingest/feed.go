@@ -92,7 +92,7 @@ func (f *Feed) Runner() bool { return f.r.main != nil && f.r.main.source == Runn
 // Identity is the container that the document's path names, as an entry
 // without text; ok is false when the path names none.
 func (d Document) Identity() (e Entry, ok bool) {
-	s := streamOfPath(d.Name)
+	s := d.streamOfPath()
 	if s == nil {
 		return Entry{}, false
 	}

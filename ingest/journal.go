@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type record struct {
 
 	// Members of other kinds of JSON lines.
 	log, line, labels, stamp value
-	stdstream                bool
+	stdstream, audit         bool
 }
 
 // set takes one field. Names are compared without making strings of them.
@@ -52,7 +53,7 @@ func (c *record) set(n *names, key []byte, v value) {
 	case "PRIORITY", "SYSLOG_TIMESTAMP", "SYSLOG_RAW", "TID", "INVOCATION_ID", "USER_INVOCATION_ID", "CODE_FILE", "CODE_LINE", "CODE_FUNC",
 		"JOB_ID", "IMAGE_NAME", "COREDUMP_ENVIRON", "COREDUMP_PROC_MAPS", "COREDUMP_PROC_LIMITS", "COREDUMP_PROC_MOUNTINFO":
 		// of no use, and in nearly every record
-	case "log", "line", "labels", "fields", "stream", "timestamp", "time", "tsNs":
+	case "log", "line", "labels", "fields", "stream", "timestamp", "time", "tsNs", "apiVersion":
 		c.other(key, v)
 	default:
 		c.extra(key, v)
@@ -71,6 +72,8 @@ func (c *record) other(key []byte, v value) {
 		if v.kind == '{' {
 			c.labels = v
 		}
+	case "apiVersion":
+		c.audit = bytes.HasPrefix(v.raw, []byte(auditAPI))
 	default:
 		c.stamp = v
 	}
@@ -298,6 +301,8 @@ func (r *reader) jsonRecord(torn bool, b []byte) bool {
 		r.journal()
 	case c.line.kind == '"' && (c.labels.kind == '{' || c.stamp.kind != 0):
 		r.lokiRecord()
+	case c.audit:
+		return r.bareAudit(b, torn)
 	case torn && r.openPretty(b):
 	default:
 		return false

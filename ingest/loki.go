@@ -164,6 +164,9 @@ func (r *reader) shippedAt(d *draft, at time.Time, set labels, text string) {
 	}
 	r.labels(d, set)
 	r.seen++
+	if r.shippedAudit(d, set, text) {
+		return
+	}
 	allowed := anything &^ shipped
 	if d.stream != nil || d.Source != Unknown {
 		allowed = stamped | running | criLine

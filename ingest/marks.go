@@ -16,7 +16,7 @@ type taint struct {
 	unknown bool // lines of nobody
 	streams bool // lines that a prefix gives to one of several containers
 
-	claimedHost    bool // a program of the node
+	claimedHost    bool // a program of the node, or the API server in its audit log
 	claimedProgram bool // a controller or a listener
 	claimedKube    bool // kubectl's text
 }

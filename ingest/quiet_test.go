@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// asked is a text that some line must have to matter.
-const asked = "OOM-kill"
+// needle is a text that some line must have to matter.
+const needle = "OOM-kill"
 
 func readWith(t *testing.T, d Document, data []byte) (entries, marks []Entry) {
 	t.Helper()
@@ -30,9 +30,9 @@ func readWith(t *testing.T, d Document, data []byte) (entries, marks []Entry) {
 	return entries, marks
 }
 
-func onlyAsked(entries []Entry) (out []Entry) {
+func onlyNeedle(entries []Entry) (out []Entry) {
 	for _, e := range entries {
-		if strings.Contains(e.Text, asked) {
+		if strings.Contains(e.Text, needle) {
 			out = append(out, e)
 		}
 	}
@@ -46,13 +46,13 @@ func sameWhenSkipping(t *testing.T, d Document, data []byte) int {
 	t.Helper()
 	all, marks := readWith(t, d, data)
 	d.Next = func(b []byte, from int) int {
-		if i := bytes.Index(b[from:], []byte(asked)); i >= 0 {
+		if i := bytes.Index(b[from:], []byte(needle)); i >= 0 {
 			return from + i
 		}
 		return -1
 	}
 	some, quietMarks := readWith(t, d, data)
-	if got, want := onlyAsked(some), onlyAsked(all); !reflect.DeepEqual(got, want) {
+	if got, want := onlyNeedle(some), onlyNeedle(all); !reflect.DeepEqual(got, want) {
 		t.Fatalf("entries:\n got %+v\nwant %+v\nof %q", got, want, data)
 	}
 	if !reflect.DeepEqual(quietMarks, marks) {
@@ -155,7 +155,7 @@ func TestPassedOverLinesOfIncidents(t *testing.T) {
 		for i, part := range bytes.Split(data, []byte("\n-- ")) {
 			_, body, _ := bytes.Cut(part, []byte("\n"))
 			d := seedDocuments()[i%3]
-			sameWhenSkipping(t, d, bytes.ReplaceAll(body, []byte("oom-kill"), []byte(asked)))
+			sameWhenSkipping(t, d, bytes.ReplaceAll(body, []byte("oom-kill"), []byte(needle)))
 		}
 	}
 }

@@ -44,7 +44,7 @@ type reader struct {
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
 	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]*time.Time{}}
 	r.times = times{ref: d.Ref, given: d.Zone}
-	r.main = streamOfPath(d.Name)
+	r.main = d.streamOfPath()
 	if r.main == nil {
 		r.program = programOfName(d.Name)
 		r.taint.job = outputOfName(d.Name)

@@ -34,15 +34,19 @@ type part struct {
 	cut  int
 }
 
-// newStream guesses what the container runs by its names.
-func newStream(k streamKey) *stream {
+// newStream says what the container runs: a controller where the operator
+// named the pod as one, else what its names make likely.
+func (d Document) newStream(k streamKey) *stream {
 	s := &stream{streamKey: k, source: Job}
-	runner := strings.Contains(k.pod, "-runner-")
+	named := d.Controller != nil && k.pod != "" && d.Controller(k.namespace, k.pod)
+	listener := strings.Contains(k.pod, "listener") || k.container == "listener"
 	switch {
+	case named && !listener:
+		s.source, s.trust = Controller, Attested
 	case k.container == "runner":
 		s.source = Runner
-	case runner:
-	case strings.Contains(k.pod, "listener") || k.container == "listener":
+	case strings.Contains(k.pod, "-runner-") && !named:
+	case listener:
 		s.listens = true
 	case strings.Contains(k.pod, "controller") || strings.Contains(k.pod, "manager") || k.container == "manager":
 		s.source = Controller
@@ -67,7 +71,7 @@ func (r *reader) stream(k streamKey) *stream {
 				return s
 			}
 		}
-		s = newStream(k)
+		s = r.doc.newStream(k)
 		r.streams[k] = s
 	}
 	return s
@@ -106,21 +110,22 @@ var (
 	clusterDump = regexp.MustCompile(`(?:^|/)(` + podName + `)/(` + podName + `)/logs\.txt$`)
 )
 
-// streamOfPath is the container whose output a file with this name is, nil if
-// the name does not say.
-func streamOfPath(name string) *stream {
+// streamOfPath is the container whose output a file with the document's name
+// is, nil if the name does not say.
+func (d Document) streamOfPath() *stream {
+	name := d.Name
 	if m := podsPath.FindStringSubmatch(name); m != nil {
-		return newStream(streamKey{namespace: m[1], pod: m[2], uid: m[3], container: brief(m[4], 253)})
+		return d.newStream(streamKey{namespace: m[1], pod: m[2], uid: m[3], container: brief(m[4], 253)})
 	}
 	base := path.Base(name)
 	if m := containersPath.FindStringSubmatch(base); m != nil {
-		return newStream(streamKey{namespace: m[2], pod: m[1], container: brief(m[3], 253), id: m[4]})
+		return d.newStream(streamKey{namespace: m[2], pod: m[1], container: brief(m[3], 253), id: m[4]})
 	}
 	if m := dockerPath.FindStringSubmatch(base); m != nil {
-		return newStream(streamKey{id: m[1]})
+		return d.newStream(streamKey{id: m[1]})
 	}
 	if m := clusterDump.FindStringSubmatch(name); m != nil {
-		return newStream(streamKey{namespace: m[1], pod: m[2]})
+		return d.newStream(streamKey{namespace: m[1], pod: m[2]})
 	}
 	return nil
 }

@@ -20,12 +20,12 @@ func TestPathIdentity(t *testing.T) {
 		id + "-json.log":                                                {id: id},
 		"dump/ci/p/logs.txt":                                            {namespace: "ci", pod: "p"},
 	} {
-		if s := streamOfPath(name); s == nil || s.streamKey != want {
+		if s := (Document{Name: name}).streamOfPath(); s == nil || s.streamKey != want {
 			t.Errorf("%s: %+v, want %+v", name, s, want)
 		}
 	}
 	for _, name := range []string{"", "runner/0.log", "ci_p_nouid/c/0.log", "a_b_c.log", "journal.jsonl", "controller.log"} {
-		if s := streamOfPath(name); s != nil {
+		if s := (Document{Name: name}).streamOfPath(); s != nil {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -66,6 +66,38 @@ func TestStreamSources(t *testing.T) {
 	} {
 		if e := one(t, tt.name, tt.line); e.Source != tt.src || e.Trust != tt.trust {
 			t.Errorf("%s: %q: source %q trust %d, want %q %d", tt.name, tt.line, e.Source, e.Trust, tt.src, tt.trust)
+		}
+	}
+}
+
+// What the operator names is a controller, whatever it is called; what prints
+// a runner's lines is none, and a listener stays one.
+func TestNamedControllers(t *testing.T) {
+	d := Document{Controller: PodGlobs{"ops/dispatcher-*", "ops/gha-runner-broker-*", "jobs/*"}.Name}
+	const zap, at = "2026-05-04T10:00:00Z\tINFO\thi", "2026-05-04T10:00:00Z stdout F "
+	for _, tt := range []struct {
+		pod, line string
+		src       Source
+		trust     Trust
+	}{
+		{"ops_dispatcher-0_" + testUID + "/dispatcher", at + zap, Controller, Attested},
+		{"ops_dispatcher-0_" + testUID + "/main", at + "plain", Controller, Attested},
+		{"ops_gha-runner-broker-0_" + testUID + "/runner", at + zap, Controller, Attested},
+		{"ops_dispatcher-listener_" + testUID + "/main", at + zap, Listener, Attested},
+		{"ops_dispatcher-0_" + testUID + "/dispatcher", at + "√ Connected to GitHub", Runner, Claimed},
+		{"ci_dispatcher-0_" + testUID + "/dispatcher", at + zap, Job, Claimed},
+		{"ops_other-0_" + testUID + "/dispatcher", at + zap, Job, Claimed},
+		{"jobs_pool-runner-a-workflow_" + testUID + "/job", at + zap, Job, Claimed},
+		{"jobs_pool-runner-a_" + testUID + "/runner", at + zap, Runner, Claimed},
+		{"", "ops dispatcher-0 main " + zap, Controller, Attested},
+		{"", "ci dispatcher-0 main " + zap, Job, Claimed},
+	} {
+		if d.Name = ""; tt.pod != "" {
+			d.Name = tt.pod + "/0.log"
+		}
+		entries, _ := readAll(t, d, tt.line)
+		if len(entries) != 1 || entries[0].Source != tt.src || entries[0].Trust != tt.trust {
+			t.Errorf("%s: %q: %+v, want %q %d", tt.pod, tt.line, entries, tt.src, tt.trust)
 		}
 	}
 }

@@ -14,9 +14,7 @@ package docket
 
 import (
 	"context"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,18 +31,18 @@ import (
 // Options are what an operator may set. The zero value of each means its
 // default.
 type Options struct {
-	Runners      []string      // globs NAMESPACE/POD of the pods that are runners; none: whatever prints or is treated like one
-	Controllers  []string      // globs NAMESPACE/POD of the controllers' and listeners' pods; those of actions-runner-controller
-	Settle       time.Duration // evidence must be complete so long past a death; 5 s
-	Deadline     time.Duration // a verdict comes so long after a death at the latest; 1 min
-	Silent       time.Duration // a node whose agent is not heard of so long has vanished; 2 min
-	LastLines    int           // of each container's output; 10
-	MaxOpen      int           // open cases; beyond, the oldest are judged as they are; 20000
-	LokiWindow   time.Duration // a death longer ago is published under the time of its verdict; 50 min
-	KeepVerdicts time.Duration // 90 days
-	KeepEvidence time.Duration // 48 h
-	MaxBytes     int64         // the ledger's size; beyond, the oldest evidence goes first; 8 GiB
-	Publish      bool          // verdicts go to the outbox
+	Runners      ingest.PodGlobs // globs NAMESPACE/POD of the pods that are runners; none: whatever prints or is treated like one
+	Controllers  ingest.PodGlobs // globs NAMESPACE/POD of the controllers' and listeners' pods; those of actions-runner-controller
+	Settle       time.Duration   // evidence must be complete so long past a death; 5 s
+	Deadline     time.Duration   // a verdict comes so long after a death at the latest; 1 min
+	Silent       time.Duration   // a node whose agent is not heard of so long has vanished; 2 min
+	LastLines    int             // of each container's output; 10
+	MaxOpen      int             // open cases; beyond, the oldest are judged as they are; 20000
+	LokiWindow   time.Duration   // a death longer ago is published under the time of its verdict; 50 min
+	KeepVerdicts time.Duration   // 90 days
+	KeepEvidence time.Duration   // 48 h
+	MaxBytes     int64           // the ledger's size; beyond, the oldest evidence goes first; 8 GiB
+	Publish      bool            // verdicts go to the outbox
 }
 
 func (o *Options) defaults() {
@@ -136,22 +134,12 @@ func (d *Docket) Run(ctx context.Context) error {
 // runner says whether the operator's globs make a pod a runner; ok is false
 // when there are none.
 func (o *Options) runner(namespace, name string) (is, ok bool) {
-	return match(o.Runners, namespace, name), len(o.Runners) > 0
+	return o.Runners.Fit(namespace, name), len(o.Runners) > 0
 }
 
 // controller says whether a pod is one whose word on others counts.
 func (o *Options) controller(namespace, name string) bool {
-	return match(o.Controllers, namespace, name)
-}
-
-func match(globs []string, namespace, name string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		if !strings.Contains(glob, "/") {
-			glob = "*/" + glob
-		}
-		hit, _ := path.Match(glob, namespace+"/"+name)
-		return hit
-	})
+	return o.Controllers.Fit(namespace, name)
 }
 
 // jobPod is the name of a pod that a runner made for its job's containers: its

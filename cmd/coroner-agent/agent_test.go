@@ -29,7 +29,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	s := &server{}
-	handler := push.NewHandler(push.Limits{}, func(_ context.Context, e []ingest.Entry) error {
+	handler := push.NewHandler(push.Limits{}, nil, func(_ context.Context, e []ingest.Entry) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.got = append(s.got, e...)
@@ -242,7 +242,7 @@ func TestRulebookIsFetched(t *testing.T) {
 }
 
 func TestFollowGlobs(t *testing.T) {
-	c := &cli{Follow: strings.Split(follow, ",")}
+	c := &cli{Follow: strings.Split(follow, ","), Controller: []string{"ops/dispatcher-*"}}
 	for _, tt := range []struct {
 		namespace, pod, container string
 		want                      bool
@@ -251,6 +251,8 @@ func TestFollowGlobs(t *testing.T) {
 		{"ci", "amber-runner-x2v9k", "dind", true},
 		{"arc-systems", "arc-gha-rs-controller-1", "manager", true},
 		{"arc-systems", "amber-754b578d-listener", "listener", true},
+		{"ops", "dispatcher-0", "main", true},
+		{"ci", "dispatcher-0", "main", false},
 		{"kube-system", "coredns-1", "coredns", false},
 		{"cert-manager", "cert-manager-1", "controller", false},
 	} {

@@ -18,9 +18,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/ingest"
 	"coroner/ingest/journal"
 	"coroner/ingest/podlog"
 
@@ -36,11 +38,12 @@ type cli struct {
 	Cert   string `name:"server.cert-file" help:"Client certificate, for mutual TLS." placeholder:"FILE"`
 	Key    string `name:"server.key-file" help:"Its key." placeholder:"FILE"`
 
-	Journal []string      `name:"journal" help:"Journal folders, tried in this order." default:"${journals}" placeholder:"DIR"`
-	Pods    string        `name:"pods" help:"Folder of the pods' logs." default:"/var/log/pods" placeholder:"DIR"`
-	Follow  []string      `name:"follow" help:"Glob NAMESPACE/POD/CONTAINER of the logs to follow; may be given several times." default:"${follow}" placeholder:"GLOB"`
-	MaxAge  time.Duration `name:"max-age" help:"How far a first start, and a changed rulebook, looks back." default:"4h"`
-	Last    int           `name:"last-lines" help:"How many of a container's last lines are sent when it ends or falls silent." default:"10"`
+	Journal    []string      `name:"journal" help:"Journal folders, tried in this order." default:"${journals}" placeholder:"DIR"`
+	Pods       string        `name:"pods" help:"Folder of the pods' logs." default:"/var/log/pods" placeholder:"DIR"`
+	Follow     []string      `name:"follow" help:"Glob NAMESPACE/POD/CONTAINER of the logs to follow; may be given several times." default:"${follow}" placeholder:"GLOB"`
+	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods, as coroner serve has it; may be given several times. They are followed too. One that says more of the pod than * makes a controller of what it fits, whatever it is called." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
+	MaxAge     time.Duration `name:"max-age" help:"How far a first start, and a changed rulebook, looks back." default:"4h"`
+	Last       int           `name:"last-lines" help:"How many of a container's last lines are sent when it ends or falls silent." default:"10"`
 
 	State     string        `name:"state" help:"Folder for the spool and the positions." default:"/var/lib/coroner-agent" placeholder:"DIR"`
 	SpoolSize int64         `name:"spool.max-bytes" help:"Largest size of the spool; beyond, context goes first, then the oldest evidence." default:"536870912"`
@@ -99,9 +102,9 @@ func (c *cli) run(ctx context.Context) error {
 		}
 		c.Node = name
 	}
-	for _, glob := range c.Follow {
+	for _, glob := range append(slices.Clone(c.Follow), c.Controller...) {
 		if _, err := filepath.Match(glob, ""); err != nil {
-			return usageError{fmt.Errorf("--follow %s: %w", glob, err)}
+			return usageError{fmt.Errorf("--follow, --controller %s: %w", glob, err)}
 		}
 	}
 	d := daemon.New(&c.Flags, c.Logger(os.Stderr).With().Str("node", c.Node).Logger())
@@ -126,7 +129,7 @@ func (c *cli) wanted(namespace, pod, container string) bool {
 			return true
 		}
 	}
-	return false
+	return ingest.PodGlobs(c.Controller).Fit(namespace, pod)
 }
 
 func (a *agent) journal(cursor string, since time.Time) *journal.Reader {
@@ -134,5 +137,5 @@ func (a *agent) journal(cursor string, since time.Time) *journal.Reader {
 }
 
 func (a *agent) pods(resume []podlog.Position) *podlog.Reader {
-	return podlog.New(podlog.Config{Dir: a.c.Pods, Node: a.c.Node, Want: a.c.wanted, Resume: resume, MaxAge: a.c.MaxAge, LastLines: a.c.Last, Log: a.log})
+	return podlog.New(podlog.Config{Dir: a.c.Pods, Node: a.c.Node, Want: a.c.wanted, Controller: ingest.PodGlobs(a.c.Controller).Name, Resume: resume, MaxAge: a.c.MaxAge, LastLines: a.c.Last, Log: a.log})
 }

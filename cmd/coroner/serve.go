@@ -18,6 +18,7 @@ import (
 	"coroner/classify/web"
 	"coroner/cmd/daemon"
 	"coroner/fixtures"
+	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
 	"coroner/rules/manual"
@@ -36,7 +37,7 @@ type serveCmd struct {
 	MaxBusy   int    `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"32"`
 
 	Runner     []string      `name:"runner" help:"Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods that print a runner's lines, that a controller speaks of, or with -runner- in their name." placeholder:"GLOB"`
-	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. What other pods print in a controller's words proves nothing." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
+	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. What other pods print in a controller's words proves nothing. One that says more of the pod than * makes a controller of what it fits, whatever it is called." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
 	Settle     time.Duration `name:"settle-after" help:"Evidence must be complete so long past a death before it is judged." default:"5s"`
 	Deadline   time.Duration `name:"settle-deadline" help:"A death is judged after this time whatever is missing." default:"1m"`
 	NodeSilent time.Duration `name:"node-silent-after" help:"A node whose agent is not heard of so long has vanished, its runners with it." default:"2m"`
@@ -160,7 +161,7 @@ func (s *server) reload() error {
 func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coroner_pushes_refused_total", Help: "Pushes that were not taken, by reason."}, []string{"reason"})
 	reg.MustRegister(refused)
-	handler := push.NewHandler(push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}, s.docket.Receive, func(reason string) { refused.WithLabelValues(reason).Inc() })
+	handler := push.NewHandler(push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}, ingest.PodGlobs(s.cmd.Controller).Name, s.docket.Receive, func(reason string) { refused.WithLabelValues(reason).Inc() })
 	mux := s.daemon.Mux
 	mux.Handle("POST "+push.Path, s.withToken(handler))
 	mux.Handle("GET "+daemon.RulebookPath, daemon.Rulebook(s.docket.Book))

@@ -176,7 +176,7 @@ func reads(t *testing.T, root string) string {
 		}
 		return nil
 	}
-	server := httptest.NewServer(push.NewHandler(push.Limits{}, receive, func(string) {}))
+	server := httptest.NewServer(push.NewHandler(push.Limits{}, nil, receive, func(string) {}))
 	defer server.Close()
 	var said bytes.Buffer
 	cmd := inside(t, root, "/usr/bin/coroner-agent", "--node=n", "--journal=/journal", "--pods=/pods", "--state=/state", "--server.url="+server.URL, "--web.listen-address=127.0.0.1:0")

@@ -217,7 +217,7 @@ type series struct {
 func (o *object) kind() string {
 	switch {
 	case strings.HasPrefix(string(o.APIVersion), "audit.k8s.io/"):
-		return "" // an audit record is a log line whose kind is Event, too
+		return "" // an audit record is a log line whose kind is Event, too; package ingest reads it
 	case o.Involved != nil || o.Regarding != nil:
 		return "Event"
 	case o.Kind != "":

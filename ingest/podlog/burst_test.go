@@ -117,7 +117,7 @@ func TestChainIsWhole(t *testing.T) {
 			}
 		}
 	}()
-	st, err := newStream(key{c.path, 0})
+	st, err := newStream(key{c.path, 0}, nil)
 	n.must(err)
 	for whole := 0; whole < 2000; {
 		ch, err := s.r.chain(st)

@@ -38,6 +38,10 @@ type Config struct {
 	// from several goroutines, one at a time.
 	Want func(namespace, pod, container string) bool
 
+	// Controller says which pods are controllers by the operator's word, as in
+	// ingest.Document; nil means none. Calls come from the goroutine of Run.
+	Controller func(namespace, pod string) bool
+
 	Resume    []Position    // of an earlier run
 	MaxAge    time.Duration // how old lines may be that the first walk finds in streams without a position; default 4 h
 	LastLines int           // how many records are a stream's last words; default 10

@@ -86,7 +86,7 @@ func (r *Reader) restore(p Position) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	s, err := newStream(key{p.Stream, p.Restart})
+	s, err := newStream(key{p.Stream, p.Restart}, r.c.Controller)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *Reader) restore(p Position) error {
 		spot: spot{p.Print, p.Hashed, p.Offset}, lines: p.Lines, records: p.Records, first: p.First, last: p.Last,
 	}
 	s.owed, s.ended, s.resumed = p.Owed, p.Ended, true
-	if p.Source != ingest.Unknown {
+	if p.Source == ingest.Runner || p.Source == ingest.Listener { // its lines showed that; names are asked again
 		s.id.Source, s.id.Trust = p.Source, p.Trust
 	}
 	if p.Skips {

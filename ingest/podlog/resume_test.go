@@ -57,6 +57,28 @@ func TestNamesOutOfOrder(t *testing.T) {
 	same(t, "texts", texts(s.entries, ""), numbered(0, 15))
 }
 
+// Who is a controller the operator says anew with every start.
+func TestControllerOverARestart(t *testing.T) {
+	n := newNode(t)
+	c := n.container("ops_dispatcher-0_"+uid+"/main", 0)
+	named, last := Config{Controller: ingest.PodGlobs{"ops/dispatcher-*"}.Name}, func(s *steps) ingest.Entry { return s.entries[len(s.entries)-1] }
+	s := n.steps(Config{})
+	for i, tt := range []struct {
+		config Config
+		source ingest.Source
+		trust  ingest.Trust
+	}{{Config{}, ingest.Job, ingest.Claimed}, {named, ingest.Controller, ingest.Attested}, {Config{}, ingest.Job, ingest.Claimed}} {
+		if i > 0 {
+			s = s.again(n, tt.config)
+		}
+		c.say(fmt.Sprint("line ", i))
+		s.turns(1)
+		if e := last(s); e.Source != tt.source || e.Trust != tt.trust || e.Text != fmt.Sprint("line ", i) {
+			t.Errorf("start %d: %+v", i, e)
+		}
+	}
+}
+
 // What was rotated away while nobody read is a gap, with its bounds.
 func TestGapWhileDown(t *testing.T) {
 	n := newNode(t)

@@ -140,7 +140,7 @@ func (r *Reader) compare(pod, container string, sets map[int]logSet) {
 
 // found makes a new stream known. Only what the first walk finds can be old.
 func (r *Reader) found(k key, superseded bool) *stream {
-	s, err := newStream(k)
+	s, err := newStream(k, r.c.Controller)
 	if err == nil {
 		err = r.add(s)
 	}

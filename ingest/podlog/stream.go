@@ -74,14 +74,14 @@ type word struct {
 	entry ingest.Entry
 }
 
-func newStream(k key) (*stream, error) {
-	id, err := identify(k.path)
-	if err != nil {
+func newStream(k key, controller func(namespace, pod string) bool) (*stream, error) {
+	if _, err := identify(k.path); err != nil {
 		return nil, err
 	}
-	s := &stream{key: k, id: id, doc: fmt.Sprintf("%s/%d.log", k.path, k.n), changed: true, due: true}
+	d := ingest.Document{Name: fmt.Sprintf("%s/%d.log", k.path, k.n), Controller: controller}
+	s := &stream{key: k, doc: d.Name, feed: d.Feed(), changed: true, due: true}
+	s.id, _ = d.Identity()
 	s.id.Doc = s.doc
-	s.feed = ingest.Document{Name: s.doc}.Feed()
 	return s, nil
 }
 

@@ -68,6 +68,7 @@ type Handler struct {
 	refused func(reason string) // counts what was not taken
 	busy    chan struct{}       // a place for each request that is handled
 	memory  *semaphore.Weighted // what the requests in hand take
+	plainly ingest.Document     // what plain streams are lines of
 
 	mu    sync.Mutex // guards feeds
 	feeds *lru.Cache[string, *ingest.Feed]
@@ -77,11 +78,13 @@ type Handler struct {
 const maxFeeds = 8192
 
 // NewHandler returns a handler that hands every request's entries to receive
-// and calls refused, with the reason, for each that it does not take.
-func NewHandler(l Limits, receive func(context.Context, []ingest.Entry) error, refused func(string)) *Handler {
+// and calls refused, with the reason, for each that it does not take. Which
+// pods of plain streams are controllers says controller, as in ingest.Document.
+func NewHandler(l Limits, controller func(namespace, pod string) bool, receive func(context.Context, []ingest.Entry) error, refused func(string)) *Handler {
 	l.defaults()
 	feeds, _ := lru.New[string, *ingest.Feed](maxFeeds) // an error only for a size below 1
-	return &Handler{limits: l, receive: receive, refused: refused, busy: make(chan struct{}, l.Busy), memory: semaphore.NewWeighted(l.Memory), feeds: feeds}
+	return &Handler{limits: l, receive: receive, refused: refused, busy: make(chan struct{}, l.Busy), memory: semaphore.NewWeighted(l.Memory), feeds: feeds,
+		plainly: ingest.Document{Name: "loki", Controller: controller}}
 }
 
 // tooLarge is a request beyond a limit.
@@ -314,7 +317,7 @@ func (h *Handler) plain(out []ingest.Entry, s *push.Stream, labels map[string]st
 	key := labelText(labels)
 	feed, ok := h.feeds.Get(key)
 	if !ok {
-		feed = ingest.Document{Name: "loki"}.Feed()
+		feed = h.plainly.Feed()
 		h.feeds.Add(key, feed)
 	}
 	for i := range s.Entries {

@@ -44,7 +44,7 @@ func post(t *testing.T, h func(receive func(context.Context, []ingest.Entry) err
 }
 
 func plainHandler(receive func(context.Context, []ingest.Entry) error) *Handler {
-	return NewHandler(Limits{}, receive, func(string) {})
+	return NewHandler(Limits{}, nil, receive, func(string) {})
 }
 
 func agentRequest(t testing.TB, entries []ingest.Entry) *http.Request {
@@ -127,6 +127,22 @@ func TestPlainStreams(t *testing.T) {
 	}
 }
 
+// A plain stream is a controller's if the operator named its pod.
+func TestNamedController(t *testing.T) {
+	stream := func(namespace, pod string) string {
+		return `{"stream":{"namespace":"` + namespace + `","pod":"` + pod + `","container":"main"},"values":[["1777888800000000000","runner pod terminated pod=a exitCode=1"]]}`
+	}
+	body := `{"streams":[` + stream("ops", "dispatcher-0") + "," + stream("ci", "dispatcher-0") + "," + stream("ops", "job-1") + "]}"
+	req := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	_, got := post(t, func(receive func(context.Context, []ingest.Entry) error) *Handler {
+		return NewHandler(Limits{}, ingest.PodGlobs{"ops/dispatcher-*"}.Name, receive, func(string) {})
+	}, req)
+	if len(got) != 3 || got[0].Source != ingest.Controller || got[0].Trust != ingest.Attested || got[1].Source != ingest.Job || got[2].Source != ingest.Job {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	ok := func() *http.Request { return agentRequest(t, whole[:1]) }
 	with := func(body string, kind string) func() *http.Request {
@@ -157,7 +173,7 @@ func TestAnswers(t *testing.T) {
 		{"too large unpacked", with(string(bomb), "application/x-protobuf"), nil, 413, "too-large", ""},
 	} {
 		reason := ""
-		h := NewHandler(Limits{Body: small, Content: small}, func(context.Context, []ingest.Entry) error { return tt.fail }, func(r string) { reason = r })
+		h := NewHandler(Limits{Body: small, Content: small}, nil, func(context.Context, []ingest.Entry) error { return tt.fail }, func(r string) { reason = r })
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, tt.req())
 		if w.Code != tt.code || reason != tt.reason || w.Header().Get("Retry-After") != tt.after {
@@ -169,7 +185,7 @@ func TestAnswers(t *testing.T) {
 // A server that is full says so at once instead of queueing.
 func TestBusy(t *testing.T) {
 	in, out := make(chan struct{}), make(chan struct{})
-	h := NewHandler(Limits{Busy: 1}, func(context.Context, []ingest.Entry) error {
+	h := NewHandler(Limits{Busy: 1}, nil, func(context.Context, []ingest.Entry) error {
 		close(in)
 		<-out
 		return nil
@@ -232,7 +248,7 @@ func FuzzHandler(f *testing.F) {
 		if agent {
 			req.Header.Set(AgentHeader, "n")
 		}
-		h := NewHandler(Limits{Body: 1 << 16, Content: 1 << 20}, func(_ context.Context, entries []ingest.Entry) error {
+		h := NewHandler(Limits{Body: 1 << 16, Content: 1 << 20}, nil, func(_ context.Context, entries []ingest.Entry) error {
 			for _, e := range entries {
 				if len(e.Text) > ingest.MaxText || e.Source.Forgeable() && e.Trust == ingest.Attested {
 					t.Errorf("%+v", e)
