@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"coroner/ingest"
@@ -27,15 +28,49 @@ type Record struct {
 // of every runner, and the marks. Memory grows with the pods that are named,
 // not with the input.
 func Collect(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Record {
-	r := &Record{shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{}, words: map[string]string{}}
-	for e := range entries {
-		r.add(&e, book)
-	}
-	r.finish()
-	return r
+	c := NewCollector(book)
+	c.Take(entries)
+	return c.Record()
 }
 
-func (r *Record) add(e *ingest.Entry, book *rules.Rulebook) {
+// Collector makes one record of entries from several goroutines. The record
+// does not depend on the order in which they come.
+type Collector struct {
+	book   *rules.Rulebook
+	mu     sync.Mutex
+	record *Record
+}
+
+// NewCollector returns an empty one.
+func NewCollector(book *rules.Rulebook) *Collector {
+	r := &Record{shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{}, words: map[string]string{}}
+	return &Collector{book: book, record: r}
+}
+
+// Take scans entries and keeps what there is to keep. It may be called several
+// times at once, with different entries.
+func (c *Collector) Take(entries iter.Seq[ingest.Entry]) {
+	for e := range entries {
+		var found []rules.Signal
+		if e.Mark == nil {
+			found = c.book.Scan(&e)
+		}
+		if e.Mark == nil && len(found) == 0 && e.Source != ingest.Runner {
+			continue
+		}
+		c.mu.Lock()
+		c.record.add(&e, found)
+		c.mu.Unlock()
+	}
+}
+
+// Record is what was kept, once all is taken.
+func (c *Collector) Record() *Record {
+	c.record.finish()
+	return c.record
+}
+
+func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
 	if e.Mark != nil {
 		if e.Mark.Kind == ingest.Mixed {
 			r.mixed[e.Doc] = true
@@ -43,7 +78,6 @@ func (r *Record) add(e *ingest.Entry, book *rules.Rulebook) {
 		r.Marks = append(r.Marks, *e)
 		return
 	}
-	found := book.Scan(e)
 	for i := range found {
 		r.keep(&found[i])
 	}

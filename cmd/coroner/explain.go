@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -46,7 +48,9 @@ func (c *explainCmd) Run(p *program) error {
 		return err
 	}
 	defer in.bundle.Close()
-	record := classify.Collect(in.entries, in.book)
+	all := classify.NewCollector(in.book)
+	in.parts(func(_ int, entries iter.Seq[ingest.Entry]) { all.Take(entries) })
+	record := all.Record()
 	verdicts := record.Verdicts(in.book, classify.Options{Runner: c.Runner})
 	in.clear()
 	if err := report(p, in.bundle); err != nil {

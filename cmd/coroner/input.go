@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"runtime"
 	"time"
 
 	"coroner/classify/postmortem"
@@ -63,10 +64,15 @@ func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, err
 // reading is one run over the input: the rulebook, the documents, and a line of
 // progress on a terminal.
 type reading struct {
-	book    *rules.Rulebook
-	bundle  *bundle.Bundle
-	entries iter.Seq[ingest.Entry]
-	clear   func() // removes the line of progress
+	book   *rules.Rulebook
+	bundle *bundle.Bundle
+	show   func(bundle.Progress)
+	clear  func() // removes the line of progress
+}
+
+// parts hands the entries of every file to take, on all processors.
+func (r *reading) parts(take func(i int, entries iter.Seq[ingest.Entry])) {
+	r.bundle.Parts(runtime.GOMAXPROCS(0), r.show, take)
 }
 
 // start loads and opens everything that a command reads.
@@ -80,7 +86,7 @@ func (f *inputFlags) start(p *program) (*reading, error) {
 		return nil, err
 	}
 	show, clear := p.progress()
-	return &reading{book, in, in.Entries(show), clear}, nil
+	return &reading{book, in, show, clear}, nil
 }
 
 // report prints what could not be read, one line each, and says whether

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"coroner/ingest"
@@ -37,26 +40,47 @@ func (c *signalsCmd) Run(p *program) error {
 		return err
 	}
 	defer in.bundle.Close()
-	enc, counts := json.NewEncoder(p.out), map[string]int{}
+	l := &listing{book: in.book, count: c.Count, counts: map[string]int{}, queue: newQueue(p.out)}
+	in.parts(l.part)
+	in.clear()
+	if c.Count {
+		p.counts(l.counts)
+	}
+	return errors.Join(l.queue.err, report(p, in.bundle))
+}
+
+// listing is what is printed of the signals.
+type listing struct {
+	book  *rules.Rulebook
+	count bool // only how many there are
+	queue *queue
+
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// part lists the signals of one file.
+func (l *listing) part(i int, entries iter.Seq[ingest.Entry]) {
+	out, counts := l.queue.place(i), map[string]int{}
+	defer out.leave()
+	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	for e := range in.entries {
+	for e := range entries {
 		if e.Mark != nil {
 			continue
 		}
-		for _, s := range in.book.Scan(&e) {
+		for _, s := range l.book.Scan(&e) {
 			counts[s.Def.Name]++
-			if !c.Count {
-				if err := enc.Encode(newSignalLine(&s)); err != nil {
-					return err
-				}
+			if !l.count && enc.Encode(newSignalLine(&s)) != nil {
+				return // the queue knows why
 			}
 		}
 	}
-	in.clear()
-	if c.Count {
-		p.counts(counts)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, n := range counts {
+		l.counts[name] += n
 	}
-	return report(p, in.bundle)
 }
 
 func (p *program) counts(counts map[string]int) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -155,7 +156,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("", []byte("\xff\xfek\x00i\x00n\x00d\x00:\x00"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		b := &Bundle{opts: Options{MaxFile: 1 << 20, MaxUnpacked: 4 << 20}.defaults(), known: map[Problem]bool{}}
-		x := expander{bundle: b, visit: (&reading{bundle: b, yield: checkEntry(t)}).document}
+		x := expander{bundle: b, members: new(atomic.Int64), visit: (&reading{bundle: b, tally: b.tally(nil), yield: checkEntry(t)}).document}
 		s := source{name: name, size: int64(len(data)), meter: b.opts.meter(int64(len(data)))}
 		s.open(bytes.NewReader(data), nil)
 		_ = x.settle(name, x.expand(s))

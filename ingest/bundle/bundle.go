@@ -20,6 +20,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"coroner/ingest"
@@ -81,6 +83,8 @@ type Bundle struct {
 	inputs   []input
 	problems []Problem
 	known    map[Problem]bool
+	early    int        // how many of them Open found
+	noting   sync.Mutex // held while a problem is noted
 
 	documents int
 	times     clocks
@@ -142,13 +146,18 @@ func (b *Bundle) Documents() int { return b.documents }
 // Readable says whether anything could be read, be it an empty file.
 func (b *Bundle) Readable() bool { return b.documents > 0 }
 
-// Problems are the inputs that were not read, in the order in which they were
-// found. Some are known only after Entries.
-func (b *Bundle) Problems() []Problem { return slices.Clone(b.problems) }
+// Problems are the inputs that were not read: first what Open found, then what
+// was known only when they were read, by document.
+func (b *Bundle) Problems() []Problem {
+	late := slices.SortedStableFunc(slices.Values(b.problems[b.early:]), func(x, y Problem) int { return cmp.Compare(x.Doc, y.Doc) })
+	return append(slices.Clone(b.problems[:b.early]), late...)
+}
 
 // problem remembers one line, once.
 func (b *Bundle) problem(doc, format string, args ...any) {
 	p := Problem{doc, fmt.Sprintf(format, args...)}
+	b.noting.Lock()
+	defer b.noting.Unlock()
 	if !b.known[p] {
 		b.known[p] = true
 		b.problems = append(b.problems, p)
@@ -169,13 +178,13 @@ type document struct {
 
 // survey looks at every document's start.
 func (b *Bundle) survey() {
-	x := expander{bundle: b, quick: true, visit: b.sample}
+	x := expander{bundle: b, quick: true, visit: b.sample, members: new(atomic.Int64)}
 	for i := range b.inputs {
 		if x.input(&b.inputs[i]) != nil {
 			break
 		}
 	}
-	b.ref = b.times.ref(b.opts.Now)
+	b.ref, b.early = b.times.ref(b.opts.Now), len(b.problems)
 }
 
 // sample takes what one document's start says.

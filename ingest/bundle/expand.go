@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/tools/txtar"
@@ -27,7 +28,7 @@ type expander struct {
 	quick   bool // visit looks at the start of documents only
 	visit   func(document) error
 	count   func(n int) // bytes of inputs that were read
-	members int
+	members *atomic.Int64
 }
 
 // errStopped ends everything; visit returns it.
@@ -127,7 +128,7 @@ func (s source) plainName() string {
 
 // leaf visits s itself.
 func (x *expander) leaf(s source, head []byte) error {
-	if x.members++; x.members > maxMembers {
+	if x.members.Add(1) > maxMembers {
 		x.bundle.problem(s.name, "is one file too many: only %d were read; give the ones around the death", maxMembers)
 		return errStopped
 	}

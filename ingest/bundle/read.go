@@ -10,6 +10,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf16"
 
 	"coroner/ingest"
@@ -21,55 +23,121 @@ import (
 // megabyte, and may be nil. A document from a pipe can be streamed once only.
 func (b *Bundle) Entries(progress func(Progress)) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
-		r := &reading{bundle: b, yield: yield, progress: progress}
-		for _, in := range b.inputs {
-			r.state.Total += in.size
-			if in.stream != nil {
-				r.state.Total = 0
-				break
-			}
-		}
-		x := expander{bundle: b, visit: r.document, count: r.count}
+		t := b.tally(progress)
 		for i := range b.inputs {
-			if x.input(&b.inputs[i]) != nil {
+			if !b.read(i, t, yield) {
 				return
 			}
 		}
-		r.state.Read = max(r.state.Read, r.state.Total)
-		r.tell()
+		t.finish()
 	}
 }
 
-// reading is one run over the entries.
+// Parts streams the same with several readers at a time: take is called for
+// every file that was given or found in a folder, in the order of their paths
+// but from up to n goroutines, with the file's entries. It may be called for a
+// file before it has returned for the one before. Entries that are not read to
+// their end end the rest.
+func (b *Bundle) Parts(n int, progress func(Progress), take func(i int, entries iter.Seq[ingest.Entry])) {
+	t := b.tally(progress)
+	next, wait := atomic.Int64{}, sync.WaitGroup{}
+	for range min(n, len(b.inputs)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(b.inputs); i = int(next.Add(1)) - 1 {
+				take(i, func(yield func(ingest.Entry) bool) {
+					if !b.read(i, t, yield) {
+						next.Store(int64(len(b.inputs)))
+					}
+				})
+			}
+		})
+	}
+	wait.Wait()
+	t.finish()
+}
+
+// read streams one input and says whether to go on.
+func (b *Bundle) read(i int, t *tally, yield func(ingest.Entry) bool) bool {
+	r := &reading{bundle: b, yield: yield, tally: t}
+	x := expander{bundle: b, visit: r.document, count: t.count, members: &t.members}
+	return x.input(&b.inputs[i]) == nil
+}
+
+// tally is how far all readers have come together.
+type tally struct {
+	progress func(Progress)
+	members  atomic.Int64
+
+	mu    sync.Mutex
+	state Progress
+	told  int64 // bytes read when progress was last called
+}
+
+func (b *Bundle) tally(progress func(Progress)) *tally {
+	t := &tally{progress: progress}
+	for _, in := range b.inputs {
+		t.state.Total += in.size
+		if in.stream != nil {
+			t.state.Total = 0
+			break
+		}
+	}
+	return t
+}
+
+// count takes note of bytes that were read of an input as it is stored.
+func (t *tally) count(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Read += int64(n)
+	if t.state.Read-t.told >= 1<<20 {
+		t.tell()
+	}
+}
+
+// begin takes note of the document that is being read.
+func (t *tally) begin(doc string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Doc = doc
+	t.tell()
+}
+
+func (t *tally) done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Done++
+}
+
+func (t *tally) finish() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Read = max(t.state.Read, t.state.Total)
+	t.tell()
+}
+
+func (t *tally) tell() {
+	t.told = t.state.Read
+	if t.progress != nil {
+		t.progress(t.state)
+	}
+}
+
+// reading is one run over the entries of an input.
 type reading struct {
 	bundle   *Bundle
+	tally    *tally
+	doc      string // that is being read, as people know it
 	yield    func(ingest.Entry) bool
 	stopped  bool
 	recorded bool // the document's entries name the ones that they were first read from
-	progress func(Progress)
-	state    Progress
-	told     int64 // bytes read when progress was last called
-}
-
-func (r *reading) count(n int) {
-	r.state.Read += int64(n)
-	if r.state.Read-r.told >= 1<<20 {
-		r.tell()
-	}
-}
-
-func (r *reading) tell() {
-	r.told = r.state.Read
-	if r.progress != nil {
-		r.progress(r.state)
-	}
 }
 
 // emit passes one entry on, under the name that people know the document by.
 func (r *reading) emit(e ingest.Entry) bool {
 	if !r.stopped {
 		if !r.recorded {
-			e.Doc = r.state.Doc
+			e.Doc = r.doc
 		}
 		r.stopped = !r.yield(e)
 	}
@@ -82,8 +150,8 @@ func (r *reading) document(d document) error {
 	if h.Binary {
 		return errBinary
 	}
-	r.state.Doc = d.name
-	r.tell()
+	r.doc = d.name
+	r.tally.begin(d.name)
 	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h), Next: r.bundle.opts.Next}
 	r.recorded = recorded(d.name)
 	doc.Recorded = r.recorded
@@ -94,7 +162,7 @@ func (r *reading) document(d document) error {
 	} else {
 		err = doc.Read(in, r.emit)
 	}
-	r.state.Done++
+	r.tally.done()
 	if r.stopped {
 		return errStopped
 	}
@@ -108,7 +176,7 @@ func (r *reading) objects(doc ingest.Document, in io.Reader, sure bool) error {
 	data, readErr := io.ReadAll(io.LimitReader(in, int64(limit)+1))
 	if len(data) > limit {
 		if sure {
-			r.bundle.problem(r.state.Doc, "holds more than %s of objects and is read as text: give fewer objects a file", size(int64(limit)))
+			r.bundle.problem(r.doc, "holds more than %s of objects and is read as text: give fewer objects a file", size(int64(limit)))
 		}
 		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emit)
 	}

@@ -1,0 +1,61 @@
+package bundle
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"coroner/ingest"
+)
+
+// Several readers give what one gives, file by file, and the same problems.
+func TestPartsGiveWhatEntriesGive(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 30 {
+		text := ""
+		for n := range 50 * i {
+			text += fmt.Sprintf("2026-05-04T10:00:%02d+0200 node-%d kubelet[1]: line %d\n", n%60, i, n)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.log", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.gz"), []byte("\x1f\x8b\x08no gzip"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *Bundle {
+		b, err := Open([]string{dir}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one, many := open(), open()
+	want := slices.Collect(one.Entries(nil))
+	var mu sync.Mutex
+	parts, last := map[int][]ingest.Entry{}, Progress{}
+	many.Parts(4, func(p Progress) { last = p }, func(i int, entries iter.Seq[ingest.Entry]) {
+		list := slices.Collect(entries)
+		mu.Lock()
+		defer mu.Unlock()
+		parts[i] = list
+	})
+	var got []ingest.Entry
+	for i := range len(parts) {
+		got = append(got, parts[i]...)
+	}
+	if !reflect.DeepEqual(got, want) || len(want) < 1000 {
+		t.Errorf("%d entries, want %d", len(got), len(want))
+	}
+	if !reflect.DeepEqual(many.Problems(), one.Problems()) {
+		t.Errorf("problems %v, want %v", many.Problems(), one.Problems())
+	}
+	if last.Read != last.Total || last.Done < 29 {
+		t.Errorf("progress ended at %+v", last)
+	}
+}
