@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"coroner/ingest"
@@ -28,49 +28,55 @@ type Record struct {
 // of every runner, and the marks. Memory grows with the pods that are named,
 // not with the input.
 func Collect(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Record {
-	c := NewCollector(book)
-	c.Take(entries)
-	return c.Record()
+	return Join([]*Part{Take(entries, book)})
 }
 
-// Collector makes one record of entries from several goroutines. The record
-// does not depend on the order in which they come.
-type Collector struct {
-	book   *rules.Rulebook
-	mu     sync.Mutex
-	record *Record
-}
+// Part is what was kept of some of the entries.
+type Part struct{ record *Record }
 
-// NewCollector returns an empty one.
-func NewCollector(book *rules.Rulebook) *Collector {
-	r := &Record{shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{}, words: map[string]string{}}
-	return &Collector{book: book, record: r}
-}
-
-// Take scans entries and keeps what there is to keep. It may be called several
-// times at once, with different entries.
-func (c *Collector) Take(entries iter.Seq[ingest.Entry]) {
+// Take scans a part of the entries.
+func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
+	r := newRecord()
 	for e := range entries {
-		var found []rules.Signal
-		if e.Mark == nil {
-			found = c.book.Scan(&e)
-		}
-		if e.Mark == nil && len(found) == 0 && e.Source != ingest.Runner {
-			continue
-		}
-		c.mu.Lock()
-		c.record.add(&e, found)
-		c.mu.Unlock()
+		r.add(&e, book)
 	}
+	return &Part{r}
 }
 
-// Record is what was kept, once all is taken.
-func (c *Collector) Record() *Record {
-	c.record.finish()
-	return c.record
+// Join makes one record of all parts. It does not depend on their order, nor on
+// which entries are in which part.
+func Join(parts []*Part) *Record {
+	all := newRecord()
+	for _, p := range parts {
+		for _, at := range p.record.shelves {
+			for _, s := range at.signals {
+				all.keep(s)
+			}
+		}
+		for key, t := range p.record.tails {
+			for i := range t.lines {
+				all.tail(key).push(&t.lines[i].Entry, t.lines[i].known)
+			}
+		}
+		all.Marks = append(all.Marks, p.record.Marks...)
+		maps.Copy(all.mixed, p.record.mixed)
+	}
+	all.finish()
+	return all
 }
 
-func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
+func newRecord() *Record {
+	return &Record{shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{}, words: map[string]string{}}
+}
+
+func (r *Record) tail(key string) *tail {
+	if r.tails[key] == nil {
+		r.tails[key] = &tail{}
+	}
+	return r.tails[key]
+}
+
+func (r *Record) add(e *ingest.Entry, book *rules.Rulebook) {
 	if e.Mark != nil {
 		if e.Mark.Kind == ingest.Mixed {
 			r.mixed[e.Doc] = true
@@ -78,15 +84,12 @@ func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
 		r.Marks = append(r.Marks, *e)
 		return
 	}
+	found := book.Scan(e)
 	for i := range found {
 		r.keep(&found[i])
 	}
 	if e.Source == ingest.Runner {
-		key := streamKey(e)
-		if r.tails[key] == nil {
-			r.tails[key] = &tail{}
-		}
-		r.tails[key].push(e, len(found) > 0)
+		r.tail(streamKey(e)).push(e, len(found) > 0)
 	}
 }
 

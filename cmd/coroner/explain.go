@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
-	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -48,9 +46,7 @@ func (c *explainCmd) Run(p *program) error {
 		return err
 	}
 	defer in.bundle.Close()
-	all := classify.NewCollector(in.book)
-	in.parts(func(_ int, entries iter.Seq[ingest.Entry]) { all.Take(entries) })
-	record := all.Record()
+	record := in.record()
 	verdicts := record.Verdicts(in.book, classify.Options{Runner: c.Runner})
 	in.clear()
 	if err := report(p, in.bundle); err != nil {

@@ -7,8 +7,10 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
+	"coroner/classify"
 	"coroner/classify/postmortem"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
@@ -73,6 +75,19 @@ type reading struct {
 // parts hands the entries of every file to take, on all processors.
 func (r *reading) parts(take func(i int, entries iter.Seq[ingest.Entry])) {
 	r.bundle.Parts(runtime.GOMAXPROCS(0), r.show, take)
+}
+
+// record is what is kept of the whole input.
+func (r *reading) record() *classify.Record {
+	var mu sync.Mutex
+	var parts []*classify.Part
+	r.parts(func(_ int, entries iter.Seq[ingest.Entry]) {
+		part := classify.Take(entries, r.book)
+		mu.Lock()
+		defer mu.Unlock()
+		parts = append(parts, part)
+	})
+	return classify.Join(parts)
 }
 
 // start loads and opens everything that a command reads.

@@ -1,0 +1,184 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"coroner/fixtures/bench"
+	"coroner/ingest"
+)
+
+// scanBuffer is the scan as the readers do it: the lines that can hold a signal
+// are found in the buffer, cut into their parts and recognised, captures and all.
+func scanBuffer(b *Rulebook, buf []byte) (signals int) {
+	feed := ingest.Document{Name: "journal.log"}.Feed()
+	for at := b.Next(buf, 0); at >= 0; {
+		from := bytes.LastIndexByte(buf[:at], '\n') + 1
+		end := len(buf)
+		if n := bytes.IndexByte(buf[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		for _, e := range append(feed.Line(buf[from:end], 0), feed.Flush()...) {
+			signals += len(b.Scan(&e))
+		}
+		at = b.Next(buf, end)
+	}
+	return signals
+}
+
+// patterns are the regular expressions of what scanBuffer looks for, without
+// the names of their groups, which other programs want to be unique.
+func patterns(b *Rulebook) (out []string) {
+	names := regexp.MustCompile(`\?P<\w+>`)
+	for _, d := range printed(b.Signals) {
+		for _, sh := range d.shapes {
+			for _, m := range sh.messages {
+				out = append(out, regexp.QuoteMeta(m))
+			}
+			if sh.match != nil {
+				out = append(out, unanchored(names.ReplaceAllString(sh.match.String(), "?:")))
+			}
+			for _, re := range sh.where {
+				if len(sh.messages) == 0 && sh.match == nil {
+					out = append(out, names.ReplaceAllString(re.String(), "?:"))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// unanchored lets a pattern for a message match in the middle of a line.
+func unanchored(pattern string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(pattern, "^"), "|^", "|")
+}
+
+// mtailProgram is a program for mtail that counts the lines of each pattern.
+func mtailProgram(list []string) string {
+	var p strings.Builder
+	p.WriteString("counter hits\n")
+	for _, re := range list {
+		fmt.Fprintf(&p, "/%s/ {\n  hits++\n}\n", strings.ReplaceAll(re, "/", `\/`))
+	}
+	return p.String()
+}
+
+// tenfold is the rulebook with ten times its signals: the others look for the
+// same texts with a letter more in every word.
+func tenfold(t *testing.T, b *Rulebook) *Rulebook {
+	t.Helper()
+	defs := append([]*SignalDef{}, b.Signals...)
+	words := regexp.MustCompile(`[A-Za-z]{3,}`)
+	for n := range 9 {
+		for _, d := range printed(b.Signals) {
+			c := *d
+			c.Name, c.literals = fmt.Sprintf("%s-%d", d.Name, n), nil
+			for _, l := range d.literals {
+				c.literals = append(c.literals, words.ReplaceAllStringFunc(l, func(w string) string {
+					return w[:2] + string(rune('a'+(n*7+len(w))%26)) + w[2:]
+				}))
+			}
+			defs = append(defs, &c)
+		}
+	}
+	ten := *b
+	ten.Signals, ten.raw, ten.find = defs, newFinder(printed(defs)), newFinder(defs)
+	return &ten
+}
+
+// BenchmarkScanBuffer is the scan without anything beside it.
+func BenchmarkScanBuffer(b *testing.B) {
+	book, buf := defaultBook(b), bytes.Buffer{}
+	if _, err := (bench.Mix{Size: 32 << 20, Hits: 0.001, Seed: 1}).WriteTo(&buf); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(buf.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		scanBuffer(book, buf.Bytes())
+	}
+}
+
+// The scan beside ripgrep and mtail, with the same patterns on the same logs.
+func TestScanBesideOtherPrograms(t *testing.T) {
+	bench.Asked(t, "the scan's speed beside ripgrep and mtail")
+	book := defaultBook(t)
+	ten, dir := tenfold(t, book), bench.Folder()
+	list := filepath.Join(dir, "patterns")
+	if err := os.WriteFile(list, []byte(strings.Join(patterns(book), "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, hits := range []float64{0.001, 0.01, 0.1} {
+		path := filepath.Join(dir, fmt.Sprintf("mix-%g.log", hits))
+		if err := (bench.Mix{Size: 1e9, Hits: hits, Seed: 1}).WriteFile(path); err != nil {
+			t.Fatal(err)
+		}
+		scan := func(b *Rulebook) func() {
+			return func() {
+				buf, err := os.ReadFile(path)
+				if err != nil || scanBuffer(b, buf) == 0 {
+					t.Error("nothing was found", err)
+				}
+			}
+		}
+		contenders := []bench.Contender{
+			{Name: fmt.Sprintf("coroner, %d signals", len(book.Signals)), Do: scan(book)},
+			{Name: fmt.Sprintf("coroner, %d signals", len(ten.Signals)), Do: scan(ten)},
+		}
+		if bench.Has("rg") {
+			contenders = append(contenders, bench.Contender{Name: "ripgrep -j1 -c -f", Cmd: []string{"rg", "-j1", "-c", "-f", list, path}})
+		} else {
+			t.Log(bench.Missing("ripgrep"))
+		}
+		race(t, fmt.Sprintf("Scan of 1 GB, %g %% of the lines are hits", 100*hits), contenders, path)
+	}
+}
+
+// race runs the contenders, and mtail on the first thousandth of the log.
+func race(t *testing.T, title string, contenders []bench.Contender, path string) {
+	t.Helper()
+	results, err := bench.Race(5, contenders...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bench.Has("mtail") {
+		results = append(results, mtail(t, path))
+	} else {
+		t.Log(bench.Missing("mtail"))
+	}
+	bench.Table(os.Stdout, title, 1000, "MB", results)
+}
+
+// mtail is too slow for the whole log: its time for 1 MB, less that for an
+// empty file, times a thousand.
+func mtail(t *testing.T, path string) bench.Result {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	progs := filepath.Dir(write("rules.mtail", mtailProgram(patterns(defaultBook(t)))))
+	run := func(name, log string) bench.Contender {
+		return bench.Contender{Name: name, Cmd: []string{"mtail", "--one_shot", "--progs", progs, "--logs", log}}
+	}
+	results, err := bench.Race(1, run("mtail", write("some.log", string(data[:1_000_000]))), run("mtail", write("empty.log", "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bench.Result{Name: "mtail", CPU: 1000 * (results[0].CPU - results[1].CPU), Wall: 1000 * (results[0].Wall - results[1].Wall)}
+}
