@@ -13,8 +13,9 @@ import (
 // A Feed is for one goroutine. The entries that it returns are valid until its
 // next call.
 type Feed struct {
-	r   *reader
-	out []Entry
+	r       *reader
+	out     []Entry
+	writers map[string]writing // by Glance.who
 }
 
 // Feed returns a feed of the document d: a path under /var/log/pods names the
@@ -38,11 +39,11 @@ func (f *Feed) Line(b []byte, cut int) []Entry {
 
 // Journal reads one journald record from its fields, `__REALTIME_TIMESTAMP`,
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
-func (f *Feed) Journal(fields iter.Seq2[string, []byte]) []Entry {
+func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []Entry {
 	f.begin(0)
 	f.r.rec = record{}
 	for k, v := range fields {
-		f.r.rec.set(&f.r.names, []byte(k), value{v, 'x'})
+		f.r.rec.set(&f.r.names, k, value{v, 'x'})
 	}
 	f.r.journal()
 	return f.end()

@@ -297,12 +297,17 @@ func (r *reader) account(d *draft) {
 		e.After = r.times.last
 	}
 	if e.Source.host() && !e.At.IsZero() {
-		if r.spoke[e.Source] == nil {
-			r.spoke[e.Source] = new(time.Time)
-		}
-		*r.spoke[e.Source] = e.At
+		r.heard(e.Source, e.At)
 	}
 	r.cover.saw(d)
+}
+
+// heard notes when a program of the host spoke last.
+func (r *reader) heard(src Source, at time.Time) {
+	if r.spoke[src] == nil {
+		r.spoke[src] = new(time.Time)
+	}
+	*r.spoke[src] = at
 }
 
 // names keeps one copy of the strings that repeat in every record.

@@ -36,7 +36,10 @@ func scanBuffer(b *Rulebook, buf []byte) (signals int) {
 // the names of their groups, which other programs want to be unique.
 func patterns(b *Rulebook) (out []string) {
 	names := regexp.MustCompile(`\?P<\w+>`)
-	for _, d := range printed(b.Signals) {
+	for _, d := range b.Signals {
+		if !d.printed() {
+			continue
+		}
 		for _, sh := range d.shapes {
 			for _, m := range sh.messages {
 				out = append(out, regexp.QuoteMeta(m))
@@ -76,7 +79,7 @@ func tenfold(t *testing.T, b *Rulebook) *Rulebook {
 	defs := append([]*SignalDef{}, b.Signals...)
 	words := regexp.MustCompile(`[A-Za-z]{3,}`)
 	for n := range 9 {
-		for _, d := range printed(b.Signals) {
+		for _, d := range b.Signals {
 			c := *d
 			c.Name, c.literals = fmt.Sprintf("%s-%d", d.Name, n), nil
 			for _, l := range d.literals {
@@ -88,7 +91,7 @@ func tenfold(t *testing.T, b *Rulebook) *Rulebook {
 		}
 	}
 	ten := *b
-	ten.Signals, ten.raw, ten.find = defs, newFinder(printed(defs)), newFinder(defs)
+	ten.Signals, ten.raw = defs, newFinder(defs, (*SignalDef).printed)
 	return &ten
 }
 

@@ -32,7 +32,7 @@ func (b *builder) compile() *Rulebook {
 	for _, s := range b.specs.signals {
 		b.signal(s)
 	}
-	b.book.find, b.book.raw = newFinder(b.book.Signals), newFinder(printed(b.book.Signals))
+	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
 	if b.signalsOnly {
 		return b.book
 	}
@@ -138,18 +138,6 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	default:
 		d.shapes, d.literals = append(d.shapes, sh), append(d.literals, literals...)
 	}
-}
-
-// printed are the signals that a program prints as a line. What the API, GitHub
-// and coroner itself tell comes as entries only, in words that coroner chose.
-func printed(all []*SignalDef) (out []*SignalDef) {
-	told := []ingest.Source{ingest.Kube, ingest.GitHub, ingest.Agent}
-	for _, d := range all {
-		if slices.ContainsFunc(d.Sources, func(s ingest.Source) bool { return !slices.Contains(told, s) }) {
-			out = append(out, d)
-		}
-	}
-	return out
 }
 
 // anchor is how a pattern says that nothing but punctuation stands before it: a

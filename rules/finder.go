@@ -43,11 +43,15 @@ const (
 	minLiteral = 4 // shorter ones would be everywhere
 )
 
-// newFinder returns a finder of the literals of defs.
-func newFinder(defs []*SignalDef) *finder {
+// newFinder returns a finder of the literals of those of defs that are looked
+// for. It knows them by their places in defs.
+func newFinder(defs []*SignalDef, looked func(*SignalDef) bool) *finder {
 	f := &finder{}
 	known := map[string]int32{}
 	for i, d := range defs {
+		if !looked(d) {
+			continue
+		}
 		for _, l := range d.literals {
 			id, ok := known[l]
 			if !ok {

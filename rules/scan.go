@@ -12,7 +12,11 @@ import (
 // hit costs one pass over its text and no allocation.
 func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 	var room [16]int32
-	hits := b.find.all(bytesOf(e.Text), room[:0])
+	f := b.raw
+	if told(e.Source) {
+		f = b.find
+	}
+	hits := f.all(bytesOf(e.Text), room[:0])
 	if len(hits) == 0 {
 		return nil
 	}
@@ -37,13 +41,46 @@ func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 // looked for.
 func (b *Rulebook) Next(buf []byte, from int) int { return b.raw.next(buf, from) }
 
+// Wanted says whether Scan could find a signal in an entry of that source whose
+// text is message or a part of it. It needs no entry, so that a reader can ask
+// before it makes one. The source counts: some signals of a controller have
+// words that stand in every fifth line of containerd's.
+func (b *Rulebook) Wanted(by ingest.Source, message []byte) bool {
+	f := b.raw
+	if told(by) {
+		f = b.find
+	}
+	for i := f.look(message, 0); i >= 0; i = f.look(message, i+f.stride) {
+		h := f.hash(message, i)
+		for _, p := range f.at(h) {
+			if _, ok := f.holds(message, i, p, h); ok && b.someMayComeFrom(f.owners[p.literal], by) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (b *Rulebook) someMayComeFrom(signals []int32, s ingest.Source) bool {
+	return slices.ContainsFunc(signals, func(i int32) bool { return b.Signals[i].mayComeFrom(s) })
+}
+
+// told says whether a source tells of things in words that coroner chose; it
+// prints no lines.
+func told(s ingest.Source) bool { return s == ingest.Kube || s == ingest.GitHub || s == ingest.Agent }
+
+// printed says whether a program prints the signal as a line.
+func (d *SignalDef) printed() bool {
+	return slices.ContainsFunc(d.Sources, func(s ingest.Source) bool { return !told(s) })
+}
+
 // bytesOf is s as bytes that are only read.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // mayComeFrom says whether a record of source s can show the signal. Text
-// that names no writer can show any: it stays a claim.
+// that names no writer can show any that is printed: it stays a claim.
 func (d *SignalDef) mayComeFrom(s ingest.Source) bool {
-	return s == ingest.Unknown || slices.Contains(d.Sources, s)
+	return s == ingest.Unknown && d.printed() || slices.Contains(d.Sources, s)
 }
 
 // scannedLine splits structured text once, and only when some signal asks.

@@ -96,7 +96,7 @@ func (a *agent) run(ctx context.Context) error {
 func (a *agent) takeJournal(b journal.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scan(fromJournal, b.Entries, b.Lines)
+	a.scan(fromJournal, b.Entries, b.Lines, b.Passed)
 	for _, e := range b.Covered {
 		a.covered[string(e.Source)+" "+e.Boot+" "+e.Mark.From.String()] = e
 	}
@@ -112,7 +112,7 @@ func (a *agent) takeJournal(b journal.Batch) error {
 func (a *agent) takePods(b podlog.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scan(fromPods, b.Entries, b.Lines)
+	a.scan(fromPods, b.Entries, b.Lines, 0)
 	a.context = append(a.context, b.Context...)
 	a.metrics.contextLines.Add(float64(len(b.Context)))
 	for _, m := range b.Marks {
@@ -130,8 +130,15 @@ func (a *agent) takePods(b podlog.Batch) error {
 	return nil
 }
 
-// scan keeps what the rulebook recognises and counts the rest.
-func (a *agent) scan(source string, entries []ingest.Entry, lines int) {
+// wanted says whether the rulebook could recognise a record of the journal. The
+// rulebook may change between this and scan: the look-back is read again then.
+func (a *agent) wanted(by ingest.Source, message []byte) bool {
+	return a.book.Load().Wanted(by, message)
+}
+
+// scan keeps what the rulebook recognises and counts the rest, of which the
+// reader made no entries of what it passed by.
+func (a *agent) scan(source string, entries []ingest.Entry, lines, passed int) {
 	book := a.book.Load()
 	read, matched := 0, 0
 	for i := range entries {
@@ -154,8 +161,8 @@ func (a *agent) scan(source string, entries []ingest.Entry, lines int) {
 	}
 	a.metrics.lines.WithLabelValues(source).Add(float64(lines))
 	a.metrics.matched.WithLabelValues(source).Add(float64(matched))
-	a.metrics.dropped.WithLabelValues(source, "unrecognised").Add(float64(read - matched))
-	a.metrics.dropped.WithLabelValues(source, "part-of-a-line").Add(float64(max(0, lines-read)))
+	a.metrics.dropped.WithLabelValues(source, "unrecognised").Add(float64(read + passed - matched))
+	a.metrics.dropped.WithLabelValues(source, "part-of-a-line").Add(float64(max(0, lines-read-passed)))
 }
 
 // busy is how long after evidence the marks are sent at the batch's pace.

@@ -122,7 +122,7 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	words := ingest.Entry{At: now, Source: ingest.Runner, Node: "n1", Namespace: "ci", Pod: "p", PodUID: "u", Container: "runner", Text: "compiling"}
 	beat := words
 	beat.Text, beat.Mark = "", &ingest.Mark{Kind: ingest.Covered, From: now, To: now, Lines: 9}
-	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 2, Cursor: "c1", At: now, Reached: now,
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 12, Passed: 10, Cursor: "c1", At: now, Reached: now,
 		Covered: []ingest.Entry{{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}}})
 	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, Context: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 3, Reached: now.Add(-time.Second)})
 	a.flush(context.Background(), false)
@@ -137,14 +137,20 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	m := a.metrics
-	if n := testutil.ToFloat64(m.lines.WithLabelValues(fromJournal)); n != 2 {
+	if n := testutil.ToFloat64(m.lines.WithLabelValues(fromJournal)); n != 12 {
 		t.Errorf("%v lines", n)
 	}
 	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromPods, "part-of-a-line")); n != 2 {
 		t.Errorf("%v parts", n)
 	}
-	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "unrecognised")); n != 1 {
+	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "unrecognised")); n != 11 {
 		t.Errorf("%v unrecognised", n)
+	}
+	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "part-of-a-line")); n != 0 {
+		t.Errorf("%v parts of the journal", n)
+	}
+	if !a.wanted(ingest.Kernel, []byte(oom)) || a.wanted(ingest.Kernel, []byte("eth0: up")) {
+		t.Error("wanted is not what is recognised")
 	}
 }
 

@@ -133,7 +133,7 @@ func (c *cli) wanted(namespace, pod, container string) bool {
 }
 
 func (a *agent) journal(cursor string, since time.Time) *journal.Reader {
-	return journal.New(journal.Config{Dirs: a.c.Journal, Node: a.c.Node, Cursor: cursor, Since: since, MaxAge: a.c.MaxAge, Log: a.log})
+	return journal.New(journal.Config{Dirs: a.c.Journal, Node: a.c.Node, Cursor: cursor, Since: since, MaxAge: a.c.MaxAge, Wanted: a.wanted, Log: a.log})
 }
 
 func (a *agent) pods(resume []podlog.Position) *podlog.Reader {

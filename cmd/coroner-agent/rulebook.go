@@ -140,11 +140,11 @@ func (a *agent) rescans(ctx context.Context) error {
 		}
 		start := time.Now()
 		err := a.journal("", time.Time{}).Run(ctx, func(b journal.Batch) error {
-			return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines) })
+			return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines, b.Passed) })
 		})
 		if errors.Is(err, errCaughtUp) {
 			err = a.pods(nil).Run(ctx, func(b podlog.Batch) error {
-				return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines) })
+				return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines, 0) })
 			})
 		}
 		if !errors.Is(err, errCaughtUp) && ctx.Err() == nil {

@@ -45,17 +45,20 @@ func (c *coverage) record(boot string, at time.Time) {
 	c.last = at
 }
 
-// spoke notes an entry of the boot. Only a source that could not be forged
-// says something about itself.
-func (c *coverage) spoke(e *ingest.Entry) {
-	i := hostIndex(e.Source)
-	if i < 0 || e.Trust != ingest.Attested {
+// spoke notes that a source wrote something in the boot. Only one that could
+// not be forged says something about itself.
+func (c *coverage) spoke(by ingest.Source, trust ingest.Trust, at time.Time) {
+	if trust != ingest.Attested {
+		return
+	}
+	i := hostIndex(by)
+	if i < 0 {
 		return
 	}
 	s := &c.speakers[i]
 	s.spoke = true
-	if e.At.After(s.last) {
-		s.last = e.At
+	if at.After(s.last) {
+		s.last = at
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"coroner/ingest"
 
-	"github.com/coreos/go-systemd/v22/sdjournal"
 	"github.com/rs/zerolog"
 )
 
@@ -33,12 +32,14 @@ type follower struct {
 	log    zerolog.Logger
 	emit   func(Batch) error
 
-	journal *sdjournal.Journal // nil until a folder has files
-	dir     string             // that journal reads
+	journal *handle // nil until a folder has files
+	dir     string  // that journal reads
 	feed    *ingest.Feed
 	fields  fields
+	glance  ingest.Glance
 
 	at      position // the last record read, or the one to go on behind
+	ran     []byte   // while drain runs: the cursor of `at`, where that has only its numbers
 	taken   bool     // a record was read in this run
 	seeking bool     // journal was placed at `at`, and the next record must show that nothing is missing
 	again   bool     // it was placed there once more, to see whether a record was only out of order
@@ -188,11 +189,12 @@ func (f *follower) listen(ctx context.Context) {
 // drain reads until the journal's end or until a batch is due.
 func (f *follower) drain() error {
 	f.tail, f.refused = false, false
+	defer f.catchUp()
 	for n := 1; f.batch.Lines < maxLines && !f.tail && !f.refused; n++ {
 		if err := f.next(); err != nil {
 			return err
 		}
-		if n%64 == 0 && f.due() {
+		if n%maxRead == 0 && f.due() {
 			break
 		}
 	}
@@ -233,7 +235,7 @@ func (f *follower) deliver(whole bool, looked time.Time) error {
 	b.Covered = f.cover.marks(b.Covered[:0], to)
 	err := f.emit(*b)
 	clear(b.Entries)
-	b.Entries, b.Lines = b.Entries[:0], 0
+	b.Entries, b.Lines, b.Passed = b.Entries[:0], 0, 0
 	f.began, f.emitted = time.Time{}, time.Now()
 	return err
 }

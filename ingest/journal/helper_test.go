@@ -51,13 +51,20 @@ var (
 	fromKubelet = []string{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=kubelet", "_SYSTEMD_UNIT=kubelet.service", "_COMM=kubelet", "_UID=0"}
 )
 
-// store makes the journal file at path of an export, or appends to it.
-func store(t testing.TB, path, export string) {
+// remote is the program that makes journal files of exports.
+func remote(t testing.TB) string {
 	t.Helper()
 	const tool = "/lib/systemd/systemd-journal-remote"
 	if _, err := os.Stat(tool); err != nil {
 		t.Skipf("not shown without %s, which makes the journal files: %s", tool, t.Name())
 	}
+	return tool
+}
+
+// store makes the journal file at path of an export, or appends to it.
+func store(t testing.TB, path, export string) {
+	t.Helper()
+	tool := remote(t)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (f *follower) open() (opened bool, err error) {
 // enter opens dir and places itself behind the last record read.
 func (f *follower) enter(dir string) error {
 	f.close()
-	j, err := handle(dir)
+	j, err := openDir(dir)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,14 @@ func (f *follower) enter(dir string) error {
 	return f.seek()
 }
 
-// handle opens a journal folder for reading.
-func handle(dir string) (*sdjournal.Journal, error) {
+// handle is a journal folder opened for reading.
+type handle struct {
+	*sdjournal.Journal
+	records *fetcher
+}
+
+// openDir opens a journal folder for reading.
+func openDir(dir string) (*handle, error) {
 	j, err := sdjournal.NewJournalFromDir(dir)
 	var errno syscall.Errno
 	switch {
@@ -72,12 +78,22 @@ func handle(dir string) (*sdjournal.Journal, error) {
 		_ = j.Close()
 		return nil, fmt.Errorf("journal in %s: %w", dir, err)
 	}
-	return j, nil
+	records, err := newFetcher(j)
+	if err != nil {
+		_ = j.Close()
+		return nil, fmt.Errorf("libsystemd cannot be used: %w", err)
+	}
+	return &handle{j, records}, nil
+}
+
+func (h *handle) close() {
+	h.records.close()
+	_ = h.Close() // it can fail only where libsystemd could not be loaded
 }
 
 func (f *follower) close() {
 	if f.journal != nil {
-		_ = f.journal.Close() // it can fail only where libsystemd could not be loaded
+		f.journal.close()
 	}
 	f.journal = nil
 }
@@ -85,6 +101,7 @@ func (f *follower) close() {
 // seek places the journal behind the last record read or, without one, at the
 // oldest record of the time that a first start looks back.
 func (f *follower) seek() error {
+	f.journal.records.drop()
 	if f.at.cursor == "" {
 		return f.seekTime()
 	}
@@ -99,6 +116,7 @@ func (f *follower) seek() error {
 // seekTime places the journal at the saved position's time, which is all that
 // is left of it, or as far back as a first start looks.
 func (f *follower) seekTime() error {
+	f.journal.records.drop()
 	f.seeking, f.stuck = false, time.Time{}
 	from := f.Now().Add(-f.MaxAge)
 	if f.owed != nil && f.owed.from.After(from) && f.owed.from.Before(f.Now()) {
@@ -204,37 +222,38 @@ func (f *follower) alarm() {
 // uses a handle of its own: a filter would cost the other one its place, and a
 // new one sees files that have become readable.
 func (f *follower) find() (bool, error) {
-	j, err := handle(f.dir)
+	j, err := openDir(f.dir)
 	if errors.Is(err, syscall.ENOENT) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	defer j.Close()
+	defer j.close()
 	var matches []string
 	if f.running != "" {
 		matches = append(matches, "_BOOT_ID="+f.running)
 	}
-	e, err := newest(j, matches)
-	return e != nil && err == nil, nil
+	_, found, err := newest(j, matches)
+	return found && err == nil, nil
 }
 
-// newest is the last record of j with all of the given fields, nil if none.
-func newest(j *sdjournal.Journal, matches []string) (*sdjournal.JournalEntry, error) {
+// newest is the last record of j with all of the given fields.
+func newest(j *handle, matches []string) (r raw, found bool, err error) {
 	j.FlushMatches()
 	for _, m := range matches {
 		if err := j.AddMatch(m); err != nil {
-			return nil, err
+			return r, false, err
 		}
 	}
 	if err := j.SeekTail(); err != nil {
-		return nil, err
+		return r, false, err
 	}
 	if n, err := j.Previous(); err != nil || n == 0 {
-		return nil, err
+		return r, false, err
 	}
-	return j.GetEntry()
+	r = j.records.current()
+	return r, r.err == nil, r.err
 }
 
 // callers are fields by which a source's records can be found without reading
@@ -251,18 +270,19 @@ var callers = map[ingest.Source][]string{
 // that is quiet since the reading began is covered all the same: it is known to
 // log here.
 func (f *follower) speakers(boot string) (spoke [len(hosts)]bool) {
-	j, err := handle(f.dir)
+	j, err := openDir(f.dir)
 	if err != nil || boot == "" {
 		return spoke
 	}
-	defer j.Close()
+	defer j.close()
 	feed, reading := ingest.Document{Name: doc}.Feed(), fields{}
 	for i, s := range hosts {
-		e, err := newest(j, append([]string{"_BOOT_ID=" + boot}, callers[s]...))
-		if err != nil || e == nil {
+		r, found, err := newest(j, append([]string{"_BOOT_ID=" + boot}, callers[s]...))
+		p, ok := parsePosition(string(r.cursor))
+		if err != nil || !found || !ok {
 			continue
 		}
-		reading.entry = e
+		reading.raw, reading.at = r, p
 		for _, x := range feed.Journal(reading.each) {
 			spoke[i] = spoke[i] || x.Mark == nil && x.Source == s && x.Trust == ingest.Attested
 		}

@@ -68,3 +68,59 @@ func (p position) later(q position) bool {
 	}
 	return p.real > q.real
 }
+
+// moment is what changes from one record of a numbering to the next.
+type moment struct{ number, mono, real uint64 }
+
+// next reads the cursor of a record that plainly comes right after p: the next
+// number of the same numbering in the same boot, at another time. ok is false
+// for any other, which takes more thought. It is for the many: it makes no
+// strings, and expects libsystemd's order of the parts.
+func (p *position) next(cursor []byte) (m moment, ok bool) {
+	c := lead{cursor, true}
+	c.words("s=", p.id, ";i=")
+	m.number = c.hex()
+	c.words(";b=", p.boot, ";m=")
+	m.mono = c.hex()
+	c.words(";t=")
+	m.real = c.hex()
+	c.words(";x=")
+	return m, c.ok && len(c.rest) > 0 && m.number == p.number+1 && (m.mono != p.mono || m.real != p.real)
+}
+
+// lead is a cursor that is read from the front; ok is false once it is not what
+// was expected.
+type lead struct {
+	rest []byte
+	ok   bool
+}
+
+// words reads given words.
+func (c *lead) words(words ...string) {
+	for _, w := range words {
+		if len(c.rest) < len(w) || string(c.rest[:len(w)]) != w {
+			c.ok = false
+			return
+		}
+		c.rest = c.rest[len(w):]
+	}
+}
+
+// hex reads a number of less than 64 bits.
+func (c *lead) hex() (n uint64) {
+	i := 0
+	for ; i < len(c.rest); i++ {
+		d := c.rest[i]
+		if d-'0' < 10 {
+			d -= '0'
+		} else if d-'a' < 6 {
+			d -= 'a' - 10
+		} else {
+			break
+		}
+		n = n<<4 | uint64(d)
+	}
+	c.ok = c.ok && i > 0 && i < 16
+	c.rest = c.rest[i:]
+	return n
+}

@@ -40,6 +40,39 @@ func TestParsePosition(t *testing.T) {
 	}
 }
 
+// What plainly comes next is seen without taking the cursor apart, and nothing
+// else is taken for it.
+func TestPlainlyNext(t *testing.T) {
+	at := spot("a", 0x1f, "x", 1)
+	for _, c := range []struct {
+		cursor string
+		want   bool
+	}{
+		{spot("a", 0x20, "x", 2).cursor, true},
+		{spot("a", 0x20, "x", 1).cursor, false}, // may be a copy
+		{spot("a", 0x1f, "x", 2).cursor, false},
+		{spot("a", 0x21, "x", 2).cursor, false},
+		{spot("b", 0x20, "x", 2).cursor, false},
+		{spot("ab", 0x20, "x", 2).cursor, false},
+		{spot("a", 0x20, "y", 2).cursor, false},
+		{"s=a;i=20;b=x;m=7d0;t=650fae1f2c9a0;x=0", true},
+		{"s=a;i=20;b=x;m=7d0;t=650fae1f2c9a0;x=", false},
+		{"s=a;i=20;b=x;m=7d0;t=ffffffffffffffff;x=1", false},
+		{"s=a;i=20;b=x;m=;t=650fae1f2c9a0;x=1", false},
+		{"i=20;s=a;b=x;m=7d0;t=650fae1f2c9a0;x=1", false},
+		{"", false},
+		{"s=a", false},
+	} {
+		m, ok := at.next([]byte(c.cursor))
+		if ok != c.want {
+			t.Errorf("%s: %v", c.cursor, ok)
+		}
+		if p, parsed := parsePosition(c.cursor); ok && (!parsed || m != moment{p.number, p.mono, p.real}) {
+			t.Errorf("%s: %+v, want %+v", c.cursor, m, p)
+		}
+	}
+}
+
 func TestNumbering(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -88,7 +121,7 @@ func TestCoverage(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1777888800+int64(s), 0).UTC() }
 	say := func(c *coverage, src ingest.Source, trust ingest.Trust, s int) {
 		c.record("x", at(s))
-		c.spoke(&ingest.Entry{Source: src, Trust: trust, At: at(s)})
+		c.spoke(src, trust, at(s))
 	}
 	spans := func(c *coverage, to int) (out []string) {
 		for _, e := range c.marks(nil, at(to)) {
@@ -115,7 +148,7 @@ func TestCoverage(t *testing.T) {
 	check("looking back", spans(&c, 7), "x kernel 0-7")
 	say(&c, ingest.Kernel, ingest.Attested, 12)
 	c.record("y", at(20))
-	c.spoke(&ingest.Entry{Source: ingest.Systemd, Trust: ingest.Attested, At: at(20)})
+	c.spoke(ingest.Systemd, ingest.Attested, at(20))
 	check("the next boot", spans(&c, 21), "x kernel 0-12", "x kubelet 8-12", "y systemd 20-21")
 }
 

@@ -3,80 +3,85 @@
 package journal
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"coroner/ingest"
-
-	"github.com/coreos/go-systemd/v22/sdjournal"
 )
 
-// fields turns a record of sdjournal into what a Feed reads. Its memory serves
-// one record after the other.
+// fields turns a record into what a Feed reads. Its memory serves one record
+// after the other.
 type fields struct {
-	entry *sdjournal.JournalEntry
-	names []string
-	bytes []byte
+	raw
+	at     position
+	client []field
+	digits []byte
 }
 
-// each yields journald's own fields, then the writer's by name: their order in
-// a map is another one each time, and the same record must always give the same
-// entry. journald's own do not depend on each other.
-func (s *fields) each(yield func(string, []byte) bool) {
-	s.names, s.bytes = s.names[:0], s.bytes[:0]
-	ok := yield("__CURSOR", s.keep(s.entry.Cursor)) &&
-		yield("__REALTIME_TIMESTAMP", s.keep(strconv.FormatUint(s.entry.RealtimeTimestamp, 10))) &&
-		yield("__MONOTONIC_TIMESTAMP", s.keep(strconv.FormatUint(s.entry.MonotonicTimestamp, 10)))
-	for name, val := range s.entry.Fields {
-		if !strings.HasPrefix(name, "_") {
-			s.names = append(s.names, name)
-		} else if ok = ok && yield(name, s.keep(val)); !ok {
+type field struct{ name, val []byte }
+
+// each yields journald's own fields, then the writer's by name: the same record
+// must always give the same entry, in whatever order a file has its fields.
+// journald's own do not depend on each other. Of several with one name the last
+// counts.
+func (s *fields) each(yield func(name, val []byte) bool) {
+	s.client = s.client[:0]
+	ok := yield([]byte("__CURSOR"), s.cursor) &&
+		yield([]byte("__REALTIME_TIMESTAMP"), s.number(s.at.real)) &&
+		yield([]byte("__MONOTONIC_TIMESTAMP"), s.number(s.at.mono))
+	for name, val := range s.raw.each {
+		if !bytes.HasPrefix(name, []byte("_")) {
+			s.client = append(s.client, field{name, val})
+		} else if ok = ok && yield(name, val); !ok {
 			return
 		}
 	}
-	slices.Sort(s.names)
-	for i := 0; ok && i < len(s.names); i++ {
-		ok = yield(s.names[i], s.keep(s.entry.Fields[s.names[i]]))
-	}
-	if cap(s.bytes) > 2*maxValue {
-		s.bytes = nil // one huge record must not cost its memory for ever
+	slices.SortStableFunc(s.client, func(a, b field) int { return bytes.Compare(a.name, b.name) })
+	for i, c := range s.client {
+		if next := i + 1; next < len(s.client) && bytes.Equal(c.name, s.client[next].name) {
+			continue
+		}
+		if ok = ok && yield(c.name, c.val); !ok {
+			return
+		}
 	}
 }
 
-// keep copies val to memory that the record's later fields do not overwrite.
-func (s *fields) keep(val string) []byte {
-	n := len(s.bytes)
-	s.bytes = append(s.bytes, val[:min(len(val), maxValue)]...)
-	return s.bytes[n:]
+func (s *fields) number(n uint64) []byte {
+	s.digits = strconv.AppendUint(s.digits[:0], n, 10)
+	return s.digits
 }
 
 // next reads one record, or notes the journal's end.
 func (f *follower) next() error {
-	n, err := f.journal.Next()
+	r, ok, err := f.journal.records.next()
+	if err == nil && !ok {
+		f.tail = true
+		return nil
+	}
+	if err == nil && r.err == nil && f.pass(r) {
+		return nil
+	}
+	f.catchUp()
 	if err != nil {
 		f.refused = true
 		f.log.Warn().Str("dir", f.dir).Err(err).Msg("the journal cannot be read on, opening it anew")
 		return f.enter(f.dir)
 	}
-	if n == 0 {
-		f.tail = true
-		return nil
+	if r.err != nil {
+		return f.damaged(r.err)
 	}
-	e, err := f.journal.GetEntry()
-	if err != nil {
-		return f.damaged(err)
-	}
-	p, ok := parsePosition(e.Cursor)
+	p, ok := parsePosition(string(r.cursor))
 	if !ok {
-		return f.damaged(fmt.Errorf("cursor %q is of no known form", e.Cursor))
+		return f.damaged(fmt.Errorf("cursor %q is of no known form", r.cursor))
 	}
 	if f.seeking && f.sought(p) {
 		return nil
 	}
-	return f.weigh(e, p)
+	return f.weigh(r, p)
 }
 
 // sought looks at the first records after a seek to f.at, and says whether p
@@ -123,7 +128,7 @@ func (f *follower) begin(boot string, from time.Time) {
 }
 
 // weigh takes the record at p if it is the next one.
-func (f *follower) weigh(e *sdjournal.JournalEntry, p position) error {
+func (f *follower) weigh(r raw, p position) error {
 	step := f.numbers.judge(p)
 	switch {
 	case step == repeated:
@@ -139,15 +144,15 @@ func (f *follower) weigh(e *sdjournal.JournalEntry, p position) error {
 		f.owe(fmt.Sprintf("journal records are missing before number %d: vacuumed before they were read, or their file is damaged", p.number))
 	}
 	f.again = false
-	f.take(e, p, step == copied)
+	f.take(r, p, step == copied)
 	return nil
 }
 
 // take hands out the record at p.
-func (f *follower) take(e *sdjournal.JournalEntry, p position, twin bool) {
+func (f *follower) take(r raw, p position, twin bool) {
 	f.alive(p)
 	if f.cover.node == "" {
-		f.cover.node = e.Fields["_HOSTNAME"]
+		f.cover.node = r.value("_HOSTNAME")
 	}
 	if f.cover.boot == "" {
 		f.begin(p.boot, p.at())
@@ -166,7 +171,7 @@ func (f *follower) take(e *sdjournal.JournalEntry, p position, twin bool) {
 	if twin {
 		return
 	}
-	f.fields.entry = e
+	f.fields.raw, f.fields.at = r, p
 	for _, entry := range f.feed.Journal(f.fields.each) {
 		f.add(&entry, p, foreign)
 	}
@@ -182,7 +187,7 @@ func (f *follower) add(e *ingest.Entry, p position, foreign bool) {
 	if foreign {
 		// it says nothing about the boot that is read
 	} else if e.Mark == nil {
-		f.cover.spoke(e)
+		f.cover.spoke(e.Source, e.Trust, e.At)
 	} else if e.Mark.Kind == ingest.Gap {
 		e.Mark.From = f.cover.widen(e.Source, e.Mark.From)
 		f.cover.gap(e.Source, e.Mark.From, e.Mark.To)
