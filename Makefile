@@ -118,8 +118,11 @@ SOAK ?= 10m
 soak: build bin/loki
 	CORONER_E2E=$(CURDIR)/bin CORONER_SOAK=$(SOAK) $(GO) test -count=1 -timeout 30m -v -run Soak ./fixtures/e2e
 
+# The server's tables take half an hour; CORONER_BENCH=quick leaves out the largest sizes.
+CORONER_BENCH ?= 1
 bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem
+	CORONER_BENCH=$(CORONER_BENCH) $(GO) test ./classify/ledger ./classify/docket -run '^TestBench' -v -count=1 -p 1 -timeout 90m
 
 clean:
 	rm -rf bin dist

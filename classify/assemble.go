@@ -22,14 +22,16 @@ type assembler struct {
 	roster *Roster
 	cases  map[*Pod]*rules.Case
 
-	strangers map[*Pod]int // lines about its node that each case holds
+	wanted    []*Pod            // those who get a case: anon, and who is asked for
+	near      map[string][]*Pod // node -> those of them that can be on it
+	strangers map[*Pod]int      // lines about its node that each case holds
 
 	home *Pod // the pod that text without a name belongs to
 	anon *Pod
 }
 
 func assemble(r *Record, o Options) *caseFiles {
-	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{}, anon: &Pod{anonymous: true}}
+	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{}, near: map[string][]*Pod{}, anon: &Pod{anonymous: true}}
 	a.roster.learn(r.Signals)
 	a.streams()
 	if !o.Strict {
@@ -37,6 +39,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	}
 	chosen := a.choose(o)
 	a.home = a.homeOf(chosen, o)
+	a.wanted = append([]*Pod{a.anon}, chosen...)
 	a.open()
 	a.attribute()
 	a.cover()
@@ -125,7 +128,7 @@ func (a *assembler) homeOf(chosen []*Pod, o Options) *Pod {
 }
 
 func (a *assembler) open() {
-	for _, p := range append([]*Pod{a.anon}, a.roster.pods...) {
+	for _, p := range a.wanted {
 		a.cases[p] = &rules.Case{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
 			Containers: p.Containers, Sandboxes: p.Sandboxes}
 	}
@@ -177,6 +180,9 @@ func (a *assembler) nameless(s *rules.Signal) bool {
 
 func (a *assembler) give(p *Pod, s *rules.Signal, mine, proven bool) {
 	c := a.cases[p]
+	if c == nil { // nobody asked for it
+		return
+	}
 	c.Evidence = append(c.Evidence, rules.Evidence{Signal: s, Mine: mine, Proven: proven})
 }
 
@@ -191,8 +197,8 @@ const (
 const foreign = 48
 
 func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
-	for _, p := range append([]*Pod{a.anon}, a.roster.pods...) {
-		if slices.Contains(mine, p) || !sameNode(p.Node, s.Node) {
+	for _, p := range a.on(s.Node) {
+		if slices.Contains(mine, p) {
 			continue
 		}
 		if !p.First.IsZero() && !s.At.IsZero() && (s.At.Before(p.First.Add(-nodeBefore)) || s.At.After(p.Last.Add(nodeAfter))) {
@@ -201,6 +207,14 @@ func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
 		a.give(p, s, false, s.Proven() && (p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed))
 		a.trim(p)
 	}
+}
+
+// on returns the pods with a case that can be on a node, looked up once for each.
+func (a *assembler) on(node string) []*Pod {
+	if _, known := a.near[node]; !known {
+		a.near[node] = slices.DeleteFunc(slices.Clone(a.wanted), func(p *Pod) bool { return !sameNode(p.Node, node) })
+	}
+	return a.near[node]
 }
 
 // trim drops the foreign line that is farthest from the pod's end once there
@@ -233,75 +247,4 @@ func distance(p *Pod, at time.Time) time.Duration {
 		return 0
 	}
 	return p.Last.Sub(at).Abs()
-}
-
-// cover hands every case the coverage of its node, its pod and the controller.
-func (a *assembler) cover() {
-	for i := range a.record.Marks {
-		m := &a.record.Marks[i]
-		for _, p := range a.concerned(m) {
-			if a.covers(m, p) {
-				addMark(a.cases[p], m)
-			}
-		}
-	}
-}
-
-// concerned are the pods that a mark can be about: few for a pod's own stream.
-func (a *assembler) concerned(m *ingest.Entry) []*Pod {
-	if p := a.roster.byUID[m.PodUID]; m.PodUID != "" && p != nil {
-		return []*Pod{p}
-	}
-	if m.Pod != "" {
-		return a.roster.byName[m.Pod]
-	}
-	return append([]*Pod{a.anon}, a.roster.pods...)
-}
-
-func (a *assembler) covers(m *ingest.Entry, p *Pod) bool {
-	switch m.Source {
-	case ingest.Controller, ingest.Listener:
-		return true
-	case ingest.Runner, ingest.Job, ingest.Kube:
-		return a.streamOf(m, p)
-	}
-	return sameNode(m.Node, p.Node)
-}
-
-// streamOf says whether a mark of a pod's stream is about p.
-func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
-	switch {
-	case m.PodUID != "" && p.UID != "":
-		return m.PodUID == p.UID
-	case m.Pod != "":
-		return m.Pod == p.Name && (m.Namespace == "" || p.Namespace == "" || m.Namespace == p.Namespace)
-	case a.roster.docs[m.Doc] != "":
-		return a.roster.docs[m.Doc] == p.Name
-	case m.Source == ingest.Kube && m.Namespace != "": // a whole namespace was watched
-		return m.Namespace == p.Namespace
-	}
-	return m.Source != ingest.Kube && p == a.home
-}
-
-func addMark(c *rules.Case, m *ingest.Entry) {
-	switch m.Mark.Kind {
-	case ingest.Covered:
-		c.Coverage = append(c.Coverage, rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To})
-		if m.Source == ingest.Runner {
-			addLog(&c.Log, m.Mark)
-		}
-	case ingest.Gap:
-		c.Coverage = append(c.Coverage, rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why})
-	}
-}
-
-func addLog(l *rules.LogRead, m *ingest.Mark) {
-	l.Read = true
-	l.Lines += m.Lines
-	if l.First.IsZero() || (!m.From.IsZero() && m.From.Before(l.First)) {
-		l.First = m.From
-	}
-	if m.To.After(l.Last) {
-		l.Last = m.To
-	}
 }

@@ -41,10 +41,15 @@ const (
 // rulebook recognises nothing in it.
 func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 	signals := book.Scan(e)
+	return FileSignals(signals), len(signals) > 0
+}
+
+// FileSignals says where an entry with these signals belongs.
+func FileSignals(signals []rules.Signal) (f Filing) {
 	for i := range signals {
 		f.add(&signals[i])
 	}
-	return f, len(signals) > 0
+	return f
 }
 
 func (f *Filing) add(s *rules.Signal) {

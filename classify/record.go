@@ -36,9 +36,29 @@ type Part struct{ record *Record }
 
 // Take scans a part of the entries.
 func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
+	return take(func(yield func(*Scanned) bool) {
+		for e := range entries {
+			s := Scanned{Entry: e}
+			if e.Mark == nil {
+				s.Signals = book.Scan(&e)
+			}
+			if !yield(&s) {
+				return
+			}
+		}
+	})
+}
+
+// Scanned is an entry with what the rulebook recognises in it.
+type Scanned struct {
+	Entry   ingest.Entry
+	Signals []rules.Signal // none for a mark
+}
+
+func take(entries iter.Seq[*Scanned]) *Part {
 	r := newRecord()
 	for e := range entries {
-		r.add(&e, book)
+		r.add(&e.Entry, e.Signals)
 	}
 	return &Part{r}
 }
@@ -47,6 +67,9 @@ func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
 // which entries are in which part.
 func Join(parts []*Part) *Record {
 	all := newRecord()
+	if len(parts) == 1 {
+		all, parts = parts[0].record, nil
+	}
 	for _, p := range parts {
 		for _, at := range p.record.shelves {
 			for _, s := range at.signals {
@@ -76,7 +99,7 @@ func (r *Record) tail(key string) *tail {
 	return r.tails[key]
 }
 
-func (r *Record) add(e *ingest.Entry, book *rules.Rulebook) {
+func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
 	if e.Mark != nil {
 		if e.Mark.Kind == ingest.Mixed {
 			r.mixed[e.Doc] = true
@@ -84,7 +107,6 @@ func (r *Record) add(e *ingest.Entry, book *rules.Rulebook) {
 		r.Marks = append(r.Marks, *e)
 		return
 	}
-	found := book.Scan(e)
 	for i := range found {
 		r.keep(&found[i])
 	}
@@ -287,32 +309,33 @@ var sourceOrder = func() map[ingest.Source]int {
 	return m
 }()
 
-// record is what makes two signals the same record, delivered twice. Lines
-// without a time can be alike and yet two.
+// record is what, with their values, makes two signals the same record,
+// delivered twice. Lines without a time can be alike and yet two.
 type record struct {
-	def                                                *rules.SignalDef
-	at                                                 time.Time
-	source                                             ingest.Source
-	node, namespace, pod, uid, container, text, values string
-	doc                                                string
-	line                                               int
+	def                                        *rules.SignalDef
+	at                                         time.Time
+	source                                     ingest.Source
+	node, namespace, pod, uid, container, text string
+	doc                                        string
+	line                                       int
 }
 
 // unique drops repetitions. The one that stays has the best trust of them.
 func unique(signals []*rules.Signal) []*rules.Signal {
-	seen := make(map[record]*rules.Signal, len(signals))
+	seen := make(map[record][]*rules.Signal, len(signals))
 	return slices.DeleteFunc(signals, func(s *rules.Signal) bool {
 		k := record{def: s.Def, at: s.At.UTC(), source: s.Source, node: s.Node, namespace: s.Namespace, pod: s.Pod, uid: s.PodUID,
-			container: s.Container, text: s.Text, values: valuesText(s)}
+			container: s.Container, text: s.Text}
 		if s.At.IsZero() {
 			k.doc, k.line = s.Doc, s.Line
 		}
-		first := seen[k]
-		if first == nil {
-			seen[k] = s
-			return false
+		for _, first := range seen[k] { // most often none
+			if valuesText(first) == valuesText(s) {
+				first.Trust = max(first.Trust, s.Trust)
+				return true
+			}
 		}
-		first.Trust = max(first.Trust, s.Trust)
-		return true
+		seen[k] = append(seen[k], s)
+		return false
 	})
 }

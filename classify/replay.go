@@ -23,6 +23,11 @@ func Replay(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) []r
 	return Collect(entries, book).Verdicts(book, o)
 }
 
+// ReplayScanned is Replay for entries that were scanned with the same rulebook.
+func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) []rules.Verdict {
+	return Join([]*Part{take(entries)}).Verdicts(book, o)
+}
+
 // Verdicts judges everything in the record.
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	files := assemble(r, o)
@@ -65,7 +70,7 @@ func nothing(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.
 	if len(all) == 1 {
 		return all[0]
 	}
-	return book.Judge(&rules.Case{Coverage: files.unnamed.Coverage})
+	return book.Judge(&rules.Case{Coverage: files.unnamed.Coverage, Around: files.unnamed.Around})
 }
 
 func order(all []rules.Verdict) []rules.Verdict {

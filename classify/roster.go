@@ -32,6 +32,8 @@ type Roster struct {
 	byName map[string][]*Pod
 	pids   map[string][]pidSeen
 	docs   map[string]string // document -> runner name that it gives itself
+
+	names map[*rules.Signal]names // of the signals that it learns from: they are asked for again and again
 }
 
 type tie struct {
@@ -66,7 +68,10 @@ type names struct {
 // namesOf reads the identities of a signal. What a job can write speaks only
 // about the pod whose stream it stands in.
 func (r *Roster) namesOf(s *rules.Signal) names {
-	n := names{sandbox: map[string]bool{}}
+	if n, ok := r.names[s]; ok {
+		return n
+	}
+	var n names
 	if s.Source == ingest.Kube {
 		n.stream(s) // an object's own name stands before what is said in it
 	}
@@ -98,6 +103,9 @@ func (n *names) captured(s *rules.Signal) {
 			n.uid = first(n.uid, id.Value)
 		case rules.IDContainer, rules.IDSandbox:
 			n.ids = append(n.ids, id.Value)
+			if n.sandbox == nil {
+				n.sandbox = map[string]bool{}
+			}
 			n.sandbox[id.Value] = id.Kind == rules.IDSandbox
 		case rules.IDPID:
 			n.pid = id.Value
@@ -144,6 +152,7 @@ func first(a, b string) string {
 // pod but never change what a trusted record said.
 func (r *Roster) learn(signals []*rules.Signal) {
 	r.nameDocuments(signals)
+	r.nameSignals(signals)
 	for _, proven := range []bool{true, false} {
 		r.learnUIDs(signals, proven)
 		for again, round := true, 0; again && round < 4; round++ {
@@ -158,6 +167,15 @@ func (r *Roster) learn(signals []*rules.Signal) {
 		}
 	}
 	r.learnPIDs(signals)
+}
+
+// nameSignals reads the identities of each signal once.
+func (r *Roster) nameSignals(signals []*rules.Signal) {
+	all := make(map[*rules.Signal]names, len(signals))
+	for _, s := range signals {
+		all[s] = r.namesOf(s)
+	}
+	r.names = all
 }
 
 // nameDocuments finds the runner name that a runner's log prints of itself.

@@ -12,7 +12,8 @@ type Case struct {
 	Namespace, Name, UID, Node, Pool string
 
 	Evidence []Evidence // in time order
-	Coverage []Coverage // what was read of the case's node, pod and controller
+	Coverage []Coverage // what was read of the case's pod
+	Around   []Coverage // what was read of its node and of the controllers; other cases may share it
 	Log      LogRead
 
 	Containers map[string]string // container id -> name, of this pod

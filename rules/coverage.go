@@ -3,11 +3,43 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
 	"coroner/ingest"
 )
+
+// read is everything that was read for the case.
+func (c *Case) read() iter.Seq[Coverage] {
+	return func(yield func(Coverage) bool) {
+		for _, list := range [][]Coverage{c.Coverage, c.Around} {
+			for _, k := range list {
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Join makes one span of those of a source that overlap: it says the same in
+// fewer words. The order of what it gives depends on nothing but what it says.
+func Join(all []Coverage) []Coverage {
+	spans := map[ingest.Source][]Coverage{}
+	out := slices.DeleteFunc(all, func(k Coverage) bool {
+		whole := k.Why == "" && !k.From.IsZero() && !k.To.IsZero()
+		if whole {
+			spans[k.Source] = append(spans[k.Source], k)
+		}
+		return whole
+	})
+	for _, source := range slices.Sorted(maps.Keys(spans)) {
+		out = append(out, joined(spans[source])...)
+	}
+	return out
+}
 
 // lookBack is how long before a death its cause is looked for: absence proves
 // something only if that time was read.
@@ -16,7 +48,7 @@ const lookBack = 30 * time.Second
 // covers says whether source was read without a gap over the death.
 func (c *Case) covers(source ingest.Source, died time.Time) bool {
 	read, spans := false, []Coverage{}
-	for _, k := range c.Coverage {
+	for k := range c.read() {
 		switch {
 		case k.Source != source:
 		case k.Why != "":
@@ -104,7 +136,7 @@ func fewer(holes []Span) []Span {
 // was lost, hole by hole.
 func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []Span) {
 	var all, holes []Coverage
-	for _, k := range c.Coverage {
+	for k := range c.read() {
 		switch {
 		case k.Source != source || k.From.IsZero() || k.To.IsZero() || k.From.After(to) || k.To.Before(from):
 		case k.Why != "":

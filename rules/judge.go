@@ -212,7 +212,7 @@ func missing(c *Case, f findings) []string {
 
 func whyMissing(c *Case, source ingest.Source, f findings) string {
 	read := false
-	for _, k := range c.Coverage {
+	for k := range c.read() {
 		if k.Source != source {
 			continue
 		}

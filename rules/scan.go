@@ -37,7 +37,7 @@ func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 // Next returns where in b, at or after from, a text begins that some printed
 // signal cannot be without; -1 if there is none. A line without one holds no
 // signal, whatever envelope it is in: formats that quote a message leave these
-// texts as they are. What the API tells (sources kube, github, agent) is not
+// texts as they are. What the API tells (sources kube, github) is not
 // looked for.
 func (b *Rulebook) Next(buf []byte, from int) int { return b.raw.next(buf, from) }
 
@@ -67,7 +67,7 @@ func (b *Rulebook) someMayComeFrom(signals []int32, s ingest.Source) bool {
 
 // told says whether a source tells of things in words that coroner chose; it
 // prints no lines.
-func told(s ingest.Source) bool { return s == ingest.Kube || s == ingest.GitHub || s == ingest.Agent }
+func told(s ingest.Source) bool { return s == ingest.Kube || s == ingest.GitHub }
 
 // printed says whether a program prints the signal as a line.
 func (d *SignalDef) printed() bool {

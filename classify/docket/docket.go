@@ -20,12 +20,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 )
 
 // Options are what an operator may set. The zero value of each means its
@@ -37,7 +39,7 @@ type Options struct {
 	Deadline     time.Duration   // a verdict comes so long after a death at the latest; 1 min
 	Silent       time.Duration   // a node whose agent is not heard of so long has vanished; 2 min
 	LastLines    int             // of each container's output; 10
-	MaxOpen      int             // open cases; beyond, the oldest are judged as they are; 20000
+	MaxOpen      int             // open cases; beyond, the oldest are judged as they are; 200000
 	LokiWindow   time.Duration   // a death longer ago is published under the time of its verdict; 50 min
 	KeepVerdicts time.Duration   // 90 days
 	KeepEvidence time.Duration   // 48 h
@@ -64,7 +66,7 @@ func (o *Options) defaults() {
 		o.LastLines = 10
 	}
 	if o.MaxOpen == 0 {
-		o.MaxOpen = 20000
+		o.MaxOpen = 200_000
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 8 << 30
@@ -81,12 +83,14 @@ type Docket struct {
 
 	book    atomic.Pointer[rules.Rulebook]
 	started time.Time
+	line    line          // what waits to be filed
 	filing  sync.Mutex    // one Receive files at a time
 	wake    chan struct{} // something may be due; owned by Run, never closed
 	mu      sync.Mutex    // guards record against a concurrent judgement of the same case
 
-	printed   *lru.Cache[string, int]  // container -> recognised lines of it; a bound, so it may forget
-	strangers *lru.Cache[string, bool] // pods that were warned of
+	printed   *lru.Cache[string, int]                // container -> recognised lines of it; a bound, so it may forget
+	strangers *lru.Cache[string, bool]               // pods that were warned of
+	scans     *lru.Cache[scanKey, *classify.Scanned] // what the ledger holds about nodes, as many cases ask for it
 }
 
 // New returns a docket over a ledger; it starts nothing.
@@ -95,6 +99,7 @@ func New(l *ledger.Ledger, book *rules.Rulebook, o Options, m *Metrics, log zero
 	d := &Docket{ledger: l, options: o, metrics: m, log: log, now: now, started: now(), wake: make(chan struct{}, 1)}
 	d.printed, _ = lru.New[string, int](100_000) // an error only for a size below 1
 	d.strangers, _ = lru.New[string, bool](1000)
+	d.scans, _ = lru.New[scanKey, *classify.Scanned](20_000)
 	d.book.Store(book)
 	return d
 }
@@ -105,15 +110,24 @@ func (d *Docket) Book() *rules.Rulebook { return d.book.Load() }
 // SetBook changes the rulebook: what is judged from now on is judged by it.
 func (d *Docket) SetBook(b *rules.Rulebook) { d.book.Store(b) }
 
-// tick is how often the docket looks for settled cases without being woken.
-const tick = 500 * time.Millisecond
+// tick is how often the docket looks for settled cases without being woken, rest
+// how long it does not look again in any case: every push wakes it.
+const (
+	tick = 500 * time.Millisecond
+	rest = 50 * time.Millisecond
+)
 
 // Run judges what settles until ctx is done.
 func (d *Docket) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.judging(ctx) })
+	g.Go(func() error { return d.keeping(ctx) })
+	return g.Wait()
+}
+
+func (d *Docket) judging(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	upkeep := time.NewTicker(time.Minute)
-	defer upkeep.Stop()
 	for {
 		if err := d.Due(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("judging what is due; it is tried again")
@@ -121,9 +135,26 @@ func (d *Docket) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-time.After(rest):
+		}
+		select {
+		case <-ctx.Done():
+			return nil
 		case <-d.wake:
 		case <-ticker.C:
-		case <-upkeep.C:
+		}
+	}
+}
+
+// keeping runs the upkeep beside the judging: nobody's verdict waits for it.
+func (d *Docket) keeping(ctx context.Context) error {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
 			if err := d.Upkeep(ctx); err != nil && ctx.Err() == nil {
 				d.log.Error().Err(err).Msg("sweeping the ledger; it is tried again")
 			}

@@ -9,6 +9,7 @@ import (
 	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // pidNear is how far apart in time two records may be whose process id is to
@@ -18,8 +19,8 @@ const pidNear = 20 * time.Second
 // gather collects from the ledger everything that can bear on a case: what is
 // filed under its names and under every name that those records add, what
 // happened to its node, its last lines, and the coverage marks.
-func (d *Docket) gather(ctx context.Context, c *ledger.Case) ([]ingest.Entry, error) {
-	g := &gathering{ctx: ctx, d: d, c: c, seen: map[int64]bool{}, asked: map[string]bool{}}
+func (d *Docket) gather(ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook) ([]*classify.Scanned, error) {
+	g := &gathering{ctx: ctx, q: q, d: d, c: c, book: book, seen: map[int64]bool{}, asked: map[string]bool{}}
 	g.ask(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
@@ -27,25 +28,32 @@ func (d *Docket) gather(ctx context.Context, c *ledger.Case) ([]ingest.Entry, er
 		g.named(key)
 	}
 	g.surroundings()
-	return g.entries, g.err
+	return g.found, g.err
 }
 
 // Gather returns everything that a case is judged from.
 func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
-	return d.gather(ctx, &c)
+	found, err := d.gather(ctx, d.ledger.Questions, &c, d.Book())
+	var out []ingest.Entry
+	for _, s := range found {
+		out = append(out, s.Entry)
+	}
+	return out, err
 }
 
 type gathering struct {
 	ctx   context.Context
+	q     ledger.Questions
 	d     *Docket
 	c     *ledger.Case
+	book  *rules.Rulebook
 	err   error
 	keys  []string // still to be asked for
 	asked map[string]bool
 	seen  map[int64]bool
 	ids   []string // container and sandbox ids of the pod
 
-	entries     []ingest.Entry
+	found       []*classify.Scanned
 	first, last time.Time
 }
 
@@ -61,28 +69,27 @@ func (g *gathering) ask(keys ...string) {
 // named takes the records that are filed under a name, and learns from those
 // that are about this pod alone what else it is called.
 func (g *gathering) named(key string) {
-	found, err := g.d.ledger.Named(g.ctx, key)
+	found, err := g.q.Unseen(g.ctx, key, g.seen)
 	if err != nil {
 		g.err = err
 		return
 	}
 	for i := range found {
 		e := &found[i].Entry
-		if g.seen[found[i].ID] || strings.HasPrefix(key, classify.KeyPID) && !g.near(e.At) {
+		if strings.HasPrefix(key, classify.KeyPID) && !g.near(e.At) {
 			continue
 		}
 		g.seen[found[i].ID] = true
-		g.entries = append(g.entries, *e)
-		g.learn(e)
+		g.learn(g.add(e))
 	}
 }
 
 func (g *gathering) near(at time.Time) bool {
-	return slices.ContainsFunc(g.entries, func(e ingest.Entry) bool { return e.At.Sub(at).Abs() < pidNear })
+	return slices.ContainsFunc(g.found, func(s *classify.Scanned) bool { return s.Entry.At.Sub(at).Abs() < pidNear })
 }
 
-func (g *gathering) learn(e *ingest.Entry) {
-	f, _ := classify.File(e, g.d.Book())
+func (g *gathering) learn(s *classify.Scanned) {
+	e, f := &s.Entry, classify.FileSignals(s.Signals)
 	if len(f.Subjects) != 1 || !g.mine(f.Subjects[0]) {
 		return
 	}
@@ -118,9 +125,9 @@ func (g *gathering) surroundings() {
 	}
 	g.last = latest(g.last, g.c.Died)
 	from, to := classify.Window(g.first, g.last)
-	l := g.d.ledger
+	l := g.q
 	if g.c.Node != "" {
-		g.add(l.Wide(g.ctx, g.c.Node, from, to))
+		g.wide(from, to)
 		g.marks("node:"+g.c.Node, from, to)
 	}
 	g.marks("controller", from, to)
@@ -129,22 +136,71 @@ func (g *gathering) surroundings() {
 		if strings.HasSuffix(key, ":") {
 			continue
 		}
-		g.add(l.Marks(g.ctx, key, time.Time{}))
-		g.add(l.Tail(g.ctx, key))
+		g.all(l.Marks(g.ctx, key, time.Time{}))
+		g.all(l.Tail(g.ctx, key))
 	}
 }
 
 // marks adds what was read, or lost, of an owner between two times.
 func (g *gathering) marks(owner string, from, to time.Time) {
-	some, err := g.d.ledger.Marks(g.ctx, owner, from)
-	g.add(slices.DeleteFunc(some, func(e ingest.Entry) bool { return e.Mark.From.After(to) }), err)
+	some, err := g.q.Marks(g.ctx, owner, from)
+	g.all(slices.DeleteFunc(some, func(e ingest.Entry) bool { return e.Mark.From.After(to) }), err)
 }
 
-func (g *gathering) add(some []ingest.Entry, err error) {
+// wide adds what happened on the case's node. Many cases of the node ask for the
+// same, so it is remembered.
+func (g *gathering) wide(from, to time.Time) {
+	ids, err := g.q.Wide(g.ctx, g.c.Node, from, to)
+	g.failed(err)
+	for _, id := range ids {
+		if g.seen[id] {
+			continue
+		}
+		k := scanKey{id, g.book}
+		s, known := g.d.scans.Get(k)
+		if !known {
+			e, ok, err := g.q.Evidence(g.ctx, id)
+			if g.failed(err); err != nil || !ok {
+				continue
+			}
+			s = scan(&e, g.book)
+			g.d.scans.Add(k, s)
+		}
+		g.found = append(g.found, s)
+	}
+}
+
+// scanKey names a record as a rulebook sees it.
+type scanKey struct {
+	id   int64
+	book *rules.Rulebook
+}
+
+func scan(e *ingest.Entry, book *rules.Rulebook) *classify.Scanned {
+	s := &classify.Scanned{Entry: *e}
+	if e.Mark == nil {
+		s.Signals = book.Scan(e)
+	}
+	return s
+}
+
+func (g *gathering) add(e *ingest.Entry) *classify.Scanned {
+	s := scan(e, g.book)
+	g.found = append(g.found, s)
+	return s
+}
+
+func (g *gathering) all(some []ingest.Entry, err error) {
+	g.failed(err)
+	for i := range some {
+		g.add(&some[i])
+	}
+}
+
+func (g *gathering) failed(err error) {
 	if g.err == nil {
 		g.err = err
 	}
-	g.entries = append(g.entries, some...)
 }
 
 func latest(a, b time.Time) time.Time {

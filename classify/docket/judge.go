@@ -15,102 +15,84 @@ import (
 
 // Due judges every case that is settled, or whose time is up.
 func (d *Docket) Due(ctx context.Context) error {
-	now := d.now()
-	cases, err := d.ledger.Pending(ctx, now)
-	if err != nil || len(cases) == 0 {
-		return errors.Join(err, d.vanished(ctx))
-	}
-	w, err := d.watermarks(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range cases {
+	cases, err := d.ledger.Pending(ctx, d.now(), d.options.Settle)
+	for some := range slices.Chunk(cases, together) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if !w.settled(&cases[i], now, d.options.Settle) {
-			continue
-		}
-		if bad := d.judge(ctx, cases[i].ID); bad != nil { // one that cannot be judged must not hold up the others
-			err = errors.Join(err, fmt.Errorf("case %s (%s/%s): %w", cases[i].ID, cases[i].Namespace, cases[i].Name, bad))
-		}
+		err = errors.Join(err, d.judge(ctx, some))
 	}
 	return errors.Join(err, d.vanished(ctx))
 }
 
-// watermarks say how far the nodes were read.
-type watermarks struct {
-	nodes       map[string]ledger.Node
-	controllers []ledger.Node // those whose agents read a controller's log
-}
+// together is how many verdicts are recorded in one write: to sync the file
+// costs as much as to judge some cases.
+const together = 32
 
-func (d *Docket) watermarks(ctx context.Context) (watermarks, error) {
-	w := watermarks{nodes: map[string]ledger.Node{}}
-	all, err := d.ledger.Nodes(ctx)
-	for _, n := range all {
-		w.nodes[n.Name] = n
-		if n.Controller && !n.Silent {
-			w.controllers = append(w.controllers, n)
-		}
-	}
-	return w, err
-}
-
-// settled says whether the evidence of a case is complete: its node and every
-// controller's log were read a little past its end. A case whose node is not
-// followed by an agent waits for its deadline.
-func (w watermarks) settled(c *ledger.Case, now time.Time, settle time.Duration) bool {
-	if !now.Before(c.Due) {
-		return true
-	}
-	need := c.Died.Add(settle)
-	node, followed := w.nodes[c.Node]
-	if c.Node == "" || !followed || node.Silent || node.Reached.Before(need) {
-		return false
-	}
-	return !slices.ContainsFunc(w.controllers, func(n ledger.Node) bool { return n.Reached.Before(need) })
-}
-
-// judge gives one case its verdict and records it, unless it is the one that
-// it has.
-func (d *Docket) judge(ctx context.Context, id string) error {
+// judge gives cases their verdicts and records them, unless a case has the same
+// one already.
+func (d *Docket) judge(ctx context.Context, cases []ledger.Case) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c, ok, err := d.ledger.Case(ctx, id)
+	var all []outcome
+	err = d.ledger.View(ctx, func(q ledger.Questions) (err error) {
+		for i := range cases {
+			o, ok, bad := d.decide(ctx, q, cases[i].ID)
+			if bad != nil { // one that cannot be judged must not hold up the others
+				err = errors.Join(err, fmt.Errorf("case %s (%s/%s): %w", cases[i].ID, cases[i].Namespace, cases[i].Name, bad))
+			} else if ok {
+				all = append(all, o)
+			}
+		}
+		return err
+	})
+	return errors.Join(err, d.settle(ctx, all))
+}
+
+// outcome is what becomes of one case.
+type outcome struct {
+	ledger.Case
+	had     bool           // it has a verdict
+	verdict *rules.Verdict // a new one; nil if there is none
+}
+
+// decide judges one case as it is now; ok is false when somebody else has.
+func (d *Docket) decide(ctx context.Context, q ledger.Questions, id string) (o outcome, ok bool, err error) {
+	c, ok, err := q.Case(ctx, id)
 	if err != nil || !ok || c.State == ledger.StateJudged {
-		return err
+		return o, false, err
 	}
-	v, err := d.opinion(ctx, &c)
+	v, err := d.opinion(ctx, q, &c)
 	if err != nil {
-		return err
+		return o, false, err
 	}
-	last, had, err := d.ledger.LastVerdict(ctx, c.ID)
+	last, had, err := q.LastVerdict(ctx, c.ID)
 	if err != nil {
-		return err
+		return o, false, err
 	}
 	lost := false
 	if had {
-		lost, err = d.incomplete(ctx, &c)
+		lost, err = incomplete(ctx, q, &c)
 	}
 	alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
-	if err != nil || lost || (had && same(&last.Verdict, v)) || (!had && alive) {
-		return errors.Join(err, d.keep(ctx, c, had))
+	if lost || (had && same(&last.Verdict, v)) || (!had && alive) {
+		v = nil
 	}
-	return d.record(ctx, c, v)
+	return outcome{c, had, v}, true, err
 }
 
 // Opinion is what a case would be judged now, without recording it.
 func (d *Docket) Opinion(ctx context.Context, c ledger.Case) (*rules.Verdict, error) {
-	return d.opinion(ctx, &c)
+	return d.opinion(ctx, d.ledger.Questions, &c)
 }
 
-func (d *Docket) opinion(ctx context.Context, c *ledger.Case) (*rules.Verdict, error) {
-	entries, err := d.gather(ctx, c)
+func (d *Docket) opinion(ctx context.Context, q ledger.Questions, c *ledger.Case) (*rules.Verdict, error) {
+	book := d.Book()
+	found, err := d.gather(ctx, q, c, book)
 	if err != nil {
 		return nil, err
 	}
-	book := d.Book()
-	v := pick(classify.Replay(slices.Values(entries), book, classify.Options{Runner: nameOf(c), Strict: true}), c)
+	v := pick(classify.ReplayScanned(slices.Values(found), book, classify.Options{Runner: nameOf(c), Strict: true}), c)
 	fill := func(into *string, from string) {
 		if *into == "" {
 			*into = from
@@ -159,38 +141,52 @@ func sameCode(a, b *int) bool {
 
 // incomplete says whether evidence of the case may have been swept: then a new
 // judgement knows less than the one before, and that one stands.
-func (d *Docket) incomplete(ctx context.Context, c *ledger.Case) (bool, error) {
-	swept, err := d.ledger.SweptTo(ctx)
+func incomplete(ctx context.Context, q ledger.Questions, c *ledger.Case) (bool, error) {
+	swept, err := q.SweptTo(ctx)
 	return c.Opened.Before(swept), err
 }
 
-// keep puts a case back without a new verdict.
-func (d *Docket) keep(ctx context.Context, c ledger.Case, judged bool) error {
-	return d.update(ctx, c, func(tx *ledger.Tx, now *ledger.Case) error {
-		now.State, now.Due = ledger.StateOpen, time.Time{}
-		if judged {
-			now.State = ledger.StateJudged
+// settle writes what became of cases: verdicts, their places in the outbox and
+// the cases' new states in one go. When that fails each is tried by itself.
+func (d *Docket) settle(ctx context.Context, all []outcome) error {
+	if len(all) == 0 {
+		return nil
+	}
+	at := d.now()
+	err := d.put(ctx, all, at)
+	if err != nil && len(all) > 1 && ctx.Err() == nil {
+		err = nil
+		for i := range all {
+			err = errors.Join(err, d.settle(ctx, all[i:i+1]))
+		}
+		return err
+	}
+	for _, o := range all {
+		if err == nil && o.verdict != nil {
+			d.told(o.verdict, at)
+		}
+	}
+	return err
+}
+
+func (d *Docket) put(ctx context.Context, all []outcome, at time.Time) error {
+	d.filing.Lock()
+	defer d.filing.Unlock()
+	return d.ledger.Write(ctx, at, func(tx *ledger.Tx) error {
+		for i := range all {
+			if err := d.update(tx, &all[i], at); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 }
 
-// record writes the verdict, its place in the outbox and the case's new state
-// in one go.
-func (d *Docket) record(ctx context.Context, c ledger.Case, v *rules.Verdict) error {
-	at := d.now()
-	v.Revision = c.Revision + 1
-	err := d.update(ctx, c, func(tx *ledger.Tx, now *ledger.Case) error {
-		now.State, now.Due, now.Revision = ledger.StateJudged, time.Time{}, v.Revision
-		return tx.AddVerdict(c.ID, v, d.stamp(v, at), d.options.Publish)
-	})
-	if err != nil {
-		return err
-	}
+// told notes a verdict that is recorded.
+func (d *Docket) told(v *rules.Verdict, at time.Time) {
 	d.metrics.judged(v, at)
 	d.log.Info().Str("runner", v.Runner).Str("verdict", string(v.Label)).Str("confidence", string(v.Confidence)).
 		Str("rule", v.Rule).Int("revision", v.Revision).Msg("verdict")
-	return nil
 }
 
 // stamp is the time that a verdict is published under: that of the death, as
@@ -204,39 +200,42 @@ func (d *Docket) stamp(v *rules.Verdict, now time.Time) time.Time {
 }
 
 // update rewrites a case unless new evidence came in between: then it is due
-// again with that evidence, and what f wrote stands beside it.
-func (d *Docket) update(ctx context.Context, c ledger.Case, f func(*ledger.Tx, *ledger.Case) error) error {
-	d.filing.Lock()
-	defer d.filing.Unlock()
-	return d.ledger.Write(ctx, d.now(), func(tx *ledger.Tx) error {
-		now, ok, err := tx.FindByID(c.ID)
-		if err != nil || !ok {
+// again with that evidence, and a verdict stands beside it.
+func (d *Docket) update(tx *ledger.Tx, o *outcome, at time.Time) error {
+	now, ok, err := tx.FindByID(o.ID)
+	if err != nil || !ok {
+		return err
+	}
+	again := now.Died.After(o.Died) || now.Heard.After(o.Heard) && now.State == ledger.StateEnding
+	due := now.Due
+	now.State, now.Due = ledger.StateOpen, time.Time{}
+	if o.had {
+		now.State = ledger.StateJudged
+	}
+	if v := o.verdict; v != nil {
+		v.Revision = o.Revision + 1
+		now.State, now.Revision = ledger.StateJudged, v.Revision
+		if err := tx.AddVerdict(o.ID, v, d.stamp(v, at), d.options.Publish); err != nil {
 			return err
 		}
-		again := now.Died.After(c.Died) || now.Heard.After(c.Heard) && now.State == ledger.StateEnding
-		due := now.Due
-		if err := f(tx, &now); err != nil {
-			return err
-		}
-		if again {
-			now.State, now.Due = ledger.StateEnding, due
-		}
-		return tx.PutCase(now)
-	})
+	}
+	if again {
+		now.State, now.Due = ledger.StateEnding, due
+	}
+	return tx.MoveCase(now)
 }
 
 // vanished looks for nodes whose agents went silent. That is evidence of its
 // own: every runner there may have died unseen.
 func (d *Docket) vanished(ctx context.Context) error {
-	nodes, err := d.ledger.Nodes(ctx)
 	now := d.now()
-	for _, n := range nodes {
-		since := latest(n.Heard, d.started)
-		if err != nil || n.Silent || now.Sub(since) < d.options.Silent {
-			continue
-		}
+	if now.Sub(d.started) < d.options.Silent { // who was not heard of while nobody listened
+		return nil
+	}
+	quiet, err := d.ledger.Quiet(ctx, now.Add(-d.options.Silent))
+	for _, n := range quiet {
 		d.log.Warn().Str("node", n.Name).Time("heard", n.Heard).Msg("the agent of a node is silent; its runners are judged as they stand")
-		err = d.silence(ctx, n, now)
+		err = errors.Join(err, d.silence(ctx, n, now))
 	}
 	return err
 }
@@ -245,9 +244,9 @@ func (d *Docket) silence(ctx context.Context, n ledger.Node, now time.Time) erro
 	d.filing.Lock()
 	defer d.filing.Unlock()
 	return d.ledger.Write(ctx, now, func(tx *ledger.Tx) error {
-		b := &batch{d: d, tx: tx, now: now}
+		b := newBatch(d, tx)
 		e := ownEntry(n.Name, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
-		if err := b.file(&e); err != nil {
+		if err := errors.Join(b.file(&e), b.end()); err != nil {
 			return err
 		}
 		n.Silent = true
@@ -275,12 +274,12 @@ func (b *batch) back(n ledger.Node) error {
 
 // again has every runner of a node judged anew that was heard of since.
 func (b *batch) again(node string, since time.Time) error {
+	if err := b.hand.flush(); err != nil { // what is asked for next must be in the ledger
+		return err
+	}
 	all, err := b.tx.JudgedOn(node, since)
 	for i := range all {
-		b.d.ending(&all[i], b.now, b.now)
-		if err == nil {
-			err = b.tx.PutCase(all[i])
-		}
+		b.d.ending(&b.hand.take(all[i]).Case, b.now, b.now)
 	}
 	return err
 }

@@ -15,14 +15,43 @@ import (
 // other lines as their last words, marks as coverage. The rest is counted and
 // let go. It returns once all of it is on disk.
 func (d *Docket) Receive(ctx context.Context, entries []ingest.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := &parcel{entries: entries}
+	d.line.join(p)
 	d.filing.Lock()
 	defer d.filing.Unlock()
+	if !p.done { // nobody took it along
+		d.fileAll(context.WithoutCancel(ctx), d.line.leave(p))
+	}
+	return p.err
+}
+
+// fileAll files parcels in one write. When that fails each is tried by itself:
+// none must fail for another's sake.
+func (d *Docket) fileAll(ctx context.Context, all []*parcel) {
+	err := d.fileTogether(ctx, all)
+	if err != nil && len(all) > 1 {
+		for i := range all {
+			d.fileAll(ctx, all[i:i+1])
+		}
+		return
+	}
+	for _, p := range all {
+		p.done, p.err = true, err
+	}
+}
+
+func (d *Docket) fileTogether(ctx context.Context, all []*parcel) error {
 	var b *batch
 	err := d.ledger.Write(ctx, d.now(), func(tx *ledger.Tx) error {
-		b = &batch{d: d, tx: tx, now: d.now(), tails: map[string][]ingest.Entry{}, nodes: map[string]ledger.Node{}}
-		for i := range entries {
-			if err := b.file(&entries[i]); err != nil {
-				return err
+		b = newBatch(d, tx)
+		for _, p := range all {
+			for i := range p.entries {
+				if err := b.file(&p.entries[i]); err != nil {
+					return err
+				}
 			}
 		}
 		return b.end()
@@ -38,16 +67,21 @@ func (d *Docket) Receive(ctx context.Context, entries []ingest.Entry) error {
 	return nil
 }
 
-// batch is one Receive.
+// batch is what one write files.
 type batch struct {
 	d     *Docket
 	tx    *ledger.Tx
+	hand  hand
 	now   time.Time
 	tails map[string][]ingest.Entry // stream -> its lines that nothing recognised
 	nodes map[string]ledger.Node
 
 	evidence, repeated, marks, words, unknown, flooded int
 	gaps                                               map[string]int // source -> gaps
+}
+
+func newBatch(d *Docket, tx *ledger.Tx) *batch {
+	return &batch{d: d, tx: tx, hand: newHand(tx), now: d.now(), tails: map[string][]ingest.Entry{}, nodes: map[string]ledger.Node{}}
 }
 
 func (b *batch) file(e *ingest.Entry) error {
@@ -170,49 +204,66 @@ func (b *batch) heard(e *ingest.Entry) {
 
 // touch finds or opens the case of a pod that new evidence speaks of.
 func (b *batch) touch(e *ingest.Entry, s classify.Subject, runner, ends bool) error {
-	c, ok, err := b.tx.FindCase(s.Namespace, s.Name, s.UID, s.IDs)
-	if err != nil || !ok && !s.Named() {
+	c, again, err := b.hand.find(&s)
+	if err != nil || c == nil && !s.Named() {
 		return err
 	}
-	if !ok {
-		c = ledger.Case{ID: ledger.NewCaseID(s.Namespace, s.Name, s.UID), Opened: b.now, State: ledger.StateOpen}
+	if c == nil {
+		c = b.hand.add(&held{Case: ledger.Case{ID: ledger.NewCaseID(s.Namespace, s.Name, s.UID), Opened: b.now, State: ledger.StateOpen}})
 	}
-	learn(&c, e, s)
-	if c, err = b.merge(c); err != nil {
-		return err
+	learn(&c.Case, e, s)
+	if !c.found() {
+		if c, err = b.merge(c); err != nil {
+			return err
+		}
 	}
 	c.Heard = b.now
-	c.Runner = b.d.isRunner(&c, runner)
+	c.Runner = b.d.isRunner(&c.Case, runner)
 	switch {
 	case ends || c.State == ledger.StateJudged:
-		b.d.ending(&c, e.At, b.now)
+		b.d.ending(&c.Case, e.At, b.now)
 	case c.Due.IsZero() && e.Mark == nil && !e.Source.Forgeable():
 		c.Due = b.now.Add(b.d.options.Deadline) // it may never start; then nothing will end
 	}
-	if err := b.tx.PutCase(c); err != nil {
-		return err
+	return b.meet(c, &s, again)
+}
+
+// meet writes what a case can be found by, and remembers whose subject it is.
+func (b *batch) meet(c *held, s *classify.Subject, again bool) error {
+	if !c.found() {
+		if err := b.hand.put(c); err != nil {
+			return err
+		}
+	}
+	if again {
+		return nil
 	}
 	for _, id := range s.IDs {
 		if err := b.tx.Tie(id, c.ID); err != nil {
 			return err
 		}
 	}
+	b.hand.meet(c, s)
 	return nil
 }
 
 // merge joins a case with the one that was opened for the same pod while only
 // its name was known. The id that was published first stays.
-func (b *batch) merge(c ledger.Case) (ledger.Case, error) {
+func (b *batch) merge(c *held) (*held, error) {
 	if c.UID == "" || c.Name == "" {
 		return c, nil
 	}
-	twin, ok, err := b.tx.FindByName(c.Namespace, c.Name)
-	if err != nil || !ok || twin.ID == c.ID || twin.Revision > 0 && c.Revision > 0 {
+	found, ok, err := b.tx.FindByName(c.Namespace, c.Name)
+	if err != nil || !ok {
 		return c, err
+	}
+	twin := b.hand.take(found)
+	if twin == c || twin.Revision > 0 && c.Revision > 0 {
+		return c, nil
 	}
 	if twin.Revision > 0 {
 		c, twin = twin, c
-		learn(&c, &ingest.Entry{Node: twin.Node}, classify.Subject{Namespace: twin.Namespace, Name: twin.Name, UID: twin.UID})
+		learn(&c.Case, &ingest.Entry{Node: twin.Node}, classify.Subject{Namespace: twin.Namespace, Name: twin.Name, UID: twin.UID})
 	}
 	c.Runner = c.Runner || twin.Runner
 	c.Died = latest(c.Died, twin.Died)
@@ -220,9 +271,9 @@ func (b *batch) merge(c ledger.Case) (ledger.Case, error) {
 		c.Opened = twin.Opened
 	}
 	if twin.State == ledger.StateEnding {
-		b.d.ending(&c, twin.Died, b.now)
+		b.d.ending(&c.Case, twin.Died, b.now)
 	}
-	return c, b.tx.Absorb(twin.ID, c.ID)
+	return c, b.hand.absorb(twin, c.ID)
 }
 
 // learn adds what a record says of a pod's names and node. What is known
@@ -261,12 +312,12 @@ func (b *batch) nodeEnded(node string, at time.Time) error {
 	if node == "" {
 		return nil
 	}
+	if err := b.hand.flush(); err != nil { // what is asked for next must be in the ledger
+		return err
+	}
 	live, err := b.tx.LiveOn(node)
 	for i := range live {
-		b.d.ending(&live[i], at, b.now)
-		if err == nil {
-			err = b.tx.PutCase(live[i])
-		}
+		b.d.ending(&b.hand.take(live[i]).Case, at, b.now)
 	}
 	return err
 }
@@ -287,5 +338,5 @@ func (b *batch) end() error {
 			return err
 		}
 	}
-	return nil
+	return b.hand.flush()
 }

@@ -2,6 +2,7 @@ package docket
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"coroner/classify/ledger"
@@ -32,40 +33,58 @@ func (d *Docket) Upkeep(ctx context.Context) error {
 	return d.bound(ctx)
 }
 
+// sweep takes out what is too old, some at a time: who files must not wait long.
 func (d *Docket) sweep(ctx context.Context, verdicts, evidence time.Time) error {
+	for {
+		swept, err := d.sweepSome(ctx, verdicts, evidence)
+		if err != nil || !swept.More {
+			return err
+		}
+	}
+}
+
+func (d *Docket) sweepSome(ctx context.Context, verdicts, evidence time.Time) (swept ledger.Swept, err error) {
 	d.filing.Lock()
 	defer d.filing.Unlock()
-	var swept ledger.Swept
-	err := d.ledger.Write(ctx, d.now(), func(tx *ledger.Tx) (err error) {
+	err = d.ledger.Write(ctx, d.now(), func(tx *ledger.Tx) (err error) {
 		swept, err = tx.Sweep(verdicts, evidence)
 		return err
 	})
 	if err == nil {
 		d.metrics.swept(swept)
 	}
-	return err
+	if swept.Evidence > 0 {
+		d.scans.Purge() // where all is gone, ids begin anew
+	}
+	return swept, err
 }
 
 // bound judges the oldest open cases as they are once there are too many.
 func (d *Docket) bound(ctx context.Context) error {
-	open, err := d.ledger.Cases(ctx, ledger.StateOpen, 0)
-	if err != nil || len(open) <= d.options.MaxOpen {
+	counts, err := d.ledger.CountCases(ctx)
+	over := counts[ledger.StateOpen] - d.options.MaxOpen
+	if err != nil || over <= 0 {
 		return err
 	}
-	for _, c := range open[:len(open)-d.options.MaxOpen] {
-		if err := d.force(ctx, c); err != nil {
-			return err
-		}
-		d.metrics.forced.Inc()
+	oldest, err := d.ledger.Cases(ctx, ledger.StateOpen, over)
+	for i := range oldest {
+		err = errors.Join(err, d.force(ctx, oldest[i].ID))
 	}
-	return nil
+	return err
 }
 
 // force judges an open case now and closes it.
-func (d *Docket) force(ctx context.Context, c ledger.Case) error {
-	v, err := d.opinion(ctx, &c)
+func (d *Docket) force(ctx context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, ok, err := d.ledger.Case(ctx, id)
+	if err != nil || !ok || c.State != ledger.StateOpen {
+		return err
+	}
+	v, err := d.opinion(ctx, d.ledger.Questions, &c)
 	if err != nil {
 		return err
 	}
-	return d.record(ctx, c, v)
+	d.metrics.forced.Inc()
+	return d.settle(ctx, []outcome{{Case: c, verdict: v}})
 }

@@ -54,30 +54,46 @@ func scanCase(row interface{ Scan(...any) error }) (c Case, err error) {
 // FindCase finds the case of a pod by its UID, else by a container's id, else
 // by its name: the latest of that name whose namespace can be the same.
 func (t *Tx) FindCase(namespace, name, uid string, ids []string) (Case, bool, error) {
+	id, err := t.FindID(namespace, name, uid, ids)
+	if err != nil || id == "" {
+		return Case{}, false, err
+	}
+	return t.FindByID(id)
+}
+
+// FindID is FindCase for who has the cases at hand; "" is none.
+func (t *Tx) FindID(namespace, name, uid string, ids []string) (string, error) {
 	if uid != "" {
-		if c, ok, err := t.one("SELECT "+caseColumns+" FROM cases WHERE uid = ?", uid); ok || err != nil {
-			return c, ok, err
+		if id, _, err := t.oneID("SELECT id, uid FROM cases WHERE uid = ?", uid); id != "" || err != nil {
+			return id, err
 		}
 	}
 	for _, id := range ids {
-		c, ok, err := t.one("SELECT "+caseColumns+" FROM cases WHERE id = (SELECT member FROM ties WHERE id = ?)", id)
-		if err != nil || ok && (uid == "" || c.UID == "") {
-			return c, ok, err
+		id, other, err := t.oneID("SELECT id, uid FROM cases WHERE id = (SELECT member FROM ties WHERE id = ?)", id)
+		if err != nil || id != "" && (uid == "" || other == "") {
+			return id, err
 		}
 	}
 	if name == "" {
-		return Case{}, false, nil
+		return "", nil
 	}
-	c, ok, err := t.one(`SELECT `+caseColumns+` FROM cases WHERE name = ? AND (namespace = ? OR namespace = '' OR ? = '')
+	id, other, err := t.oneID(`SELECT id, uid FROM cases WHERE name = ? AND (namespace = ? OR namespace = '' OR ? = '')
 		ORDER BY opened DESC, id DESC LIMIT 1`, name, namespace, namespace)
-	if ok && uid != "" && c.UID != "" {
-		return Case{}, false, err // another pod of that name
+	if uid != "" && other != "" {
+		return "", err // another pod of that name
 	}
-	return c, ok, err
+	return id, err
+}
+
+func (t *Tx) oneID(query string, args ...any) (id, uid string, err error) {
+	if err = t.pen.row(query, args...).Scan(&id, &uid); err == sql.ErrNoRows {
+		err = nil
+	}
+	return id, uid, err
 }
 
 func (t *Tx) one(query string, args ...any) (Case, bool, error) {
-	c, err := scanCase(t.tx.QueryRow(query, args...))
+	c, err := scanCase(t.pen.row(query, args...))
 	if err == sql.ErrNoRows {
 		return c, false, nil
 	}
@@ -86,14 +102,24 @@ func (t *Tx) one(query string, args ...any) (Case, bool, error) {
 
 // PutCase writes a case.
 func (t *Tx) PutCase(c Case) error {
-	_, err := t.tx.Exec("INSERT OR REPLACE INTO cases ("+caseColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		c.ID, c.Namespace, c.Name, c.UID, c.Node, c.Runner, nanos(c.Opened), nanos(c.Heard), c.State, nanos(c.Died), nanos(c.Due), c.Revision)
+	_, err := t.pen.exec("INSERT INTO cases ("+caseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid, node = excluded.node, runner = excluded.runner,
+		opened = excluded.opened, heard = excluded.heard, state = excluded.state, died = excluded.died, due = excluded.due, revision = excluded.revision`,
+		c.ID, c.Namespace, c.Name, c.UID, c.Node, c.Runner, nanos(c.Opened), nanos(c.Heard), string(c.State), nanos(c.Died), nanos(c.Due), c.Revision)
+	return err
+}
+
+// MoveCase writes what changes in the life of a case that is there: all but its
+// names and when it was opened. That spares the indexes of those.
+func (t *Tx) MoveCase(c Case) error {
+	_, err := t.pen.exec("UPDATE cases SET node = ?, runner = ?, heard = ?, state = ?, died = ?, due = ?, revision = ? WHERE id = ?",
+		c.Node, c.Runner, nanos(c.Heard), string(c.State), nanos(c.Died), nanos(c.Due), c.Revision, c.ID)
 	return err
 }
 
 // Tie notes that a container or sandbox id is the case's. The first tie stays.
 func (t *Tx) Tie(id, member string) error {
-	_, err := t.tx.Exec("INSERT OR IGNORE INTO ties (id, member) VALUES (?, ?)", id, member)
+	_, err := t.pen.exec("INSERT OR IGNORE INTO ties (id, member) VALUES (?, ?)", id, member)
 	return err
 }
 
@@ -109,9 +135,9 @@ func (t *Tx) FindByName(namespace, name string) (Case, bool, error) {
 
 // Absorb removes a case whose pod turned out to be another's; its ties go over.
 func (t *Tx) Absorb(twin, into string) error {
-	_, err := t.tx.Exec("UPDATE ties SET member = ? WHERE member = ?", into, twin)
+	_, err := t.pen.exec("UPDATE ties SET member = ? WHERE member = ?", into, twin)
 	if err == nil {
-		_, err = t.tx.Exec("DELETE FROM cases WHERE id = ?", twin)
+		_, err = t.pen.exec("DELETE FROM cases WHERE id = ?", twin)
 	}
 	return err
 }
@@ -119,13 +145,13 @@ func (t *Tx) Absorb(twin, into string) error {
 // JudgedOn returns the runners on a node that have a verdict and were heard of
 // since.
 func (t *Tx) JudgedOn(node string, since time.Time) ([]Case, error) {
-	rows, err := t.tx.Query("SELECT "+caseColumns+" FROM cases WHERE node = ? AND state = 'judged' AND runner AND heard >= ?", node, nanos(since))
+	rows, err := t.pen.query("SELECT "+caseColumns+" FROM cases WHERE node = ? AND state = 'judged' AND runner AND heard >= ?", node, nanos(since))
 	return cases(rows, err)
 }
 
 // LiveOn returns the runners on a node that have no verdict yet.
 func (t *Tx) LiveOn(node string) ([]Case, error) {
-	rows, err := t.tx.Query("SELECT "+caseColumns+" FROM cases WHERE node = ? AND state = 'open' AND runner", node)
+	rows, err := t.pen.query("SELECT "+caseColumns+" FROM cases WHERE node = ? AND state = 'open' AND runner", node)
 	return cases(rows, err)
 }
 
@@ -143,25 +169,30 @@ func (l *Ledger) Cases(ctx context.Context, state State, limit int) ([]Case, err
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+" FROM cases WHERE state = ? AND runner ORDER BY due, opened, id LIMIT ?", state, limit)
+	rows, err := l.read.get(ctx, "SELECT "+caseColumns+" FROM cases WHERE state = ? AND runner ORDER BY due, opened, id LIMIT ?", state, limit)
 	return cases(rows, err)
 }
 
-// Pending returns the runners that wait for a judgement: those that end, and
-// the open ones that are due for a look.
-func (l *Ledger) Pending(ctx context.Context, now time.Time) ([]Case, error) {
-	rows, err := l.read.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND (state = 'ending' OR state = 'open' AND due > 0 AND due <= ?)
-		ORDER BY due, opened, id`, nanos(now))
+// Pending returns the runners whose judgement is due: those whose time is up,
+// and those that end whose evidence is complete: their node and every
+// controller's log were read a little past the end. Where no agent follows a
+// node, or it is silent, only the time decides.
+func (l *Ledger) Pending(ctx context.Context, now time.Time, settle time.Duration) ([]Case, error) {
+	rows, err := l.read.get(ctx, "SELECT "+caseColumns+` FROM cases WHERE runner AND state = 'open' AND due > 0 AND due <= ?1
+		UNION ALL SELECT `+caseColumns+` FROM cases c WHERE runner AND state = 'ending' AND (due <= ?1 OR
+			died + ?2 <= (SELECT reached FROM nodes n WHERE n.node = c.node AND NOT n.silent) AND
+			died + ?2 <= coalesce((SELECT min(reached) FROM nodes WHERE controller AND NOT silent), died + ?2))
+		ORDER BY due, opened, id`, nanos(now), int64(settle))
 	return cases(rows, err)
 }
 
 // Case returns one case by its id.
-func (l *Ledger) Case(ctx context.Context, id string) (Case, bool, error) {
-	c, err := scanCase(l.read.QueryRowContext(ctx, "SELECT "+caseColumns+" FROM cases WHERE id = ?", id))
-	if err == sql.ErrNoRows {
-		return c, false, nil
+func (q Questions) Case(ctx context.Context, id string) (Case, bool, error) {
+	found, err := cases(q.get(ctx, "SELECT "+caseColumns+" FROM cases WHERE id = ?", id))
+	if err != nil || len(found) == 0 {
+		return Case{}, false, err
 	}
-	return c, err == nil, err
+	return found[0], true, nil
 }
 
 // ShortestPrefix is how long the start of a name must be to be looked for.
@@ -224,7 +255,7 @@ func (l *Ledger) named(ctx context.Context, ns, from, to string, limit int) ([]C
 // CountCases says how many runners are in each state.
 func (l *Ledger) CountCases(ctx context.Context) (map[State]int, error) {
 	out := map[State]int{}
-	rows, err := l.read.QueryContext(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
+	rows, err := l.read.get(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
 	return out, each(rows, err, func(r *sql.Rows) error {
 		var s State
 		var n int
@@ -246,7 +277,7 @@ type Node struct {
 func (t *Tx) Node(name string) (Node, error) {
 	n := Node{Name: name}
 	var reached, heard int64
-	err := t.tx.QueryRow("SELECT reached, heard, controller, silent FROM nodes WHERE node = ?", name).Scan(&reached, &heard, &n.Controller, &n.Silent)
+	err := t.pen.row("SELECT reached, heard, controller, silent FROM nodes WHERE node = ?", name).Scan(&reached, &heard, &n.Controller, &n.Silent)
 	if err == sql.ErrNoRows {
 		err = nil
 	}
@@ -257,16 +288,27 @@ func (t *Tx) Node(name string) (Node, error) {
 // PutNode notes a push of a node's agent. Reached only goes forward; a zero
 // Reached leaves it.
 func (t *Tx) PutNode(n Node) error {
-	_, err := t.tx.Exec(`INSERT INTO nodes (node, reached, heard, controller, silent) VALUES (?, ?, ?, ?, ?)
+	_, err := t.pen.exec(`INSERT INTO nodes (node, reached, heard, controller, silent) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (node) DO UPDATE SET reached = max(reached, excluded.reached), heard = max(heard, excluded.heard),
 		controller = max(controller, excluded.controller), silent = excluded.silent`,
 		n.Name, nanos(n.Reached), nanos(n.Heard), n.Controller, n.Silent)
 	return err
 }
 
+// Quiet returns the nodes whose agents were not heard of since a time and that
+// nobody knows of yet.
+func (l *Ledger) Quiet(ctx context.Context, since time.Time) ([]Node, error) {
+	return nodes(l.read.get(ctx, "SELECT "+nodeColumns+" FROM nodes WHERE NOT silent AND heard <= ? ORDER BY node", nanos(since)))
+}
+
+const nodeColumns = "node, reached, heard, controller, silent"
+
 // Nodes returns every node whose agent was heard of.
-func (l *Ledger) Nodes(ctx context.Context) (out []Node, _ error) {
-	rows, err := l.read.QueryContext(ctx, "SELECT node, reached, heard, controller, silent FROM nodes ORDER BY node")
+func (l *Ledger) Nodes(ctx context.Context) ([]Node, error) {
+	return nodes(l.read.get(ctx, "SELECT "+nodeColumns+" FROM nodes ORDER BY node"))
+}
+
+func nodes(rows *sql.Rows, err error) (out []Node, _ error) {
 	err = each(rows, err, func(r *sql.Rows) error {
 		var n Node
 		var reached, heard int64

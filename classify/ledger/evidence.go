@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 // Tx is one write to the ledger. Its methods return only what the file system
 // or the database refuses.
 type Tx struct {
-	tx  *sql.Tx
+	pen *pen
 	now time.Time
 }
 
@@ -27,7 +28,7 @@ func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool
 	if err != nil {
 		return false, err
 	}
-	res, err := t.tx.Exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry) VALUES (?, ?, ?, ?, ?, ?)",
+	res, err := t.pen.exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry) VALUES (?, ?, ?, ?, ?, ?)",
 		identity(e), e.Node, nanos(e.At), wide, nanos(t.now), data)
 	if err != nil {
 		return false, err
@@ -36,12 +37,30 @@ func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool
 		return false, err
 	}
 	id, err := res.LastInsertId()
-	for _, name := range names {
+	for some := range slices.Chunk(names, len(addNames)) {
 		if err == nil {
-			_, err = t.tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", name, id)
+			err = t.addNames(some, id)
 		}
 	}
 	return true, err
+}
+
+// addNames are the statements that file a record under one name, two names and
+// so on.
+var addNames = func() (out [8]string) {
+	for i := range out {
+		out[i] = "INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)" + strings.Repeat(", (?, ?)", i)
+	}
+	return out
+}()
+
+func (t *Tx) addNames(names []string, id int64) error {
+	args := make([]any, 0, 2*len(addNames))
+	for _, name := range names {
+		args = append(args, name, id)
+	}
+	_, err := t.pen.exec(addNames[len(names)-1], args...)
+	return err
 }
 
 // stored is an entry with times that can be stored.
@@ -56,18 +75,25 @@ func stored(e ingest.Entry) ingest.Entry {
 }
 
 // identity is what makes two entries the same record: everything but where in
-// its document a reader met it.
+// its document a reader met it. It begins with the second that it was written
+// in, so that what comes together stands together in the index: else every
+// record would touch another page of it.
 func identity(e *ingest.Entry) []byte {
-	h := sha256.New()
-	for _, part := range []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit,
-		strconv.FormatInt(nanos(e.At), 10), strconv.FormatInt(int64(e.Mono), 10), e.Text, fieldsText(e.Fields)} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
+	text := make([]byte, 0, 1024)
+	for _, part := range []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit} {
+		text = append(append(text, part...), 0)
 	}
+	text = append(strconv.AppendInt(text, nanos(e.At), 10), 0)
+	text = append(strconv.AppendInt(text, int64(e.Mono), 10), 0)
+	text = append(append(text, e.Text...), 0)
+	text = append(append(text, fieldsText(e.Fields)...), 0)
 	if e.At.IsZero() { // lines without a time can be alike and yet two
-		h.Write([]byte(e.Doc + "\x00" + strconv.Itoa(e.Line)))
+		text = append(append(text, e.Doc...), 0)
+		text = strconv.AppendInt(text, int64(e.Line), 10)
 	}
-	return h.Sum(nil)[:16]
+	sum := sha256.Sum256(text)
+	second := uint32(max(0, nanos(e.At)) / int64(time.Second))
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 20), second), sum[:16]...)
 }
 
 func fieldsText(m map[string]string) string {
@@ -86,7 +112,7 @@ func (t *Tx) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := t.tx.Exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
+	res, err := t.pen.exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO UPDATE SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
 		WHERE excluded.reached > reached`, markIdentity(e), owner, nanos(e.Mark.To), nanos(t.now), data)
 	if err != nil {
@@ -116,7 +142,7 @@ func markIdentity(e *ingest.Entry) []byte {
 func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
 	var data []byte
 	var have []ingest.Entry
-	err := t.tx.QueryRow("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
+	err := t.pen.row("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
 	if err == nil {
 		err = json.Unmarshal(data, &have)
 	}
@@ -129,7 +155,7 @@ func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
 	if data, err = json.Marshal(latest(have, n)); err != nil {
 		return err
 	}
-	_, err = t.tx.Exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
+	_, err = t.pen.exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
 		ON CONFLICT (stream) DO UPDATE SET received = excluded.received, entries = excluded.entries`, stream, owner, nanos(t.now), data)
 	return err
 }

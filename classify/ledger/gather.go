@@ -9,20 +9,42 @@ import (
 	"coroner/ingest"
 )
 
+// Questions are what the judging of a case asks. A Ledger answers each with what
+// is recorded at that moment, a View all of them with what was when it began.
+type Questions struct {
+	get func(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// View runs f with questions to the ledger as it is now. That is quicker than to
+// ask one by one: a connection forgets what it read of the file when another one
+// wrote to it.
+func (l *Ledger) View(ctx context.Context, f func(Questions) error) error {
+	return l.views.use(ctx, func(p *pen) error {
+		return p.transact("BEGIN", func() error {
+			return f(Questions{func(_ context.Context, query string, args ...any) (*sql.Rows, error) { return p.query(query, args...) }})
+		})
+	})
+}
+
 // Gathered is everything that the ledger holds about one name.
 type Gathered struct {
 	ID    int64
 	Entry ingest.Entry
-	Names []string
 }
 
 // Named returns the evidence that is filed under a name, in time order.
-func (l *Ledger) Named(ctx context.Context, name string) (out []Gathered, _ error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT e.id, e.entry FROM names n JOIN evidence e ON e.id = n.evidence WHERE n.name = ? ORDER BY e.at, e.id`, name)
+func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
+	return q.Unseen(ctx, name, nil)
+}
+
+// Unseen returns of the evidence that is filed under a name what was not seen:
+// most is filed under several.
+func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
+	rows, err := q.get(ctx, `SELECT e.id, e.entry FROM names n JOIN evidence e ON e.id = n.evidence WHERE n.name = ? ORDER BY e.at, e.id`, name)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var g Gathered
-		var data []byte
-		if err := r.Scan(&g.ID, &data); err != nil {
+		var data sql.RawBytes
+		if err := r.Scan(&g.ID, &data); err != nil || seen[g.ID] {
 			return err
 		}
 		out = append(out, g)
@@ -34,21 +56,39 @@ func (l *Ledger) Named(ctx context.Context, name string) (out []Gathered, _ erro
 // maxWide bounds how many records about a node one case looks at.
 const maxWide = 512
 
-// Wide returns the evidence about the whole of a node between two times, and
-// what has no time; the nearest to the end where there is very much.
-func (l *Ledger) Wide(ctx context.Context, node string, from, to time.Time) ([]ingest.Entry, error) {
-	return l.entries(ctx, `SELECT entry FROM evidence WHERE wide AND node = ? AND (at = 0 OR at BETWEEN ? AND ?) ORDER BY at DESC, id DESC LIMIT ?`,
-		node, nanos(from), nanos(to), maxWide)
+// Wide returns the ids of the evidence about the whole of a node between two
+// times, and of what has no time; the nearest to the end where there is very much.
+func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (out []int64, _ error) {
+	rows, err := q.get(ctx, `SELECT id FROM (
+			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 ORDER BY at DESC, id DESC LIMIT ?4)
+			UNION SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0 ORDER BY id DESC LIMIT ?4))
+		ORDER BY at DESC, id DESC LIMIT ?4`, node, nanos(from), nanos(to), maxWide)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var id int64
+		err := r.Scan(&id)
+		out = append(out, id)
+		return err
+	})
+	return out, err
+}
+
+// Evidence returns one record; ok is false when it was swept.
+func (q Questions) Evidence(ctx context.Context, id int64) (e ingest.Entry, ok bool, err error) {
+	found, err := q.entries(ctx, "SELECT entry FROM evidence WHERE id = ?", id)
+	if err != nil || len(found) == 0 {
+		return e, false, err
+	}
+	return found[0], true, nil
 }
 
 // Marks returns the coverage marks of an owner that end after from.
-func (l *Ledger) Marks(ctx context.Context, owner string, from time.Time) ([]ingest.Entry, error) {
-	return l.entries(ctx, "SELECT entry FROM marks WHERE owner = ? AND (reached >= ? OR reached = 0) ORDER BY reached, hash", owner, nanos(from))
+func (q Questions) Marks(ctx context.Context, owner string, from time.Time) ([]ingest.Entry, error) {
+	return q.entries(ctx, "SELECT entry FROM marks WHERE owner = ? AND (reached >= ? OR reached = 0) ORDER BY reached, hash", owner, nanos(from))
 }
 
 // Tail returns the last lines of every stream of a pod.
-func (l *Ledger) Tail(ctx context.Context, owner string) (out []ingest.Entry, _ error) {
-	rows, err := l.read.QueryContext(ctx, "SELECT entries FROM tails WHERE owner = ? ORDER BY stream", owner)
+func (q Questions) Tail(ctx context.Context, owner string) (out []ingest.Entry, _ error) {
+	rows, err := q.get(ctx, "SELECT entries FROM tails WHERE owner = ? ORDER BY stream", owner)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var data []byte
 		var some []ingest.Entry
@@ -62,10 +102,10 @@ func (l *Ledger) Tail(ctx context.Context, owner string) (out []ingest.Entry, _ 
 	return out, err
 }
 
-func (l *Ledger) entries(ctx context.Context, query string, args ...any) (out []ingest.Entry, _ error) {
-	rows, err := l.read.QueryContext(ctx, query, args...)
+func (q Questions) entries(ctx context.Context, query string, args ...any) (out []ingest.Entry, _ error) {
+	rows, err := q.get(ctx, query, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
-		var data []byte
+		var data sql.RawBytes
 		if err := r.Scan(&data); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -10,40 +11,86 @@ import (
 // Write runs f as one write at the time now. When f or the commit fails
 // nothing of it is there.
 func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) error {
-	if err := l.tx(ctx, func(tx *sql.Tx) error { return f(&Tx{tx, now}) }); err != nil {
+	if err := l.pen.write(ctx, func() error { return f(&Tx{l.pen, now}) }); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
 }
 
 // Swept is what a sweep took out.
-type Swept struct{ Verdicts, Evidence, Cases int64 }
+type Swept struct {
+	Verdicts, Evidence, Cases int64
+	More                      bool // it stopped at its bound
+}
+
+// maxSwept is how many rows of a kind one sweep takes out: who writes meanwhile
+// must not wait for long.
+const maxSwept = 1000
+
+// lookedAt is how many old cases one sweep looks at: most of them stay.
+const lookedAt = 20_000
 
 // Sweep deletes verdicts that were recorded before verdicts, and evidence,
-// marks, last lines and cases that nothing was heard of since evidence. What
-// is still to be published stays.
+// marks, last lines and cases that nothing was heard of since evidence, up to a
+// bound of each. What is still to be published stays.
 func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	del := func(query string, before time.Time) (n int64) {
 		if err != nil {
 			return 0
 		}
 		var res sql.Result
-		if res, err = t.tx.Exec(query, nanos(before)); err == nil {
+		if res, err = t.pen.exec(query, nanos(before), maxSwept); err == nil {
 			n, err = res.RowsAffected()
 		}
+		s.More = s.More || n == maxSwept
 		return n
 	}
-	s.Verdicts = del("DELETE FROM verdicts WHERE recorded < ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.member = verdicts.member AND o.revision = verdicts.revision)", verdicts)
-	s.Evidence = del("DELETE FROM evidence WHERE received < ?", evidence)
+	s.Verdicts = del(`DELETE FROM verdicts WHERE rowid IN (SELECT rowid FROM verdicts WHERE recorded < ?
+		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.member = verdicts.member AND o.revision = verdicts.revision) LIMIT ?)`, verdicts)
+	s.Evidence = del("DELETE FROM evidence WHERE id IN (SELECT id FROM evidence WHERE received < ? LIMIT ?)", evidence)
 	if s.Evidence > 0 && err == nil {
-		_, err = t.tx.Exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('swept', ?)", nanos(evidence))
+		err = t.note("swept", nanos(evidence))
 	}
-	del("DELETE FROM marks WHERE received < ?", evidence)
-	del("DELETE FROM tails WHERE received < ?", evidence)
-	s.Cases = del("DELETE FROM cases WHERE heard < ? AND state <> 'ending' AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.member = cases.id)", evidence)
-	del("DELETE FROM ties WHERE ? >= 0 AND NOT EXISTS (SELECT 1 FROM cases c WHERE c.id = ties.member)", evidence)
-	del("DELETE FROM nodes WHERE heard < ?", evidence)
+	del("DELETE FROM marks WHERE rowid IN (SELECT rowid FROM marks WHERE received < ? LIMIT ?)", evidence)
+	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ? LIMIT ?)", evidence)
+	del("DELETE FROM nodes WHERE node IN (SELECT node FROM nodes WHERE heard < ? LIMIT ?)", evidence)
+	if err == nil && !s.More {
+		s.Cases, err = t.sweepCases(evidence)
+	}
 	return s, err
+}
+
+// sweepCases deletes cases without a verdict that nothing was heard of. Most old
+// cases have one, and stay as long as it does: so each sweep looks at some, and
+// the next one goes on from there.
+func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
+	var from, last sql.NullInt64
+	var count int
+	if err := t.pen.row("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
+		return 0, err
+	}
+	err = t.pen.row("SELECT max(heard), count(*) FROM (SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?)", from.Int64, nanos(before), lookedAt).Scan(&last, &count)
+	if err != nil || count == 0 {
+		return 0, errors.Join(err, t.note("cases", 0))
+	}
+	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.member = cases.id)`
+	if _, err := t.pen.exec("DELETE FROM ties WHERE member IN (SELECT id"+old+")", from.Int64, last.Int64); err != nil {
+		return 0, err
+	}
+	res, err := t.pen.exec("DELETE"+old, from.Int64, last.Int64)
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	next := last.Int64 + 1
+	if count < lookedAt {
+		next = 0 // that was the last of them
+	}
+	return n, errors.Join(err, t.note("cases", next))
+}
+
+func (t *Tx) note(name string, value int64) error {
+	_, err := t.pen.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
+	return err
 }
 
 // Used says how many bytes of the file hold something: pages that a sweep
@@ -51,7 +98,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 func (l *Ledger) Used(ctx context.Context) (int64, error) {
 	var pages, free, size int64
 	for query, into := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA freelist_count": &free, "PRAGMA page_size": &size} {
-		if err := l.read.QueryRowContext(ctx, query).Scan(into); err != nil {
+		if err := l.read.getRow(ctx, query).Scan(into); err != nil {
 			return 0, err
 		}
 	}
@@ -61,13 +108,17 @@ func (l *Ledger) Used(ctx context.Context) (int64, error) {
 // OldestEvidence is when the oldest evidence was received, zero if there is none.
 func (l *Ledger) OldestEvidence(ctx context.Context) (time.Time, error) {
 	var n sql.NullInt64
-	err := l.read.QueryRowContext(ctx, "SELECT min(received) FROM evidence").Scan(&n)
+	err := l.read.getRow(ctx, "SELECT min(received) FROM evidence").Scan(&n)
 	return moment(n.Int64), err
 }
 
 // SweptTo is up to when evidence was swept, zero if none ever was.
-func (l *Ledger) SweptTo(ctx context.Context) (time.Time, error) {
-	var n sql.NullInt64
-	err := l.read.QueryRowContext(ctx, "SELECT max(value) FROM meta WHERE name = 'swept'").Scan(&n)
-	return moment(n.Int64), err
+func (q Questions) SweptTo(ctx context.Context) (at time.Time, _ error) {
+	rows, err := q.get(ctx, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'swept'")
+	return at, each(rows, err, func(r *sql.Rows) error {
+		var n int64
+		err := r.Scan(&n)
+		at = moment(n)
+		return err
+	})
 }

@@ -12,7 +12,6 @@
 package ledger
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -77,7 +76,6 @@ CREATE TABLE cases (
 	revision  INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX cases_uid ON cases (uid);
 CREATE INDEX cases_name ON cases (name);
-CREATE INDEX cases_state ON cases (state, due);
 CREATE INDEX cases_node ON cases (node, state);
 CREATE INDEX cases_heard ON cases (heard);
 CREATE TABLE ties (
@@ -112,23 +110,33 @@ DROP INDEX IF EXISTS verdicts_last;
 DROP INDEX IF EXISTS verdicts_node;
 DROP INDEX IF EXISTS verdicts_label;
 DROP INDEX IF EXISTS verdicts_pool;
+DROP INDEX IF EXISTS cases_state;
 CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node);
 CREATE INDEX IF NOT EXISTS last_label ON verdicts (last, label, recorded);
 CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label);
 CREATE INDEX IF NOT EXISTS last_died ON verdicts (last, node, died);
 CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node);
 CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node);
+CREATE INDEX IF NOT EXISTS cases_waiting ON cases (state, due, runner) WHERE runner;
+CREATE INDEX IF NOT EXISTS tails_received ON tails (received);
 CREATE INDEX IF NOT EXISTS cases_recent ON cases (heard, name, namespace) WHERE runner;
 `
 
 // Ledger is one open file. It is safe for concurrent use.
 type Ledger struct {
+	Questions
 	path  string
 	lock  *os.File // held as long as the ledger is open
 	write *sql.DB  // one connection: writes are one after another
-	read  *sql.DB
+	pen   *pen     // holds it
+	look  *sql.DB  // one connection: views are one after another
+	views *pen     // holds it
+	read  *shelf
 	ask   *sql.DB // what people ask: a slow question must not hold up the judging
 }
+
+// readers is how many connections read at one time.
+const readers = 4
 
 // Open opens the ledger in the file path, and makes it when it is not there.
 // The folder must exist. A file of another schema version, and one that is no
@@ -144,12 +152,25 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	l := &Ledger{path: path, lock: lock, write: open(path, 1), read: open(path, 4), ask: open(path, 4)}
-	if err := l.migrate(); err != nil {
+	l := &Ledger{path: path, lock: lock, write: open(path, 1, "&_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(8000)"),
+		look: open(path, 1, ""), read: &shelf{DB: open(path, readers, "")}, ask: open(path, readers, "")}
+	l.Questions = Questions{l.read.get}
+	if err := l.begin(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
 	return l, nil
+}
+
+// begin makes the schema and takes the connections.
+func (l *Ledger) begin() (err error) {
+	if err = l.migrate(); err == nil {
+		l.pen, err = newPen(l.write)
+	}
+	if err == nil {
+		l.views, err = newPen(l.look)
+	}
+	return err
 }
 
 // seize takes the lock that keeps a second server off the file. The system
@@ -170,14 +191,18 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func open(path string, conns int) *sql.DB {
+// open opens connections. What writes comes back to the same pages: it keeps more
+// of them, and copies them from the write-ahead log less often, both in bytes and
+// pages of 4 KiB.
+func open(path string, conns int, more string) *sql.DB {
 	const pragmas = "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(ON)&_pragma=cache_size(-16000)&_txlock=immediate"
 	path = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	db, err := sql.Open("sqlite", "file:"+path+pragmas)
+	db, err := sql.Open("sqlite", "file:"+path+pragmas+more)
 	if err != nil { // only an unknown driver name is one, and it is known
 		panic(err)
 	}
 	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns) // its statements are kept with it
 	return db
 }
 
@@ -200,19 +225,27 @@ func (l *Ledger) migrate() error {
 	if have != version {
 		steps = []string{schema, indexes, "PRAGMA user_version = " + strconv.Itoa(version)}
 	}
-	return l.tx(context.Background(), func(tx *sql.Tx) error {
-		for _, step := range steps {
-			if _, err := tx.Exec(step); err != nil {
-				return err
-			}
+	tx, err := l.write.Begin()
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if _, err := tx.Exec(step); err != nil {
+			return errors.Join(err, tx.Rollback())
 		}
-		return nil
-	})
+	}
+	return tx.Commit()
 }
 
 // Close closes the file.
 func (l *Ledger) Close() error {
-	return errors.Join(l.ask.Close(), l.read.Close(), l.write.Close(), l.lock.Close())
+	var err error
+	for _, p := range []*pen{l.views, l.pen} {
+		if p != nil {
+			err = errors.Join(err, p.close())
+		}
+	}
+	return errors.Join(err, l.ask.Close(), l.look.Close(), l.read.Close(), l.write.Close(), l.lock.Close())
 }
 
 // Size is the file's size in bytes, its write-ahead log's included.
@@ -223,18 +256,6 @@ func (l *Ledger) Size() (total int64) {
 		}
 	}
 	return total
-}
-
-// tx runs f in a transaction.
-func (l *Ledger) tx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := l.write.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
 }
 
 func nanos(t time.Time) int64 {

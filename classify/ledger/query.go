@@ -33,7 +33,7 @@ func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
 		limit = -1
 	}
 	where, args := q.where()
-	return records(ctx, l.ask, where+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
+	return records(ctx, l.ask.QueryContext, where+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
 }
 
 // where is the query as SQL: the latest revisions that fit. A name is looked up

@@ -138,7 +138,7 @@ func TestOlderLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.write.Exec("DROP INDEX last_node; CREATE INDEX verdicts_last ON verdicts (last, recorded)")
+	_, err = l.pen.conn.ExecContext(t.Context(), "DROP INDEX last_node; CREATE INDEX verdicts_last ON verdicts (last, recorded)")
 	if err = errors.Join(err, l.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,21 +27,21 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	if v.DiedAt != nil {
 		died = nanos(*v.DiedAt)
 	}
-	_, err = t.tx.Exec("UPDATE verdicts SET last = 0 WHERE member = ? AND revision < ?", member, v.Revision)
+	_, err = t.pen.exec("UPDATE verdicts SET last = 0 WHERE member = ? AND revision < ?", member, v.Revision)
 	if err == nil {
-		_, err = t.tx.Exec(`INSERT INTO verdicts (member, revision, recorded, died, runner, namespace, node, uid, label, pool, repository, run, job, last, verdict)
+		_, err = t.pen.exec(`INSERT INTO verdicts (member, revision, recorded, died, runner, namespace, node, uid, label, pool, repository, run, job, last, verdict)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, member, v.Revision, nanos(t.now), died, v.Runner, v.Namespace, v.Node, v.PodUID, v.Label,
 			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
-		_, err = t.tx.Exec("INSERT INTO outbox (member, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", member, v.Revision, nanos(stamp))
+		_, err = t.pen.exec("INSERT INTO outbox (member, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", member, v.Revision, nanos(stamp))
 	}
 	return err
 }
 
 // LastVerdict returns the latest revision of a case's verdict.
-func (l *Ledger) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
-	all, err := records(ctx, l.read, "WHERE member = ? ORDER BY revision DESC LIMIT 1", member)
+func (q Questions) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
+	all, err := records(ctx, q.get, "WHERE member = ? ORDER BY revision DESC LIMIT 1", member)
 	if err != nil || len(all) == 0 {
 		return Record{}, false, err
 	}
@@ -50,11 +50,11 @@ func (l *Ledger) LastVerdict(ctx context.Context, member string) (Record, bool, 
 
 // Revisions returns every revision of a case's verdict, the first first.
 func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error) {
-	return records(ctx, l.ask, "WHERE member = ? ORDER BY revision", member)
+	return records(ctx, l.ask.QueryContext, "WHERE member = ? ORDER BY revision", member)
 }
 
-func records(ctx context.Context, db *sql.DB, tail string, args ...any) (out []Record, _ error) {
-	rows, err := db.QueryContext(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)
+func records(ctx context.Context, ask func(context.Context, string, ...any) (*sql.Rows, error), tail string, args ...any) (out []Record, _ error) {
+	rows, err := ask(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var rec Record
 		var recorded int64
@@ -79,7 +79,7 @@ type Letter struct {
 
 // Letters returns what the outbox holds that is due, the oldest first.
 func (l *Ledger) Letters(ctx context.Context, now time.Time, limit int) (out []Letter, _ error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT o.member, o.stamp, o.attempts, v.recorded, v.verdict FROM outbox o JOIN verdicts v USING (member, revision)
+	rows, err := l.read.get(ctx, `SELECT o.member, o.stamp, o.attempts, v.recorded, v.verdict FROM outbox o JOIN verdicts v USING (member, revision)
 		WHERE o.due <= ? ORDER BY v.recorded, o.member, o.revision LIMIT ?`, nanos(now), limit)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var x Letter
@@ -98,20 +98,20 @@ func (l *Ledger) Letters(ctx context.Context, now time.Time, limit int) (out []L
 
 // Outbox says how many verdicts are still to be published.
 func (l *Ledger) Outbox(ctx context.Context) (n int, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&n)
+	err = l.read.getRow(ctx, "SELECT count(*) FROM outbox").Scan(&n)
 	return n, err
 }
 
 // Sent takes a letter out of the outbox.
 func (t *Tx) Sent(x Letter) error {
-	_, err := t.tx.Exec("DELETE FROM outbox WHERE member = ? AND revision = ?", x.Case, x.Verdict.Revision)
+	_, err := t.pen.exec("DELETE FROM outbox WHERE member = ? AND revision = ?", x.Case, x.Verdict.Revision)
 	return err
 }
 
 // Postpone notes a failed attempt; the letter is due again then. A stamp that
 // is not zero replaces the one it had.
 func (t *Tx) Postpone(x Letter, due, stamp time.Time) error {
-	_, err := t.tx.Exec("UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp) WHERE member = ? AND revision = ?",
+	_, err := t.pen.exec("UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp) WHERE member = ? AND revision = ?",
 		nanos(due), nanos(stamp), x.Case, x.Verdict.Revision)
 	return err
 }

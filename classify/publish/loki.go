@@ -53,7 +53,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 }
 
 const (
-	pause    = time.Second
+	pause    = 100 * time.Millisecond // an empty outbox is quickly looked through
 	batch    = 100
 	longest  = 5 * time.Minute // between two attempts
 	attempts = 30              // of what Loki refuses each time

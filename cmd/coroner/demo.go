@@ -114,7 +114,7 @@ func (d *demo) wait(ctx context.Context, sent int) error {
 	poll := time.NewTicker(200 * time.Millisecond)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		pending, err := d.ledger.Pending(ctx, d.p.now().Add(time.Hour))
+		pending, err := d.ledger.Pending(ctx, d.p.now().Add(time.Hour), 0)
 		if err == nil {
 			err = d.show(ctx)
 		}

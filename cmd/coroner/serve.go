@@ -41,7 +41,7 @@ type serveCmd struct {
 	Settle     time.Duration `name:"settle-after" help:"Evidence must be complete so long past a death before it is judged." default:"5s"`
 	Deadline   time.Duration `name:"settle-deadline" help:"A death is judged after this time whatever is missing." default:"1m"`
 	NodeSilent time.Duration `name:"node-silent-after" help:"A node whose agent is not heard of so long has vanished, its runners with it." default:"2m"`
-	MaxOpen    int           `name:"max-open-cases" help:"Beyond, the oldest are judged as they are." default:"20000"`
+	MaxOpen    int           `name:"max-open-cases" help:"Beyond, the oldest are judged as they are." default:"200000"`
 
 	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"2160h"`
 	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"48h"`

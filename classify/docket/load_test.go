@@ -1,0 +1,349 @@
+package docket
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/ingest"
+	"coroner/ingest/push"
+	"coroner/rules"
+	"coroner/rules/book"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// These measure and print; they run with CORONER_BENCH=1 (make bench) and fail
+// only when something does not work. All times are of the processor, all of the
+// process's threads together: what one core can do, whoever else is there.
+
+func benched(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CORONER_BENCH") == "" {
+		t.Skip("CORONER_BENCH is not set")
+	}
+}
+
+// cpu is the processor time that the process has taken.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// load drives a docket with a town.
+type load struct {
+	t testing.TB
+	*Docket
+	ledger *ledger.Ledger
+	clock  *clock
+	town   town
+	began  time.Time
+
+	born, dead int // runners are born and die in the order of their numbers
+	lines      int // evidence and last words that were sent, no marks
+	send       func([]ingest.Entry) error
+	judging    time.Duration // processor time of Due
+}
+
+func newLoad(t testing.TB, b *rules.Rulebook, nodes int) *load {
+	c := &clock{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
+	o := Options{MaxOpen: 1 << 30, Deadline: time.Hour, Silent: time.Hour, Publish: true}
+	d, l := newDocket(t, filepath.Join(t.TempDir(), "l.db"), b, o, c)
+	t.Cleanup(func() { l.Close() })
+	x := &load{t: t, Docket: d, ledger: l, clock: c, town: town{nodes}, began: c.at}
+	x.send = func(entries []ingest.Entry) error { return d.Receive(context.Background(), entries) }
+	return x
+}
+
+// tell sends each node's lines, with its marks, as agents do.
+func (x *load) tell(entries []ingest.Entry) {
+	x.t.Helper()
+	of := map[string][]ingest.Entry{"system-1": nil}
+	for _, e := range entries {
+		of[e.Node] = append(of[e.Node], e)
+	}
+	x.lines += len(entries)
+	for node, some := range of {
+		if err := x.send(append(some, x.town.marks(node, x.began, x.clock.at)...)); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
+// fill opens cases until so many are open.
+func (x *load) fill(open int) {
+	x.t.Helper()
+	for x.born-x.dead < open {
+		var some []ingest.Entry
+		for range min(max(x.town.nodes*20, 500), open-(x.born-x.dead)) {
+			some = append(some, x.town.born(x.born, x.clock.at)...)
+			x.born++
+		}
+		x.clock.at = x.clock.at.Add(time.Second)
+		x.tell(some)
+	}
+}
+
+// second is one second of the town's life: so many lines of births, lives and
+// deaths, and what the docket does beside.
+func (x *load) second(lines int) {
+	x.t.Helper()
+	var some []ingest.Entry
+	for len(some) < lines {
+		some = append(some, x.town.born(x.born, x.clock.at)...)
+		some = append(some, x.town.lives((x.born+x.dead)/2, x.clock.at)...)
+		some = append(some, x.town.dies(x.dead, x.clock.at)...)
+		x.born, x.dead = x.born+1, x.dead+1
+	}
+	x.clock.at = x.clock.at.Add(time.Second)
+	x.tell(some)
+	x.due(dues)
+}
+
+// dues is how often in a second the docket looks for what is settled.
+const dues = 10
+
+func (x *load) due(times int) {
+	x.t.Helper()
+	start := cpu()
+	for range times {
+		if err := x.Due(context.Background()); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	x.judging += cpu() - start
+}
+
+// drain lets everything settle.
+func (x *load) drain() {
+	x.t.Helper()
+	for range 8 {
+		x.clock.at = x.clock.at.Add(time.Second)
+		var some []ingest.Entry
+		for i := range x.town.nodes {
+			some = append(some, x.town.marks(x.town.node(i), x.began, x.clock.at)...)
+		}
+		some = append(some, x.town.marks("system-1", x.began, x.clock.at)...)
+		if err := x.Receive(context.Background(), some); err != nil {
+			x.t.Fatal(err)
+		}
+		x.due(1)
+	}
+}
+
+// counted fails unless every runner that died was judged, and no other.
+func (x *load) counted() {
+	x.t.Helper()
+	n, err := x.ledger.CountCases(context.Background())
+	if err != nil || n[ledger.StateJudged] != x.dead || n[ledger.StateOpen] != x.born-x.dead {
+		x.t.Fatalf("%v %v, %d born, %d dead", n, err, x.born, x.dead)
+	}
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func (x *load) used() int64 {
+	n, err := x.ledger.Used(context.Background())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return n
+}
+
+func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
+
+// slope is the exponent e of y = a·x^e that fits best.
+func slope(xs, ys []float64) float64 {
+	var sx, sy, sxx, sxy, n float64
+	for i := range xs {
+		x, y := math.Log(xs[i]), math.Log(ys[i])
+		sx, sy, sxx, sxy, n = sx+x, sy+y, sxx+x*x, sxy+x*y, n+1
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
+
+// figures are what a town costs.
+type figures struct {
+	opening, living time.Duration // processor time for a line, with its share of the marks
+	best            time.Duration // the same, of the quietest second
+	judging         time.Duration // for a verdict
+	disk, heap      int64         // bytes for an open case
+}
+
+// measure fills a town and lets it live for some seconds.
+func (x *load) measure(open int) (f figures) {
+	x.t.Helper()
+	mem, disk, start := heap(), x.used(), cpu()
+	x.fill(open)
+	f.opening = (cpu() - start) / time.Duration(x.lines)
+	f.heap, f.disk = (heap()-mem)/int64(open), (x.used()-disk)/int64(open)
+	x.lines, x.judging = 0, 0
+	start, f.best = cpu(), time.Hour
+	for range seconds {
+		began, had, judged := cpu(), x.lines, x.judging
+		x.second(5000)
+		f.best = min(f.best, (cpu()-began-(x.judging-judged))/time.Duration(x.lines-had))
+	}
+	x.drain()
+	f.living = (cpu() - start - x.judging) / time.Duration(x.lines)
+	f.judging = x.judging / time.Duration(x.dead)
+	x.counted()
+	return f
+}
+
+// seconds is how long a town lives once it is filled.
+const seconds = 5
+
+// row prints figures. A runner's life is 30 lines and one verdict.
+func (f figures) row(t *testing.T, what string, n int) {
+	t.Logf("%-6s %8d %12.1f %12.1f %12.1f %14.0f %14.0f %10d %10d", what, n, micros(f.opening), micros(f.living), micros(f.best), micros(f.judging),
+		float64(time.Second)/(float64(f.living)+float64(f.judging)/30), f.disk, f.heap)
+}
+
+func head(t *testing.T) {
+	t.Logf("%-6s %8s %12s %12s %12s %14s %14s %10s %10s", "", "", "opening µs", "line µs", "best µs", "verdict µs", "lines/cpu-s", "disk/case", "heap/case")
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// growth measures for several sizes and prints the exponents.
+func growth(t *testing.T, what string, sizes []int, measure func(n int) figures) {
+	var xs, lines, verdicts []float64
+	for _, n := range sizes {
+		f := measure(n)
+		f.row(t, what, n)
+		xs, lines, verdicts = append(xs, float64(n)), append(lines, float64(f.best)), append(verdicts, float64(f.judging))
+	}
+	t.Logf("%-6s exponent: for a line %.2f, for a verdict %.2f (0 = the same however many, 1 = linear)", what, slope(xs, lines), slope(xs, verdicts))
+}
+
+// What one core takes while very many cases are open, and what those cost.
+func TestBenchCases(t *testing.T) {
+	benched(t)
+	head(t)
+	growth(t, "cases", sizes(1000, 10_000, 100_000), func(n int) figures { return newLoad(t, loadBook(t), 100).measure(n) })
+}
+
+// The same by the number of nodes: each pushes for itself.
+func TestBenchNodes(t *testing.T) {
+	benched(t)
+	head(t)
+	growth(t, "nodes", sizes(10, 100, 1000), func(n int) figures { return newLoad(t, loadBook(t), n).measure(10_000) })
+}
+
+// The same by the number of verdict rules, and of signals up to what a rulebook
+// can have.
+func TestBenchRules(t *testing.T) {
+	benched(t)
+	head(t)
+	b := loadBook(t)
+	growth(t, "rules", sizes(len(b.Rules), 10*len(b.Rules), 100*len(b.Rules)), func(n int) figures { return newLoad(t, grown(t, 1, n-len(b.Rules)), 100).measure(1000) })
+	growth(t, "signs", sizes(len(b.Signals), 2*len(b.Signals), 1000), func(n int) figures { return newLoad(t, grown(t, n-len(b.Signals), 0), 100).measure(1000) })
+}
+
+// grown is the rulebook with more signals and rules, which nothing shows and
+// nothing fits.
+func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
+	var y strings.Builder
+	y.WriteString("signals:\n")
+	for i := range max(signals, 1) {
+		fmt.Fprintf(&y, "  - {name: more.m%d, source: systemd, doc: One more., printed: nothing, match: 'more of the same %d (?P<n>\\d+)', captures: {n: int}}\n", i, i)
+	}
+	if rulesToo > 0 {
+		y.WriteString("verdicts:\n")
+	}
+	for i := range rulesToo {
+		fmt.Fprintf(&y, "  - {id: runner-crash-more-%d, verdict: runner-crash, precedence: %d, confidence: probable, doc: One more., when: 'exit.known and exit.code == %d', decisive: 'filter(more.m0, .near and .n == %d)', initiator: x, summary: 'More.'}\n", i, 1000+i, i, i)
+	}
+	b, err := rules.Load(book.Files, fstest.MapFS{"more.yaml": {Data: []byte(y.String())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// sizes leaves out the last with CORONER_BENCH=quick.
+func sizes(all ...int) []int {
+	if os.Getenv("CORONER_BENCH") == "quick" {
+		return all[:len(all)-1]
+	}
+	return all
+}
+
+// The way through HTTP: what an agent encodes, the handler, many at one time.
+func TestBenchPush(t *testing.T) {
+	benched(t)
+	x := newLoad(t, loadBook(t), 100)
+	x.fill(10_000)
+	h := push.NewHandler(push.Limits{}, nil, x.Receive, func(string) {})
+	var bodies [][]byte
+	x.send = func(entries []ingest.Entry) error {
+		body, err := push.Encode(entries)
+		bodies = append(bodies, body)
+		return err
+	}
+	x.lines = 0
+	for range seconds {
+		x.second(5000)
+	}
+	start, wall := cpu(), time.Now()
+	var g errgroup.Group
+	g.SetLimit(16)
+	for _, body := range bodies {
+		g.Go(func() error {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, push.Path, bytes.NewReader(body))
+			r.Header.Set(push.AgentHeader, "n")
+			if h.ServeHTTP(w, r); w.Code != http.StatusNoContent {
+				return fmt.Errorf("%d %s", w.Code, w.Body)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	took := cpu() - start
+	t.Logf("%d pushes of %d lines, 16 at a time: %.1f µs a line with its marks, %.0f lines/cpu-s, %s", len(bodies), x.lines, micros(took/time.Duration(x.lines)), rate(x.lines, took), time.Since(wall).Round(time.Millisecond))
+}
+
+// What the sweep costs for a record, and how long one holds up who files.
+func TestBenchSweep(t *testing.T) {
+	benched(t)
+	x := newLoad(t, loadBook(t), 100)
+	x.fill(10_000)
+	start, longest, n := cpu(), time.Duration(0), int64(0)
+	for {
+		began := cpu()
+		swept, err := x.sweepSome(context.Background(), x.began, x.clock.at.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, longest = n+swept.Evidence, max(longest, cpu()-began)
+		if !swept.More {
+			break
+		}
+	}
+	t.Logf("%d records swept: %.1f µs each, the longest sweep held the ledger for %s of processor time", n, micros((cpu()-start)/time.Duration(n)), longest.Round(time.Millisecond))
+}

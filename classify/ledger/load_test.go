@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coroner/rules"
+)
+
+// What a verdict costs to record as they become many, in processor time. It runs
+// with CORONER_BENCH=1 (make bench), up to a million, with CORONER_BENCH=quick up
+// to a tenth of that.
+func TestBenchVerdicts(t *testing.T) {
+	most := map[string]int{"": 0, "quick": 100_000}
+	n, known := most[os.Getenv("CORONER_BENCH")]
+	if !known {
+		n = 1_000_000
+	}
+	if n == 0 {
+		t.Skip("CORONER_BENCH is not set")
+	}
+	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Logf("%9s %12s %14s", "verdicts", "insert µs", "bytes/verdict")
+	const window = 1000 // are measured at each size, written as the docket does; those before them in large writes
+	var xs, ys []float64
+	for have, next := 0, window; next <= n; have, next = next, next*10 {
+		insert(t, l, have, next-window-have, 10_000)
+		start := processor()
+		insert(t, l, next-window, window, 25)
+		micros := float64((processor() - start).Nanoseconds()) / 1000 / window
+		t.Logf("%9d %12.1f %14d", next, micros, l.Size()/int64(next))
+		xs, ys = append(xs, float64(next)), append(ys, micros)
+	}
+	t.Logf("exponent %.2f (0 = the same however many)", exponent(xs, ys))
+}
+
+// insert records verdicts, some in one write.
+func insert(t *testing.T, l *Ledger, from, count, together int) {
+	text := strings.Repeat("a line of the node's journal that speaks of it ", 4)
+	for ; count > 0; from, count = from+together, count-together {
+		write(t, l, after(from), func(tx *Tx) (err error) {
+			for i := from; i < from+min(together, count); i++ {
+				died, scattered := after(i), uint32(i)*2654435761 // names come in no order
+				v := &rules.Verdict{Runner: fmt.Sprintf("pool-%d-runner-%08x", i%100, scattered), Namespace: "ci", Node: fmt.Sprintf("node-%d", scattered%1000), Pool: fmt.Sprintf("pool-%d", i%100),
+					PodUID: fmt.Sprintf("%08x-7a3c-4c1f-9a52-6d1f3a7c2b10", scattered), Label: rules.Labels[i%len(rules.Labels)], Confidence: rules.Confirmed, Revision: 1, DiedAt: &died,
+					Job: rules.Job{ID: fmt.Sprint(30_000_000_000 + i), RunID: fmt.Sprint(9_000_000_000 + i/4), Repository: fmt.Sprintf("o/r%d", scattered%300)}, Summary: text,
+					Evidence: []rules.EvidenceLine{{At: &died, Source: "kernel", Text: text, Decisive: true}, {At: &died, Source: "kubelet", Text: text}}}
+				c := Case{ID: NewCaseID("ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
+					Opened: died.Add(-time.Hour), Heard: died, State: StateJudged, Revision: 1}
+				err = errors.Join(err, tx.PutCase(c), tx.AddVerdict(c.ID, v, died, false))
+			}
+			return err
+		})
+	}
+}
+
+func processor() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// exponent is e of y = a·x^e that fits best.
+func exponent(xs, ys []float64) float64 {
+	var sx, sy, sxx, sxy, n float64
+	for i := range xs {
+		x, y := math.Log(xs[i]), math.Log(ys[i])
+		sx, sy, sxx, sxy, n = sx+x, sy+y, sxx+x*x, sxy+x*y, n+1
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
