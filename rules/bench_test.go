@@ -47,9 +47,9 @@ func patterns(b *Rulebook) (out []string) {
 			if sh.match != nil {
 				out = append(out, unanchored(names.ReplaceAllString(sh.match.String(), "?:")))
 			}
-			for _, re := range sh.where {
+			for _, w := range sh.where {
 				if len(sh.messages) == 0 && sh.match == nil {
-					out = append(out, names.ReplaceAllString(re.String(), "?:"))
+					out = append(out, names.ReplaceAllString(w.String(), "?:"))
 				}
 			}
 		}

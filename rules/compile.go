@@ -112,7 +112,7 @@ func (b *builder) oneOf(s scalar, what, fallback string, allowed ...string) stri
 // shape compiles one way to write the line and finds the literals that make
 // it cheap to look for.
 func (b *builder) shape(d *SignalDef, s shapeSpec) {
-	sh, literals, at := shape{where: map[string]*regexp.Regexp{}}, []string(nil), d.pos
+	sh, literals, at := shape{}, []string(nil), d.pos
 	for _, m := range s.messages {
 		sh.messages = append(sh.messages, m.value)
 		literals, at = append(literals, plainPart(m.value)), m.pos
@@ -120,12 +120,14 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	if s.match.value != "" {
 		sh.match, at = b.pattern(s.match), s.match.pos
 		if inner, ok := strings.CutPrefix(s.match.value, anchor); ok {
-			sh.loose, _ = regexp.Compile(inner)
+			if re, err := regexp.Compile(inner); err == nil {
+				sh.loose = &pattern{Regexp: re}
+			}
 		}
 		literals = append(literals, requiredLiterals(s.match.value)...)
 	}
 	for _, w := range s.where {
-		sh.where[w.key.value] = b.pattern(w.value)
+		sh.where = append(sh.where, where{w.key.value, b.pattern(w.value)})
 		if s.match.value == "" && len(s.messages) == 0 {
 			literals, at = append(literals, requiredLiterals(w.value.value)...), w.value.pos
 		}
@@ -144,7 +146,7 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 // kernel line can quote a path, and a job chooses paths.
 const anchor = `^\W*`
 
-func (b *builder) pattern(s scalar) *regexp.Regexp {
+func (b *builder) pattern(s scalar) *pattern {
 	re, err := regexp.Compile(s.value)
 	if err != nil {
 		p := s.pos
@@ -152,9 +154,9 @@ func (b *builder) pattern(s scalar) *regexp.Regexp {
 			p.col += max(0, strings.Index(s.value, e.Expr))
 		}
 		b.errs.add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		return regexp.MustCompile(`$^`)
+		re = regexp.MustCompile(`$^`)
 	}
-	return re
+	return &pattern{Regexp: re}
 }
 
 func (b *builder) captures(d *SignalDef, s signalSpec) {
@@ -177,7 +179,37 @@ func (b *builder) captures(d *SignalDef, s signalSpec) {
 			b.errs.add(s.name.pos, "signal %s: %q is a field of every signal, capture it under another name", d.Name, c.name)
 		}
 	}
+	for _, p := range d.patterns() {
+		p.settle(d.captures)
+	}
 	b.roles(d, s)
+}
+
+// settle notes which groups of p are which captures.
+func (p *pattern) settle(all []capture) {
+	for _, name := range p.SubexpNames() {
+		name = groupName(name)
+		p.slots = append(p.slots, slices.IndexFunc(all, func(c capture) bool { return name != "" && c.name == name }))
+	}
+}
+
+// groupName is the capture that a group holds. name2, name3 … are other places
+// where name can stand.
+func groupName(name string) string { return strings.TrimRight(name, "23456789") }
+
+// patterns are those of all shapes.
+func (d *SignalDef) patterns() (out []*pattern) {
+	for _, sh := range d.shapes {
+		for _, p := range []*pattern{sh.match, sh.loose} {
+			if p != nil {
+				out = append(out, p)
+			}
+		}
+		for _, w := range sh.where {
+			out = append(out, w.pattern)
+		}
+	}
+	return out
 }
 
 // roles checks that what the signal says it carries is captured.
@@ -201,23 +233,14 @@ func (b *builder) roles(d *SignalDef, s signalSpec) {
 	}
 }
 
-// groupNames lists the named groups of a definition. name2, name3 … are other
-// places where name can stand.
+// groupNames lists the named groups of a definition.
 func groupNames(d *SignalDef) map[string]bool {
 	out := map[string]bool{}
-	add := func(re *regexp.Regexp) {
-		for _, n := range re.SubexpNames() {
-			if n = strings.TrimRight(n, "23456789"); n != "" {
+	for _, p := range d.patterns() {
+		for _, n := range p.SubexpNames() {
+			if n = groupName(n); n != "" {
 				out[n] = true
 			}
-		}
-	}
-	for _, sh := range d.shapes {
-		if sh.match != nil {
-			add(sh.match)
-		}
-		for _, re := range sh.where {
-			add(re)
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 	"unsafe"
 
 	"coroner/ingest"
@@ -102,38 +101,41 @@ func (l *scannedLine) message() string {
 // recognise matches the line against the definition's shapes and returns the
 // captured values.
 func (d *SignalDef) recognise(l *scannedLine) ([]any, bool) {
+	var room [16]string
+	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
-		if found, ok := d.shapes[i].fits(l); ok {
+		if d.shapes[i].fits(l, found) {
 			return d.typed(found, l.fields), true
 		}
+		clear(found)
 	}
 	return nil, false
 }
 
 // fits says whether the line has the shape, and what its groups hold.
-func (sh *shape) fits(l *scannedLine) (map[string]string, bool) {
-	msg, found := l.message(), map[string]string{}
+func (sh *shape) fits(l *scannedLine, found []string) bool {
+	msg := l.message()
 	switch {
 	case slices.Contains(sh.messages, msg):
-	case sh.match != nil && groups(sh.match, msg, found):
-	case sh.match != nil && l.entry.Source.Forgeable() && groups(sh.match, l.entry.Text, found): // nothing is proven by it anyway
-	case sh.loose != nil && l.entry.Source == ingest.Unknown && groups(sh.loose, l.entry.Text, found):
+	case sh.match != nil && sh.match.groups(msg, found):
+	case sh.match != nil && l.entry.Source.Forgeable() && sh.match.groups(l.entry.Text, found): // nothing is proven by it anyway
+	case sh.loose != nil && l.entry.Source == ingest.Unknown && sh.loose.groups(l.entry.Text, found):
 	case sh.match == nil && sh.messages == nil: // the fields alone tell
 	default:
-		return nil, false
+		return false
 	}
-	for field, re := range sh.where {
-		if !groups(re, l.fields[field], found) {
-			return nil, false
+	for _, w := range sh.where {
+		if !w.groups(l.fields[w.field], found) {
+			return false
 		}
 	}
-	return found, true
+	return true
 }
 
-func (d *SignalDef) typed(found, fields map[string]string) []any {
+func (d *SignalDef) typed(found []string, fields map[string]string) []any {
 	values := make([]any, len(d.captures))
 	for i, c := range d.captures {
-		text := found[c.name]
+		text := found[i]
 		if c.field != "" && text == "" {
 			text = fields[c.field]
 		}
@@ -148,23 +150,25 @@ func (d *SignalDef) typed(found, fields map[string]string) []any {
 // noCode is the exit code of a structured record that has none: not 0.
 const noCode = -1
 
-type submatcher interface {
-	FindStringSubmatchIndex(string) []int
-	SubexpNames() []string
-}
-
-// groups matches s and adds the named groups that took part.
-func groups(re submatcher, s string, into map[string]string) bool {
-	m := re.FindStringSubmatchIndex(s)
+// groups matches s and notes the captures that took part.
+func (p *pattern) groups(s string, found []string) bool {
+	if p.captureless() {
+		return p.MatchString(s)
+	}
+	m := p.FindStringSubmatchIndex(s)
 	if m == nil {
 		return false
 	}
-	for i, name := range re.SubexpNames() {
-		if name != "" && m[2*i] >= 0 {
-			into[strings.TrimRight(name, "23456789")] = s[m[2*i]:m[2*i+1]]
+	for i, slot := range p.slots {
+		if slot >= 0 && m[2*i] >= 0 {
+			found[slot] = s[m[2*i]:m[2*i+1]]
 		}
 	}
 	return true
+}
+
+func (p *pattern) captureless() bool {
+	return !slices.ContainsFunc(p.slots, func(slot int) bool { return slot >= 0 })
 }
 
 func (d *SignalDef) signal(e *ingest.Entry, values []any) Signal {

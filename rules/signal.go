@@ -40,10 +40,22 @@ type SignalDef struct {
 
 // shape is one way to write the line: programs change their words.
 type shape struct {
-	messages []string                  // the bare message is one of these
-	match    *regexp.Regexp            // or it matches this
-	loose    *regexp.Regexp            // match without its anchor, for text that proves nothing anyway
-	where    map[string]*regexp.Regexp // and these fields match
+	messages []string // the bare message is one of these
+	match    *pattern // or it matches this
+	loose    *pattern // match without its anchor, for text that proves nothing anyway
+	where    []where  // and these fields match
+}
+
+// where is what a field must match.
+type where struct {
+	field string
+	*pattern
+}
+
+// pattern is a regular expression that knows which of its groups are captures.
+type pattern struct {
+	*regexp.Regexp
+	slots []int // of each group: the capture that it holds, below 0 for none
 }
 
 // SignalTest is an inline test of a signal: a line and what it captures.
