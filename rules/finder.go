@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"slices"
 	"strings"
@@ -17,10 +18,10 @@ import (
 // literal limits stride and gram, which is why signals need some fixed text.
 type finder struct {
 	stride int
-	size   int    // of a gram in bytes
-	factor uint64 // of the hash; it also drops the bytes behind the gram
-	shift  uint   // of the hash to an index of known
-	known  []bool // whether a gram with this hash belongs to a literal
+	size   int     // of a gram in bytes
+	factor uint64  // of the hash; it also drops the bytes behind the gram
+	shift  uint    // of the hash to an index of known
+	known  []uint8 // by the hash's upper bits: a mark of the gram with it, 0 where there is none
 
 	slots     []int32 // slot of a gram -> its first place; one more closes the last
 	slotShift uint
@@ -32,9 +33,10 @@ type finder struct {
 
 // place is where a gram stands in a literal.
 type place struct {
-	hash    uint64
-	literal int32
-	offset  int32
+	word, mask uint64 // the gram and what follows it in the literal, as far as a word goes
+	hash       uint64
+	literal    int32
+	offset     int32
 }
 
 const (
@@ -86,16 +88,21 @@ func (f *finder) index() {
 	for id, l := range f.literals {
 		from := rarest(l, f.stride, f.size)
 		for o := from; o < from+f.stride; o++ {
-			f.places = append(f.places, place{f.hash([]byte(l), o), int32(id), int32(o)})
+			mask := ^uint64(0) >> (8 * max(0, o+wordSize-len(l)))
+			f.places = append(f.places, place{wordAt([]byte(l), o) & mask, mask, f.hash([]byte(l), o), int32(id), int32(o)})
 		}
 	}
-	f.known, f.shift = make([]bool, max(1<<16, 1<<bits.Len(uint(32*len(f.places))))), 0
+	f.known = make([]uint8, max(1<<16, 1<<bits.Len(uint(16*len(f.places)))))
 	f.shift = uint(64 - bits.Len(uint(len(f.known)-1)))
 	slots := 1 << bits.Len(uint(max(16, len(f.places))))
 	f.slots, f.slotShift = make([]int32, slots+1), uint(64-bits.Len(uint(slots-1)))
 	slices.SortStableFunc(f.places, func(a, b place) int { return int(a.hash>>f.slotShift) - int(b.hash>>f.slotShift) })
 	for _, p := range f.places {
-		f.known[p.hash>>f.shift] = true
+		if k := &f.known[p.hash>>f.shift]; *k == 0 || *k == mark(p.hash) {
+			*k = mark(p.hash)
+		} else {
+			*k = several
+		}
 		f.slots[p.hash>>f.slotShift+1]++
 	}
 	for i := 1; i < len(f.slots); i++ {
@@ -103,24 +110,40 @@ func (f *finder) index() {
 	}
 }
 
+// several marks a place in known that more than one gram falls on.
+const several = 255
+
+// mark is a few of the hash's other bits, never 0 and never several: most grams
+// that fall on another's place are told from it without a look at the literals.
+func mark(hash uint64) uint8 { return uint8(hash>>24&0x7f) + 1 }
+
+// knows says whether a gram with this hash may belong to a literal.
+func (f *finder) knows(hash uint64) bool {
+	k := f.known[hash>>f.shift]
+	return k == several || k == mark(hash)
+}
+
 // hash is that of the gram at i. Two grams of the same size have the same hash
 // only if they are the same: the factor is odd.
-func (f *finder) hash(b []byte, i int) uint64 {
+func (f *finder) hash(b []byte, i int) uint64 { return wordAt(b, i) * f.factor }
+
+// wordAt is the word at i, with zeros for what lies behind the end of b.
+func wordAt(b []byte, i int) uint64 {
 	if i+wordSize <= len(b) {
-		return binary.LittleEndian.Uint64(b[i:]) * f.factor
+		return binary.LittleEndian.Uint64(b[i:])
 	}
 	var end [wordSize]byte
 	copy(end[:], b[i:])
-	return binary.LittleEndian.Uint64(end[:]) * f.factor
+	return binary.LittleEndian.Uint64(end[:])
 }
 
 // next returns where in b, at or after from, the next literal begins, -1 if
 // there is none. A literal further on may begin earlier only if the two overlap.
 func (f *finder) next(b []byte, from int) int {
 	for i := f.look(b, from); i >= 0; i = f.look(b, i+f.stride) {
-		h := f.hash(b, i)
-		for _, p := range f.at(h) {
-			if at, ok := f.holds(b, i, p, h); ok && at >= from {
+		w := wordAt(b, i)
+		for p := range f.at(w) {
+			if at, ok := f.holds(b, i, p); ok && at >= from {
 				return at
 			}
 		}
@@ -131,61 +154,69 @@ func (f *finder) next(b []byte, from int) int {
 // look returns the first of the positions from, from+stride, … whose gram is
 // known, -1 if there is none.
 func (f *finder) look(b []byte, from int) int {
-	if f.stride == stride {
-		var found bool
-		if from, found = f.skip(b, from); found {
-			return from
+	for f.stride == stride {
+		at, found := f.skip(b, from)
+		if from = at; !found {
+			break
 		}
+		if f.knows(f.hash(b, at)) {
+			return at
+		}
+		from += stride
 	}
 	for i := from; i+f.size <= len(b); i += f.stride {
-		if f.known[f.hash(b, i)>>f.shift] {
+		if f.knows(f.hash(b, i)) {
 			return i
 		}
 	}
 	return -1
 }
 
-// skip is look, eight positions at a time, up to where eight are not left. This
-// is the loop that everything goes through.
+// skip is look, roughly, eight positions at a time, up to where eight are not
+// left. This is the loop that everything goes through.
 func (f *finder) skip(b []byte, from int) (at int, found bool) {
 	const step = 8 * stride
 	known, factor, shift := f.known, f.factor, f.shift&63
 	for ; from+step+wordSize <= len(b); from += step {
 		c := b[from : from+step+wordSize : from+step+wordSize]
 		switch {
-		case known[binary.LittleEndian.Uint64(c)*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c)*factor>>shift] != 0:
 			return from, true
-		case known[binary.LittleEndian.Uint64(c[stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[stride:])*factor>>shift] != 0:
 			return from + stride, true
-		case known[binary.LittleEndian.Uint64(c[2*stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[2*stride:])*factor>>shift] != 0:
 			return from + 2*stride, true
-		case known[binary.LittleEndian.Uint64(c[3*stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[3*stride:])*factor>>shift] != 0:
 			return from + 3*stride, true
-		case known[binary.LittleEndian.Uint64(c[4*stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[4*stride:])*factor>>shift] != 0:
 			return from + 4*stride, true
-		case known[binary.LittleEndian.Uint64(c[5*stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[5*stride:])*factor>>shift] != 0:
 			return from + 5*stride, true
-		case known[binary.LittleEndian.Uint64(c[6*stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[6*stride:])*factor>>shift] != 0:
 			return from + 6*stride, true
-		case known[binary.LittleEndian.Uint64(c[7*stride:])*factor>>shift]:
+		case known[binary.LittleEndian.Uint64(c[7*stride:])*factor>>shift] != 0:
 			return from + 7*stride, true
 		}
 	}
 	return from, false
 }
 
-// at are the places that may be those of the gram with this hash.
-func (f *finder) at(hash uint64) []place {
-	s := hash >> f.slotShift
-	return f.places[f.slots[s]:f.slots[s+1]]
+// at are the places of literals that go on like the word.
+func (f *finder) at(word uint64) iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		slot := word * f.factor >> f.slotShift
+		list := f.places[f.slots[slot]:f.slots[slot+1]]
+		for i := range list {
+			if p := &list[i]; word&p.mask == p.word && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // holds says whether the literal of p is in b such that its gram stands at i,
 // and where it begins.
-func (f *finder) holds(b []byte, i int, p place, hash uint64) (int, bool) {
-	if p.hash != hash {
-		return 0, false
-	}
+func (f *finder) holds(b []byte, i int, p *place) (int, bool) {
 	l, at := f.literals[p.literal], i-int(p.offset)
 	return at, at >= 0 && at+len(l) <= len(b) && string(b[at:at+len(l)]) == l
 }
@@ -194,9 +225,8 @@ func (f *finder) holds(b []byte, i int, p place, hash uint64) (int, bool) {
 // and each once.
 func (f *finder) all(b []byte, hits []int32) []int32 {
 	for i := f.look(b, 0); i >= 0; i = f.look(b, i+f.stride) {
-		h := f.hash(b, i)
-		for _, p := range f.at(h) {
-			if _, ok := f.holds(b, i, p, h); ok {
+		for p := range f.at(wordAt(b, i)) {
+			if _, ok := f.holds(b, i, p); ok {
 				hits = append(hits, f.owners[p.literal]...)
 			}
 		}

@@ -50,9 +50,8 @@ func (b *Rulebook) Wanted(by ingest.Source, message []byte) bool {
 		f = b.find
 	}
 	for i := f.look(message, 0); i >= 0; i = f.look(message, i+f.stride) {
-		h := f.hash(message, i)
-		for _, p := range f.at(h) {
-			if _, ok := f.holds(message, i, p, h); ok && b.someMayComeFrom(f.owners[p.literal], by) {
+		for p := range f.at(wordAt(message, i)) {
+			if _, ok := f.holds(message, i, p); ok && b.someMayComeFrom(f.owners[p.literal], by) {
 				return true
 			}
 		}
