@@ -112,7 +112,7 @@ func (a *agent) takeJournal(b journal.Batch) error {
 func (a *agent) takePods(b podlog.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scan(fromPods, b.Entries, b.Lines, 0)
+	a.scan(fromPods, b.Entries, b.Lines, b.Passed)
 	a.context = append(a.context, b.Context...)
 	a.metrics.contextLines.Add(float64(len(b.Context)))
 	for _, m := range b.Marks {
@@ -137,7 +137,7 @@ func (a *agent) wanted(by ingest.Source, message []byte) bool {
 }
 
 // scan keeps what the rulebook recognises and counts the rest, of which the
-// reader made no entries of what it passed by.
+// reader made no entries of what it passed over.
 func (a *agent) scan(source string, entries []ingest.Entry, lines, passed int) {
 	book := a.book.Load()
 	read, matched := 0, 0

@@ -124,7 +124,7 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	beat.Text, beat.Mark = "", &ingest.Mark{Kind: ingest.Covered, From: now, To: now, Lines: 9}
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 12, Passed: 10, Cursor: "c1", At: now, Reached: now,
 		Covered: []ingest.Entry{{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}}})
-	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, Context: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 3, Reached: now.Add(-time.Second)})
+	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, Context: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 4, Passed: 1, Reached: now.Add(-time.Second)})
 	a.flush(context.Background(), false)
 	sendUntil(t, a, "an empty spool", a.empty)
 	got := strings.Join(s.texts(), "|")
@@ -142,6 +142,9 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromPods, "part-of-a-line")); n != 2 {
 		t.Errorf("%v parts", n)
+	}
+	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromPods, "unrecognised")); n != 2 {
+		t.Errorf("%v unrecognised, one of them passed over by the reader", n)
 	}
 	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "unrecognised")); n != 11 {
 		t.Errorf("%v unrecognised", n)

@@ -137,5 +137,5 @@ func (a *agent) journal(cursor string, since time.Time) *journal.Reader {
 }
 
 func (a *agent) pods(resume []podlog.Position) *podlog.Reader {
-	return podlog.New(podlog.Config{Dir: a.c.Pods, Node: a.c.Node, Want: a.c.wanted, Controller: ingest.PodGlobs(a.c.Controller).Name, Resume: resume, MaxAge: a.c.MaxAge, LastLines: a.c.Last, Log: a.log})
+	return podlog.New(podlog.Config{Dir: a.c.Pods, Node: a.c.Node, Want: a.c.wanted, Next: a.next, Controller: ingest.PodGlobs(a.c.Controller).Name, Resume: resume, MaxAge: a.c.MaxAge, LastLines: a.c.Last, Log: a.log})
 }

@@ -144,7 +144,7 @@ func (a *agent) rescans(ctx context.Context) error {
 		})
 		if errors.Is(err, errCaughtUp) {
 			err = a.pods(nil).Run(ctx, func(b podlog.Batch) error {
-				return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines, 0) })
+				return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines, b.Passed) })
 			})
 		}
 		if !errors.Is(err, errCaughtUp) && ctx.Err() == nil {
@@ -162,3 +162,7 @@ func (a *agent) again(reached, start time.Time, take func()) error {
 	}
 	return nil
 }
+
+// next is the Next of the rulebook in force. A line that was passed over just
+// before that changed is read again with the look-back.
+func (a *agent) next(b []byte, from int) int { return a.book.Load().Next(b, from) }

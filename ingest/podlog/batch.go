@@ -41,10 +41,14 @@ func (r *Reader) closeGap(s *stream, at time.Time) {
 
 // lastWords gives the records that were not given as context yet.
 func (r *Reader) lastWords(s *stream) {
-	for _, w := range s.words {
-		r.out.Context = append(r.out.Context, w.entry)
+	if s.words.n == 0 {
+		return
 	}
-	s.words, s.kept = nil, 0
+	r.resolve(s)
+	for i := range s.words.n {
+		r.out.Context = append(r.out.Context, *s.words.at(i).entry)
+	}
+	s.words = words{}
 }
 
 // end: the stream was read to its end. One that had ended long before the
@@ -80,18 +84,20 @@ func (r *Reader) ended(s *stream) {
 // beats adds the marks of the streams that live. That a stream is empty can only
 // be said when its end was seen.
 func (r *Reader) beats() {
+	now := r.c.Now()
 	for _, s := range r.order {
 		known := s.at.lines > 0 || s.atEnd() && s.seq.lines == 0
-		if known && !s.ended && !s.failed && (s.changed || r.elapsed(s.beat, r.every.beat)) {
+		if known && !s.ended && !s.failed && (s.changed || passed(s.beat, now, r.every.beat)) {
 			r.covered(s)
 		}
 	}
 }
 
-// sendIfFull sends a batch in the middle of a turn.
+// sendIfFull sends a batch in the middle of a turn. It holds more where there are
+// many streams, for it tells of all of them.
 func (r *Reader) sendIfFull() error {
 	n := len(r.out.Entries)
-	if n >= batchSize || n > 0 && r.elapsed(r.sent, r.every.tick) {
+	if n >= max(batchSize, len(r.order)) || n+r.out.Lines > 0 && r.elapsed(r.sent, r.every.tick) {
 		return r.send()
 	}
 	return nil

@@ -143,7 +143,7 @@ func (c *container) delete() {
 // harvest is what accepted batches held.
 type harvest struct {
 	entries, gaps, context, marks []ingest.Entry
-	lines, batches                int
+	lines, passed, batches        int
 	positions                     []Position
 	reached                       time.Time
 }
@@ -157,7 +157,7 @@ func (h *harvest) add(b Batch) {
 		}
 	}
 	h.context, h.marks = append(h.context, b.Context...), append(h.marks, b.Marks...)
-	h.lines, h.reached = h.lines+b.Lines, b.Reached
+	h.lines, h.passed, h.reached = h.lines+b.Lines, h.passed+b.Passed, b.Reached
 	h.positions = slices.Clone(b.Positions)
 	h.batches++
 }

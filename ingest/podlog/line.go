@@ -7,42 +7,11 @@ import (
 	"coroner/ingest"
 )
 
-// header is what a container runtime writes before the text of a line, as in
-// `2026-05-04T10:00:00.123456789Z stdout F `.
-type header struct {
-	at    time.Time // zero where the line has none
-	whole bool      // F: the text ends with the line
-	split bool      // P: the next line goes on with this one's text
-}
-
-func readHeader(line []byte) (h header) {
-	stamp, rest, ok := bytes.Cut(line, []byte(" "))
-	if !ok || len(stamp) < len("2006-01-02T15:04:05Z") || len(stamp) > len(time.RFC3339Nano) {
-		return h
-	}
-	at, err := time.Parse(time.RFC3339Nano, string(stamp))
-	if err != nil {
-		return h
-	}
-	h.at = at
-	if bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr ")) {
-		tag, _, _ := bytes.Cut(rest[len("stdout "):], []byte(" "))
-		tag, _, _ = bytes.Cut(tag, []byte(":"))
-		h.whole, h.split = string(tag) == "F", string(tag) == "P"
-	}
-	return h
-}
-
-// firstTime is the time of the first line of a file that begins with head.
-func firstTime(head []byte) time.Time {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	return readHeader(line).at
-}
-
 // line takes one line; size is what it takes in the file. The records that it
-// completes go into the batch.
-func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64) {
-	h := readHeader(line)
+// completes go into the batch. A line that is dull nobody wants to see: where it
+// means nothing for the others either, it only counts.
+func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull bool) {
+	h := r.clock.header(line)
 	if s.seq.lines > 0 && !h.whole && !h.split {
 		r.flush(s, f) // what no runtime wrote does not go on with a split line
 	}
@@ -55,9 +24,15 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64) {
 		return
 	}
 	r.closeGap(s, h.at)
-	got := s.feed.Line(bytes.TrimRight(line, "\r"), cut)
+	line = bytes.TrimRight(line, "\r")
+	alone := h.size > 0 && s.seq.lines == 1 && cut == 0 && len(line) <= dullSize && s.feed.Alone(h.output)
+	if alone && dull && s.known && s.feed.Passes(line[h.size:]) {
+		r.pass(s, f, line, h.at)
+		return
+	}
+	got := s.feed.Line(line, cut)
 	for i := range got {
-		r.give(s, got[i], s.at.lines+s.seq.lines)
+		r.give(s, &got[i], s.at.lines+s.seq.lines, line, alone)
 	}
 	switch {
 	case !h.split || len(got) > 0:
@@ -65,6 +40,15 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64) {
 	case s.seq.bytes >= maxLine:
 		r.flush(s, f)
 	}
+}
+
+// pass counts a record that is not given, and keeps its line: it may turn out to
+// be one of the last words.
+func (r *Reader) pass(s *stream, f *file, line []byte, at time.Time) {
+	s.feed.Skip(at)
+	r.remember(s, s.word(line, s.at.lines+1), line)
+	r.out.Passed++
+	r.commit(s, f, 1)
 }
 
 // count adds a line to those that were read behind the stream's place.
@@ -98,34 +82,42 @@ func (s *stream) passes(at time.Time) bool {
 // commit moves the stream's place to where f stands: all before it was given,
 // as so many records.
 func (r *Reader) commit(s *stream, f *file, records int) {
+	p := &s.at
 	r.out.Lines += s.seq.lines
-	p := place{spot: f.spot(f.off), first: s.at.first, last: s.at.last}
-	p.lines, p.records = s.at.lines+s.seq.lines, s.at.records+records
+	p.lines += s.seq.lines
+	p.records += records
 	if s.cutoff.IsZero() && p.first.IsZero() {
 		p.first = s.seq.first
 	}
 	if s.seq.last.After(p.last) {
 		p.last = s.seq.last
 	}
-	s.at, s.seq, s.changed = p, parts{}, true
+	p.spot = f.spot(f.off)
+	s.seq, s.changed = parts{}, true
 }
 
 // flush gives a split line whose end did not come.
 func (r *Reader) flush(s *stream, f *file) {
 	got := s.feed.Flush()
 	for i := range got {
-		r.give(s, got[i], s.at.lines+min(1, s.seq.lines))
+		r.give(s, &got[i], s.at.lines+min(1, s.seq.lines), nil, false)
 	}
 	if s.seq.lines > 0 {
 		r.commit(s, f, len(got))
 	}
 }
 
-// give puts one record into the batch and among the last words.
-func (r *Reader) give(s *stream, e ingest.Entry, line int) {
-	s.own(&e, r.c.Node, line)
-	r.out.Entries = append(r.out.Entries, e)
-	s.remember(r.c.LastLines, word{s.at.spot, e})
+// give puts one record into the batch and among the last words. Of one that is
+// alone its line is kept, that is less.
+func (r *Reader) give(s *stream, e *ingest.Entry, number int, line []byte, alone bool) {
+	s.own(e, r.c.Node, number)
+	s.known = true
+	r.out.Entries = append(r.out.Entries, *e)
+	if alone {
+		r.remember(s, s.word(line, number), line)
+	} else {
+		r.remember(s, wordOf(s.at.spot, *e), nil)
+	}
 }
 
 // own completes a record. A stream that once turned out to be a runner's or a
@@ -140,20 +132,4 @@ func (s *stream) own(e *ingest.Entry, node string, line int) {
 		e.Source, e.Trust = s.id.Source, s.id.Trust
 	}
 	s.id.Source, s.id.Trust = e.Source, e.Trust
-}
-
-// remember keeps the last records, and of their text not more than wordsBytes.
-func (s *stream) remember(most int, w word) {
-	s.words = append(s.words, w)
-	s.kept += len(w.entry.Text)
-	drop := 0
-	for len(s.words)-drop > most || s.kept > wordsBytes && len(s.words)-drop > 1 {
-		s.kept -= len(s.words[drop].entry.Text)
-		drop++
-	}
-	if drop > 0 {
-		n := copy(s.words, s.words[drop:])
-		clear(s.words[n:])
-		s.words = s.words[:n]
-	}
 }

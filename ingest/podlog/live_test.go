@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // running is a reader that runs, with what it gave so far.
@@ -301,8 +299,8 @@ func TestPolling(t *testing.T) {
 		x.r.watch.lost = true // and a lost one does no harm
 	})
 	x.until("a walk", func() bool { return !x.reached.IsZero() })
-	x.r.watch.overflow(fsnotify.ErrEventOverflow)
-	_ = x.r.watch.fs.Close()
+	x.r.watch.overflow()
+	x.r.watch.fs.close()
 	c.count(0, 5)
 	d := n.runner("b")
 	d.count(0, 5)

@@ -1,6 +1,12 @@
 // Package podlog follows the stdout of containers in /var/log/pods: every line
 // that the container runtime writes there becomes an ingest.Entry, once and in
 // order, across rotation, compression, deletion and a restart of the reader.
+// Where it is told what is of interest (Config.Next), other lines only count.
+//
+// The kernel tells what changes (inotify): names wake the reader, writes are asked
+// for at each turn, and a round each second shows how far everything was read. The
+// whole tree is walked where names changed, where something could not be read, once
+// a minute, and each second where the kernel does not tell.
 //
 // Invariant: a batch's positions describe exactly the records that this batch
 // and those before it held, so a reader that resumes from the positions of the
@@ -42,6 +48,12 @@ type Config struct {
 	// ingest.Document; nil means none. Calls come from the goroutine of Run.
 	Controller func(namespace, pod string) bool
 
+	// Next says where in b, at or after from, something begins that makes a line
+	// one of interest, -1 if nowhere; nil means that every line is. Of the others
+	// only those are given that other lines depend on, and the last words. What is
+	// of interest may change between two calls.
+	Next func(b []byte, from int) int
+
 	Resume    []Position    // of an earlier run
 	MaxAge    time.Duration // how old lines may be that the first walk finds in streams without a position; default 4 h
 	LastLines int           // how many records are a stream's last words; default 10
@@ -63,8 +75,8 @@ type Batch struct {
 	Entries []ingest.Entry
 
 	// Context is the last words of streams that ended or went quiet: the last
-	// records that were not yet given as Context. They were in Entries before.
-	// They are at most Config.LastLines and about 64 KiB per stream.
+	// records that were not yet given as Context. They were in Entries before,
+	// or among the Passed. They are at most Config.LastLines and about 64 KiB per stream.
 	Context []ingest.Entry
 
 	// Marks are Covered for every stream that changed and, each ten seconds,
@@ -73,6 +85,7 @@ type Batch struct {
 	// A stream that ended has Covered, then Ended.
 	Marks []ingest.Entry
 
+	Passed    int        // records that are no Entries since nothing of interest was in them
 	Lines     int        // lines read, each counted once, also the parts of a split line
 	Positions []Position // of all streams whose files are still there
 
@@ -87,7 +100,8 @@ type Batch struct {
 // intervals are the reader's clockwork; tests shorten it.
 type intervals struct {
 	tick   time.Duration // between two looks at what was written
-	sweep  time.Duration // between two walks over the whole tree
+	sweep  time.Duration // between two rounds over all streams
+	survey time.Duration // between two walks over the whole tree while notifications come
 	idle   time.Duration // longest time without a batch, less a tick
 	beat   time.Duration // longest time without a live stream's Covered
 	linger time.Duration // how long a rotated file may still be written to
@@ -117,14 +131,18 @@ type Reader struct {
 	walked   bool                            // the tree was walked once
 	stopping bool                            // nothing new is waited for
 	now      time.Time                       // when the turn began
-	swept    time.Time                       // when the last walk began
-	known    time.Time                       // when the last finished walk began: what it did not find is younger
+	swept    time.Time                       // when the last round or walk began
+	surveyed time.Time                       // when the last walk began
+	stirred  bool                            // names changed since then
+	troubled bool                            // something could not be read since then
+	known    time.Time                       // what was not known then is younger
 	streams  map[key]*stream                 // all that have a position
 	order    []*stream                       // the same, in the order they were found
 	tree     map[string]map[string][]*stream // the same, by pod and container
 	strange  map[string]bool                 // paths that were complained of, while they exist
 	crowded  bool                            // complained that there are too many streams
 	buf      []byte                          // of one read
+	clock    clock
 
 	rounding bool      // a round is under way: every stream is read to where it was at its begin
 	round    time.Time // when it began
@@ -143,7 +161,7 @@ func New(c Config) *Reader {
 		tree:    make(map[string]map[string][]*stream),
 		strange: make(map[string]bool),
 		every: intervals{
-			tick: 200 * time.Millisecond, sweep: time.Second, idle: 800 * time.Millisecond,
+			tick: 200 * time.Millisecond, sweep: time.Second, survey: time.Minute, idle: 800 * time.Millisecond,
 			beat: 10 * time.Second, linger: 500 * time.Millisecond,
 		},
 	}

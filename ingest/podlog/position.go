@@ -74,8 +74,8 @@ func (s *stream) position() Position {
 		Stream: s.path, Restart: s.n, Print: s.at.print, Hashed: s.at.hashed, Offset: s.at.offset, Lines: s.at.lines, Records: s.at.records,
 		First: s.at.first, Last: s.at.last, Skips: !s.cutoff.IsZero(), Source: s.id.Source, Trust: s.id.Trust, Ended: s.ended,
 	}
-	if p.Owed = s.owed; len(s.words) > 0 {
-		w := s.words[0].spot
+	if p.Owed = s.owed; s.words.n > 0 {
+		w := s.words.at(0).spot
 		p.Owed = &Owed{Print: w.print, Hashed: w.hashed, Offset: w.offset}
 	}
 	return p

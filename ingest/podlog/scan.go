@@ -14,6 +14,7 @@ import (
 // trouble counts what could not be opened or read, and logs it once a path.
 func (r *Reader) trouble(path string, err error) {
 	r.unread.Add(1)
+	r.troubled = true
 	r.complain(path, err, "log cannot be read")
 }
 

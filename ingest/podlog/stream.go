@@ -29,9 +29,9 @@ type stream struct {
 	cutoff  time.Time
 	changed bool // since its last Covered
 
-	words []word // the last words, oldest first
-	kept  int    // bytes of text in them
-	owed  *Owed  // last words of an earlier run that are to be read again
+	words words // the last ones, not given as context yet
+	owed  *Owed // last words of an earlier run that are to be read again
+	known bool  // whose text it is, as the feed has it now, is in id
 
 	due     bool      // it may have something to read
 	behind  bool      // it is not yet where the round wants it
@@ -49,6 +49,7 @@ type stream struct {
 	superseded bool        // there is a newer instance of the container
 	relic      bool        // it was so from the begin
 	gone       bool        // its files were deleted
+	grew       int         // walks in a row that found it longer without having heard of it
 	absent     int         // walks in a row that found no file of it
 	noFiles    bool        // nothing is left of it on the disk
 	ended      bool
@@ -66,12 +67,6 @@ type parts struct {
 type loss struct {
 	from time.Time
 	why  string
-}
-
-// word is one of the last words and where it begins.
-type word struct {
-	spot
-	entry ingest.Entry
 }
 
 func newStream(k key, controller func(namespace, pod string) bool) (*stream, error) {

@@ -27,22 +27,60 @@ func (r *Reader) turn() (more bool, err error) {
 	return more, r.sendIfDue()
 }
 
-// look takes in what the watcher noticed, or walks the whole tree where that is
-// due or a notification was lost.
+// look takes in what the watcher noticed, and begins a round each second: with a
+// walk over the whole tree where one is due.
 func (r *Reader) look() {
+	began := r.c.Now()
+	round := !r.walked || r.elapsed(r.swept, r.every.sweep)
+	r.watch.drain()
 	seen := r.watch.take()
-	if !r.walked || seen.lost || r.elapsed(r.swept, r.every.sweep) {
+	r.stirred = r.stirred || len(seen.changed) > 0
+	walk := seen.lost || round && r.mustWalk()
+	if walk {
 		r.sweep()
-	} else {
-		for _, path := range seen.changed {
-			r.scanPath(path)
-		}
+		seen.changed = nil // it has seen them
+	}
+	r.takeIn(seen)
+	if round && !walk {
+		r.listen(began)
+	}
+}
+
+// takeIn makes what was noticed known.
+func (r *Reader) takeIn(seen sight) {
+	for _, path := range seen.changed {
+		r.scanPath(path)
 	}
 	for _, path := range seen.written {
 		r.touch(path)
 	}
 	for _, c := range seen.caught {
 		r.adopt(c)
+	}
+}
+
+// mustWalk says whether notifications are not enough: not all of them come, names
+// changed lately, a stream is not as it should be, or it was long ago.
+func (r *Reader) mustWalk() bool {
+	return !r.walked || r.stirred || r.troubled || !r.watch.hears() || r.elapsed(r.surveyed, r.every.survey) ||
+		slices.ContainsFunc(r.order, func(s *stream) bool { return s.failed || s.absent > 0 || s.gone || s.resumed || s.waiting })
+}
+
+// listen begins a round without a walk: what nobody wrote to is where it was.
+func (r *Reader) listen(began time.Time) {
+	r.swept, r.known = began, began
+	if r.rounding {
+		return
+	}
+	r.rounding, r.round = true, began
+	for _, s := range r.order {
+		switch {
+		case s.ended:
+		case s.due:
+			s.aim()
+		case s.idle:
+			s.emptyAt = began
+		}
 	}
 }
 
@@ -68,7 +106,8 @@ func (r *Reader) touch(path string) {
 func (r *Reader) sweep() {
 	r.now = r.c.Now()
 	began := r.now
-	r.swept = began
+	r.swept, r.surveyed, r.stirred = began, began, false
+	r.troubled = false
 	if !r.walk() {
 		return
 	}
@@ -79,8 +118,19 @@ func (r *Reader) sweep() {
 	r.rounding, r.round = true, began
 	for _, s := range r.order {
 		if !s.ended {
+			r.unheard(s)
 			s.aim()
 		}
+	}
+}
+
+// unheard notices a stream that grows without notifications, as some network
+// file systems have it: one can be under way, but hardly at two walks in a row.
+func (r *Reader) unheard(s *stream) {
+	if s.due || !s.idle || !r.watch.hears() || s.newest().size() <= s.newest().got {
+		s.grew = 0
+	} else if s.grew++; s.grew > 1 {
+		r.watch.complain(errDeaf)
 	}
 }
 
@@ -118,7 +168,8 @@ func (r *Reader) visit(s *stream) error {
 // the stream was empty last.
 func (r *Reader) take(s *stream, f *file, chunk []byte) {
 	s.idle, s.wrote, s.fresh = false, r.now, s.emptyAt
-	f.lines(chunk, func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size) })
+	see := r.glanceAt(f, chunk)
+	f.lines(chunk, func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size, see.dull(line, cut, size)) })
 }
 
 // ready opens a stream's files. Where that is not possible now, the next walk
@@ -173,7 +224,7 @@ func (r *Reader) rested(f *file) bool {
 // leave ends a file: what stands behind its last newline is a line too. After
 // the last file nothing will complete a split line.
 func (r *Reader) leave(s *stream, f *file) {
-	f.rest(func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size) })
+	f.rest(func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size, false) })
 	if len(s.queue) == 1 {
 		r.flush(s, f)
 	}
@@ -212,7 +263,7 @@ func (r *Reader) settle() {
 	behind := false
 	for _, s := range r.order {
 		behind = behind || s.behind && !s.ended
-		if s.atEnd() && len(s.words) > 0 && r.now.Sub(s.fresh) >= r.c.Quiet {
+		if s.atEnd() && s.words.n > 0 && r.now.Sub(s.fresh) >= r.c.Quiet {
 			r.lastWords(s)
 		}
 	}
@@ -284,7 +335,9 @@ func (r *Reader) last() error {
 }
 
 // elapsed says whether d has passed since t, also after the clock was set back.
-func (r *Reader) elapsed(t time.Time, d time.Duration) bool {
-	passed := r.c.Now().Sub(t)
-	return passed >= d || passed < 0
+func (r *Reader) elapsed(t time.Time, d time.Duration) bool { return passed(t, r.c.Now(), d) }
+
+func passed(t, now time.Time, d time.Duration) bool {
+	p := now.Sub(t)
+	return p >= d || p < 0
 }

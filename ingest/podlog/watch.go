@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 const (
@@ -16,13 +14,16 @@ const (
 	maxCaught  = 256  // files that are held for the reader
 )
 
+var errDeaf = errors.New("the file system does not tell of writes")
+
 // watcher is told by the kernel what happens in the tree. It does not wait for
 // the reader: it watches new directories and opens new logs at once, so that a
 // pod which is gone before the reader comes round is still read.
 type watcher struct {
 	r    *Reader
-	fs   *fsnotify.Watcher // nil where the kernel refused it; the walks do without
-	wake chan struct{}     // holds one value while something changed; never closed
+	fs   *inotify      // of names; nil where the kernel refused it; the walks do without
+	grow *inotify      // of writes, which nobody waits for: they are asked for at each turn
+	wake chan struct{} // holds one value while something changed; never closed
 	done sync.WaitGroup
 
 	mu    sync.Mutex
@@ -52,33 +53,37 @@ func newWatcher(r *Reader) *watcher {
 
 // start begins to listen. Without notifications the reader goes on with walks.
 func (w *watcher) start() {
-	fs, err := fsnotify.NewWatcher()
+	names, err := newInotify(w, ofNames)
 	if err != nil {
 		w.complain(err)
 		return
 	}
-	w.fs = fs
-	w.done.Go(func() {
-		for ev := range fs.Events {
-			w.event(ev)
-		}
-	})
-	w.done.Go(func() { // apart, since fsnotify can hold a lock while it waits for this
-		for err := range fs.Errors {
-			w.overflow(err)
-		}
-	})
+	if w.grow, err = newInotify(w, ofWrites); err != nil {
+		names.close()
+		w.complain(err)
+		return
+	}
+	w.fs = names
+	w.done.Go(names.run)
 }
 
-// close ends the goroutines and closes what was not taken.
+// close ends the goroutine and closes what was not taken.
 func (w *watcher) close() {
 	if w.fs != nil {
-		_ = w.fs.Close() // nothing depends on it any more
+		w.fs.close()
 		w.done.Wait()
+		w.grow.close()
 	}
 	for _, c := range w.take().caught {
 		c.file.close()
 	}
+}
+
+// hears says whether every change in the tree is noticed.
+func (w *watcher) hears() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fs != nil && !w.said
 }
 
 func (w *watcher) complain(err error) {
@@ -91,15 +96,12 @@ func (w *watcher) complain(err error) {
 	}
 }
 
-// overflow: the kernel's queue was full, or it could not be read.
-func (w *watcher) overflow(err error) {
+// overflow: the kernel's queue was full.
+func (w *watcher) overflow() {
 	w.mu.Lock()
 	w.lost = true
 	w.mu.Unlock()
 	w.poke()
-	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		w.complain(err)
-	}
 }
 
 func (w *watcher) poke() {
@@ -120,8 +122,12 @@ func (w *watcher) add(rel string) {
 	if known {
 		return
 	}
-	if err := w.fs.Add(filepath.Join(w.r.c.Dir, rel)); err != nil {
-		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsnotify.ErrClosed) {
+	err := w.grow.add(rel)
+	if err == nil {
+		err = w.fs.add(rel)
+	}
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrClosed) {
 			w.complain(err)
 		}
 		return
@@ -143,7 +149,8 @@ func (w *watcher) forget(rel string) {
 	}
 	w.mu.Unlock()
 	for _, path := range gone {
-		_ = w.fs.Remove(filepath.Join(w.r.c.Dir, path)) // the kernel has done so where the directory is gone
+		w.fs.remove(path)
+		w.grow.remove(path)
 	}
 }
 
@@ -168,16 +175,13 @@ func splitPath(path string) (pod, rest string) {
 	return pod, rest
 }
 
-// event takes note of one notification.
-func (w *watcher) event(ev fsnotify.Event) {
-	rel, ok := strings.CutPrefix(ev.Name, w.r.c.Dir+"/")
-	if !ok {
-		if ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename) {
-			w.forget("") // of Dir itself
-		}
+// event takes note of one notification: what rel names was created, another name
+// came or went, or a file grew.
+func (w *watcher) event(rel string, created, named bool) {
+	if rel == "" {
+		w.forget("") // of Dir itself
 		return
 	}
-	created, named := ev.Has(fsnotify.Create), ev.Has(fsnotify.Create) || ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename)
 	pod, rest := splitPath(rel)
 	container, name := splitPath(rest)
 	switch {
@@ -265,6 +269,14 @@ func (w *watcher) note(path string, named bool) {
 	w.mu.Unlock()
 	if named {
 		w.poke()
+	}
+}
+
+// drain takes note of all that happened until now.
+func (w *watcher) drain() {
+	if w.fs != nil {
+		w.grow.drain()
+		w.fs.drain()
 	}
 }
 

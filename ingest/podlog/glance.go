@@ -1,0 +1,76 @@
+package podlog
+
+import (
+	"encoding/binary"
+
+	"coroner/ingest"
+)
+
+const (
+	dullSize    = 4 << 10 // a longer line is always given
+	validGrowth = 3       // an invalid byte becomes a rune of three
+)
+
+// glance tells the lines of a chunk apart that can be of interest to anybody
+// from the dull ones, by looking at the chunk as a whole.
+type glance struct {
+	next  func([]byte, int) int // nil if every line is of interest
+	chunk []byte
+	end   int // of the lines so far, in chunk
+	hit   int // where something of interest is next
+}
+
+func (r *Reader) glanceAt(f *file, chunk []byte) glance {
+	return glance{next: r.c.Next, chunk: chunk, end: -len(f.part) - f.cut, hit: -1}
+}
+
+// dull says whether nobody wants to see the next line. A line that is read as
+// something else than what stands there is not.
+func (g *glance) dull(line []byte, cut int, size int64) bool {
+	begin := g.end
+	g.end += int(size)
+	if g.next == nil || cut > 0 || len(line) > dullSize {
+		return false
+	}
+	if begin < 0 { // its begin was in the chunk before
+		return g.next(line, 0) < 0 && clean(line)
+	}
+	if g.hit < begin {
+		g.seek(begin)
+	}
+	return g.hit >= g.end && clean(line)
+}
+
+// seek finds the next place of interest; it is behind the chunk if there is none.
+func (g *glance) seek(from int) {
+	if g.hit = g.next(g.chunk, from); g.hit < 0 {
+		g.hit = len(g.chunk) + 1
+	}
+}
+
+// clean is ingest.Clean, quick with what is plain ASCII.
+func clean(line []byte) bool {
+	n := len(line)
+	if n < 8 {
+		return ingest.Clean(line)
+	}
+	odd := notPlain(line[n-8:])
+	for i := 0; i+8 <= n; i += 8 {
+		odd |= notPlain(line[i : i+8 : i+8])
+	}
+	return odd&high == 0 || ingest.Clean(line)
+}
+
+const (
+	each = 0x0101010101010101
+	low7 = 0x7f * each
+	high = 0x80 * each
+)
+
+// notPlain has the highest bit of each of eight bytes set that is below a blank,
+// above ~, or the number sign.
+func notPlain(b []byte) uint64 {
+	x := binary.LittleEndian.Uint64(b)
+	t := x & low7
+	return x | (t + each) | ^((t + 0x60*each) & ((t ^ '#'*each) + low7))
+}

@@ -1,0 +1,68 @@
+package ingest
+
+import (
+	"time"
+	"unsafe"
+)
+
+// Output is which of a container's two outputs a line of its log is from.
+type Output int
+
+// The outputs.
+const (
+	Stdout Output = iota
+	Stderr
+)
+
+// Alone says whether a whole line of a container's log, with its runtime's
+// header, will be one entry, whatever lines came before it.
+func (f *Feed) Alone(out Output) bool {
+	s := f.r.main
+	return s != nil && f.r.pretty == nil && len(s.parts[out].text) == 0
+}
+
+// Passes says whether such a line, with this text, can be left out: it is of what
+// the stream is already, and no other line would be read differently without it.
+// That is not sure of a line that is not Clean.
+func (f *Feed) Passes(text []byte) bool {
+	s := f.r.main
+	return s.source == Runner || !s.listens && !turns(text)
+}
+
+// Skip takes note of a line that was left out.
+func (f *Feed) Skip(at time.Time) {
+	f.r.times.last = at
+	f.r.times.saw(at)
+}
+
+// turns says whether a line with this text can make another stream out of its
+// own: a runner's. It is true of more texts than do, see fromStream.
+func turns(text []byte) bool {
+	if len(text) == 0 {
+		return false
+	}
+	switch c := text[0]; {
+	case c == '[':
+		return true
+	case digit(c):
+		return len(text) >= 19 && text[4] == '-' && text[7] == '-' // of peel and actionsShaped, all look for an isoStamp
+	}
+	return begins(text, "RUNNER_VITALS ") || begins(text, "run-job: ") || actionsLines.matchBytes(text)
+}
+
+func (t *starts) matchBytes(b []byte) bool {
+	for _, p := range t[b[0]] {
+		if begins(b, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func begins(b []byte, prefix string) bool {
+	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
+}
+
+// Clean says whether a line stays as it is when it is read: an entry's text
+// then holds nothing that the line does not.
+func Clean(line []byte) bool { return isClean(unsafe.String(unsafe.SliceData(line), len(line))) }
