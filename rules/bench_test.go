@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -109,14 +110,11 @@ func BenchmarkScanBuffer(b *testing.B) {
 }
 
 // The scan beside ripgrep and mtail, with the same patterns on the same logs.
-func TestScanBesideOtherPrograms(t *testing.T) {
+func TestBenchScan(t *testing.T) {
 	bench.Asked(t, "the scan's speed beside ripgrep and mtail")
 	book := defaultBook(t)
 	ten, dir := tenfold(t, book), bench.Folder()
-	list := filepath.Join(dir, "patterns")
-	if err := os.WriteFile(list, []byte(strings.Join(patterns(book), "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	list := patternFile(t, book)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, hits := range []float64{0.001, 0.01, 0.1} {
 		path := filepath.Join(dir, fmt.Sprintf("mix-%g.log", hits))
@@ -142,6 +140,55 @@ func TestScanBesideOtherPrograms(t *testing.T) {
 		}
 		race(t, fmt.Sprintf("Scan of 1 GB, %g %% of the lines are hits", 100*hits), contenders, path)
 	}
+}
+
+// patternFile holds the patterns, one in a line.
+func patternFile(t *testing.T, b *Rulebook) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "patterns")
+	if err := os.WriteFile(path, []byte(strings.Join(patterns(b), "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The commands on a gigabyte in one file and on four in a folder, beside what
+// reads as much and understands less.
+func TestBenchCommands(t *testing.T) {
+	bench.Asked(t, "coroner signals beside ripgrep, coroner explain beside cat")
+	bin, list, dir := filepath.Join(t.TempDir(), "coroner"), patternFile(t, defaultBook(t)), filepath.Join(bench.Folder(), "four")
+	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/coroner").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := ""
+	for i := range 4 {
+		file = filepath.Join(dir, fmt.Sprintf("node-%d.log", i))
+		if err := (bench.Mix{Size: 1e9, Hits: 0.001, Seed: uint64(i)}).WriteFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := []bench.Contender{{Name: "coroner signals --count", Cmd: []string{bin, "signals", "--count", dir}}}
+	if bench.Has("rg") {
+		folder = append(folder, bench.Contender{Name: "ripgrep -c -f", Cmd: []string{"rg", "-c", "-f", list, dir}})
+	}
+	race5(t, "A folder of four logs of 1 GB, 0.1 % hits", 4000, folder)
+	race5(t, "One log of 1 GB, 0.1 % hits", 1000, []bench.Contender{
+		{Name: "coroner explain", Cmd: []string{bin, "explain", file}},
+		{Name: "coroner signals --count", Cmd: []string{bin, "signals", "--count", file}},
+		{Name: "cat", Cmd: []string{"cat", file}}, {Name: "wc -l", Cmd: []string{"wc", "-l", file}},
+	})
+}
+
+func race5(t *testing.T, title string, mb float64, contenders []bench.Contender) {
+	t.Helper()
+	results, err := bench.Race(5, contenders...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bench.Table(os.Stdout, title, mb, "MB", results)
 }
 
 // race runs the contenders, and mtail on the first thousandth of the log.

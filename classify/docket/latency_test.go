@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coroner/classify/publish"
+	"coroner/fixtures/bench"
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
@@ -50,9 +51,9 @@ func latency(t *testing.T, perSecond int, open []int) {
 	var tasks sync.WaitGroup
 	tasks.Go(func() { _ = d.Run(ctx) })
 	tasks.Go(func() { _ = p.Run(ctx) })
-	used := cpu()
+	used := bench.CPU()
 	last := x.offer(perSecond, 15*time.Second)
-	took, wall := cpu()-used, 15*time.Second
+	took, wall := bench.CPU()-used, 15*time.Second
 	time.Sleep(3 * time.Second)
 	stop()
 	tasks.Wait()

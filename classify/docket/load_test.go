@@ -4,19 +4,18 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/fixtures/bench"
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
@@ -31,18 +30,7 @@ import (
 
 func benched(t *testing.T) {
 	t.Helper()
-	if os.Getenv("CORONER_BENCH") == "" {
-		t.Skip("CORONER_BENCH is not set")
-	}
-}
-
-// cpu is the processor time that the process has taken.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	bench.Asked(t, "what the server takes with many open cases")
 }
 
 // load drives a docket with a town.
@@ -120,13 +108,13 @@ const dues = 10
 
 func (x *load) due(times int) {
 	x.t.Helper()
-	start := cpu()
+	start := bench.CPU()
 	for range times {
 		if err := x.Due(context.Background()); err != nil {
 			x.t.Fatal(err)
 		}
 	}
-	x.judging += cpu() - start
+	x.judging += bench.CPU() - start
 }
 
 // drain lets everything settle.
@@ -173,16 +161,6 @@ func (x *load) used() int64 {
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
-// slope is the exponent e of y = a·x^e that fits best.
-func slope(xs, ys []float64) float64 {
-	var sx, sy, sxx, sxy, n float64
-	for i := range xs {
-		x, y := math.Log(xs[i]), math.Log(ys[i])
-		sx, sy, sxx, sxy, n = sx+x, sy+y, sxx+x*x, sxy+x*y, n+1
-	}
-	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
-}
-
 // figures are what a town costs.
 type figures struct {
 	opening, living time.Duration // processor time for a line, with its share of the marks
@@ -194,19 +172,19 @@ type figures struct {
 // measure fills a town and lets it live for some seconds.
 func (x *load) measure(open int) (f figures) {
 	x.t.Helper()
-	mem, disk, start := heap(), x.used(), cpu()
+	mem, disk, start := heap(), x.used(), bench.CPU()
 	x.fill(open)
-	f.opening = (cpu() - start) / time.Duration(x.lines)
+	f.opening = (bench.CPU() - start) / time.Duration(x.lines)
 	f.heap, f.disk = (heap()-mem)/int64(open), (x.used()-disk)/int64(open)
 	x.lines, x.judging = 0, 0
-	start, f.best = cpu(), time.Hour
+	start, f.best = bench.CPU(), time.Hour
 	for range seconds {
-		began, had, judged := cpu(), x.lines, x.judging
+		began, had, judged := bench.CPU(), x.lines, x.judging
 		x.second(5000)
-		f.best = min(f.best, (cpu()-began-(x.judging-judged))/time.Duration(x.lines-had))
+		f.best = min(f.best, (bench.CPU()-began-(x.judging-judged))/time.Duration(x.lines-had))
 	}
 	x.drain()
-	f.living = (cpu() - start - x.judging) / time.Duration(x.lines)
+	f.living = (bench.CPU() - start - x.judging) / time.Duration(x.lines)
 	f.judging = x.judging / time.Duration(x.dead)
 	x.counted()
 	return f
@@ -235,7 +213,7 @@ func growth(t *testing.T, what string, sizes []int, measure func(n int) figures)
 		f.row(t, what, n)
 		xs, lines, verdicts = append(xs, float64(n)), append(lines, float64(f.best)), append(verdicts, float64(f.judging))
 	}
-	t.Logf("%-6s exponent: for a line %.2f, for a verdict %.2f (0 = the same however many, 1 = linear)", what, slope(xs, lines), slope(xs, verdicts))
+	t.Logf("%-6s exponent: for a line %.2f, for a verdict %.2f (0 = the same however many, 1 = linear)", what, bench.Exponent(xs, lines), bench.Exponent(xs, verdicts))
 }
 
 // What one core takes while very many cases are open, and what those cost.
@@ -307,7 +285,7 @@ func TestBenchPush(t *testing.T) {
 	for range seconds {
 		x.second(5000)
 	}
-	start, wall := cpu(), time.Now()
+	start, wall := bench.CPU(), time.Now()
 	var g errgroup.Group
 	g.SetLimit(16)
 	for _, body := range bodies {
@@ -324,7 +302,7 @@ func TestBenchPush(t *testing.T) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	took := cpu() - start
+	took := bench.CPU() - start
 	t.Logf("%d pushes of %d lines, 16 at a time: %.1f µs a line with its marks, %.0f lines/cpu-s, %s", len(bodies), x.lines, micros(took/time.Duration(x.lines)), rate(x.lines, took), time.Since(wall).Round(time.Millisecond))
 }
 
@@ -333,17 +311,17 @@ func TestBenchSweep(t *testing.T) {
 	benched(t)
 	x := newLoad(t, loadBook(t), 100)
 	x.fill(10_000)
-	start, longest, n := cpu(), time.Duration(0), int64(0)
+	start, longest, n := bench.CPU(), time.Duration(0), int64(0)
 	for {
-		began := cpu()
+		began := bench.CPU()
 		swept, err := x.sweepSome(context.Background(), x.began, x.clock.at.Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, longest = n+swept.Evidence, max(longest, cpu()-began)
+		n, longest = n+swept.Evidence, max(longest, bench.CPU()-began)
 		if !swept.More {
 			break
 		}
 	}
-	t.Logf("%d records swept: %.1f µs each, the longest sweep held the ledger for %s of processor time", n, micros((cpu()-start)/time.Duration(n)), longest.Round(time.Millisecond))
+	t.Logf("%d records swept: %.1f µs each, the longest sweep held the ledger for %s of processor time", n, micros((bench.CPU()-start)/time.Duration(n)), longest.Round(time.Millisecond))
 }

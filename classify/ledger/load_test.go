@@ -3,14 +3,12 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"coroner/fixtures/bench"
 	"coroner/rules"
 )
 
@@ -18,13 +16,9 @@ import (
 // with CORONER_BENCH=1 (make bench), up to a million, with CORONER_BENCH=quick up
 // to a tenth of that.
 func TestBenchVerdicts(t *testing.T) {
-	most := map[string]int{"": 0, "quick": 100_000}
-	n, known := most[os.Getenv("CORONER_BENCH")]
-	if !known {
-		n = 1_000_000
-	}
-	if n == 0 {
-		t.Skip("CORONER_BENCH is not set")
+	n := 1_000_000
+	if bench.Asked(t, "what a verdict costs to record as they become many") {
+		n = 100_000
 	}
 	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
 	if err != nil {
@@ -36,13 +30,13 @@ func TestBenchVerdicts(t *testing.T) {
 	var xs, ys []float64
 	for have, next := 0, window; next <= n; have, next = next, next*10 {
 		insert(t, l, have, next-window-have, 10_000)
-		start := processor()
+		start := bench.CPU()
 		insert(t, l, next-window, window, 25)
-		micros := float64((processor() - start).Nanoseconds()) / 1000 / window
+		micros := float64((bench.CPU() - start).Nanoseconds()) / 1000 / window
 		t.Logf("%9d %12.1f %14d", next, micros, l.Size()/int64(next))
 		xs, ys = append(xs, float64(next)), append(ys, micros)
 	}
-	t.Logf("exponent %.2f (0 = the same however many)", exponent(xs, ys))
+	t.Logf("exponent %.2f (0 = the same however many)", bench.Exponent(xs, ys))
 }
 
 // insert records verdicts, some in one write.
@@ -63,22 +57,4 @@ func insert(t *testing.T, l *Ledger, from, count, together int) {
 			return err
 		})
 	}
-}
-
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// exponent is e of y = a·x^e that fits best.
-func exponent(xs, ys []float64) float64 {
-	var sx, sy, sxx, sxy, n float64
-	for i := range xs {
-		x, y := math.Log(xs[i]), math.Log(ys[i])
-		sx, sy, sxx, sxy, n = sx+x, sy+y, sxx+x*x, sxy+x*y, n+1
-	}
-	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
 }

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"coroner/fixtures/bench"
 	"coroner/ingest/podlog"
 	"coroner/rules"
 	"coroner/rules/book"
@@ -32,19 +33,11 @@ import (
 // Benchmarks that take minutes are asked for. They judge by CPU time: what else
 // runs on the machine costs wall time only.
 func wantBench(t *testing.T) {
-	if os.Getenv("CORONER_BENCH") == "" {
-		t.Skip("CORONER_BENCH=1 runs it")
-	}
+	t.Helper()
+	bench.Asked(t, "what the agent and its readers cost")
 }
 
 const rounds = 5
-
-// cpu is how much processor time this process has used.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 func median(all []float64) float64 {
 	slices.Sort(all)
@@ -160,7 +153,7 @@ var errAll = errors.New("all lines were read")
 
 // readAll reads and scans a folder of logs to its end.
 func readAll(t *testing.T, dir string, b *rules.Rulebook, next func([]byte, int) int, lines int) (used time.Duration, hits int) {
-	begin, read := cpu(), 0
+	begin, read := bench.CPU(), 0
 	err := podlog.New(podlog.Config{Dir: dir, Node: "n", Next: next}).Run(context.Background(), func(batch podlog.Batch) error {
 		for i := range batch.Entries {
 			if batch.Entries[i].Mark == nil && len(b.Scan(&batch.Entries[i])) > 0 {
@@ -175,7 +168,7 @@ func readAll(t *testing.T, dir string, b *rules.Rulebook, next func([]byte, int)
 	if !errors.Is(err, errAll) {
 		t.Fatal(err)
 	}
-	return cpu() - begin, hits
+	return bench.CPU() - begin, hits
 }
 
 // The same where all logs are open already and grow.
@@ -206,7 +199,7 @@ func readGrowing(t *testing.T, from string, b *rules.Rulebook, n, lines int) (us
 			b.Scan(&batch.Entries[i])
 		}
 		if began == 0 && !batch.Reached.IsZero() {
-			began = cpu()
+			began = bench.CPU()
 			go func() { wrote <- grow(t, from, dir, n) }()
 		}
 		if read += batch.Lines; read >= lines {
@@ -217,7 +210,7 @@ func readGrowing(t *testing.T, from string, b *rules.Rulebook, n, lines int) (us
 	if !errors.Is(err, errAll) {
 		t.Fatal(err)
 	}
-	return cpu() - began - <-wrote
+	return bench.CPU() - began - <-wrote
 }
 
 // grow appends logs to others and returns the processor time that this took.
@@ -257,9 +250,9 @@ func TestBenchIdle(t *testing.T) {
 		})
 	}()
 	time.Sleep(6 * time.Second)
-	begin, calls := cpu(), switches()
+	begin, calls := bench.CPU(), switches()
 	time.Sleep(10 * time.Second)
-	used, calls := cpu()-begin, switches()-calls
+	used, calls := bench.CPU()-begin, switches()-calls
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)

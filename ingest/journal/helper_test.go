@@ -315,10 +315,12 @@ func (d *daemon) start() {
 // is done.
 func (d *daemon) call(method string) {
 	d.t.Helper()
-	conn, err := net.Dial("unix", d.run+"/systemd/journal/io.systemd.journal")
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	var conn net.Conn
+	eventually(d.t, "journald's socket for journalctl", func() (there bool) { // it opens it after the one for records
+		var err error
+		conn, err = net.Dial("unix", d.run+"/systemd/journal/io.systemd.journal")
+		return err == nil
+	})
 	defer conn.Close()
 	if _, err := conn.Write([]byte(`{"method":"io.systemd.Journal.` + method + `"}` + "\x00")); err != nil {
 		d.t.Fatal(err)
