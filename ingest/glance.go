@@ -90,7 +90,7 @@ type Seen struct {
 // MaxText leaves of it.
 func (f *Feed) Look(g *Glance) (s Seen, ok bool) {
 	w := f.writing(g)
-	if !w.plain || !isPlain(g.Message) || w.tells(g.Message) {
+	if !w.plain || !Clean(g.Message) || w.tells(g.Message) {
 		return s, false
 	}
 	c := record{real: g.real, mono: g.mono, srcReal: g.srcReal, srcMono: g.srcMono}
@@ -191,7 +191,3 @@ func (g *Glance) record(n *names) (c record) {
 	}
 	return c
 }
-
-// isPlain says whether clean would leave b as it is. Nearly all messages are
-// printable ASCII.
-func isPlain(b []byte) bool { return plain(b) || isClean(string(b)) }

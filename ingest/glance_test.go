@@ -121,10 +121,10 @@ func TestIsPlain(t *testing.T) {
 		if dice.IntN(4) == 0 {
 			b = append(b, "#033[1m"...)
 		}
-		if isPlain(b) != (clean(string(b)) == string(b)) {
+		if Clean(b) != (clean(string(b)) == string(b)) {
 			t.Fatalf("%q", b)
 		}
-		if isPlain(b) {
+		if Clean(b) {
 			plain++
 		}
 	}

@@ -14,22 +14,6 @@ import (
 // needle is a text that some line must have to matter.
 const needle = "OOM-kill"
 
-func readWith(t *testing.T, d Document, data []byte) (entries, marks []Entry) {
-	t.Helper()
-	err := d.Read(bytes.NewReader(data), func(e Entry) bool {
-		if e.Mark != nil {
-			marks = append(marks, e)
-		} else {
-			entries = append(entries, e)
-		}
-		return true
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entries, marks
-}
-
 func onlyNeedle(entries []Entry) (out []Entry) {
 	for _, e := range entries {
 		if strings.Contains(e.Text, needle) {
@@ -44,14 +28,14 @@ func onlyNeedle(entries []Entry) (out []Entry) {
 // entries were not made.
 func sameWhenSkipping(t *testing.T, d Document, data []byte) int {
 	t.Helper()
-	all, marks := readWith(t, d, data)
+	all, marks := readAll(t, d, string(data))
 	d.Next = func(b []byte, from int) int {
 		if i := bytes.Index(b[from:], []byte(needle)); i >= 0 {
 			return from + i
 		}
 		return -1
 	}
-	some, quietMarks := readWith(t, d, data)
+	some, quietMarks := readAll(t, d, string(data))
 	if got, want := onlyNeedle(some), onlyNeedle(all); !reflect.DeepEqual(got, want) {
 		t.Fatalf("entries:\n got %+v\nwant %+v\nof %q", got, want, data)
 	}

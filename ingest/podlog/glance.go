@@ -1,10 +1,6 @@
 package podlog
 
-import (
-	"encoding/binary"
-
-	"coroner/ingest"
-)
+import "coroner/ingest"
 
 const (
 	dullSize    = 4 << 10 // a longer line is always given
@@ -33,12 +29,12 @@ func (g *glance) dull(line []byte, cut int, size int64) bool {
 		return false
 	}
 	if begin < 0 { // its begin was in the chunk before
-		return g.next(line, 0) < 0 && clean(line)
+		return g.next(line, 0) < 0 && ingest.Clean(line)
 	}
 	if g.hit < begin {
 		g.seek(begin)
 	}
-	return g.hit >= g.end && clean(line)
+	return g.hit >= g.end && ingest.Clean(line)
 }
 
 // seek finds the next place of interest; it is behind the chunk if there is none.
@@ -46,31 +42,4 @@ func (g *glance) seek(from int) {
 	if g.hit = g.next(g.chunk, from); g.hit < 0 {
 		g.hit = len(g.chunk) + 1
 	}
-}
-
-// clean is ingest.Clean, quick with what is plain ASCII.
-func clean(line []byte) bool {
-	n := len(line)
-	if n < 8 {
-		return ingest.Clean(line)
-	}
-	odd := notPlain(line[n-8:])
-	for i := 0; i+8 <= n; i += 8 {
-		odd |= notPlain(line[i : i+8 : i+8])
-	}
-	return odd&high == 0 || ingest.Clean(line)
-}
-
-const (
-	each = 0x0101010101010101
-	low7 = 0x7f * each
-	high = 0x80 * each
-)
-
-// notPlain has the highest bit of each of eight bytes set that is below a blank,
-// above ~, or the number sign.
-func notPlain(b []byte) uint64 {
-	x := binary.LittleEndian.Uint64(b)
-	t := x & low7
-	return x | (t + each) | ^((t + 0x60*each) & ((t ^ '#'*each) + low7))
 }

@@ -193,15 +193,3 @@ func FuzzHeaders(f *testing.F) {
 		}
 	})
 }
-
-// FuzzClean: it is ingest.Clean.
-func FuzzClean(f *testing.F) {
-	f.Add([]byte("plain\ttext, and more of it\x7f"))
-	f.Add([]byte("größer #033[x"))
-	f.Add([]byte("0000\xff000"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if got, want := clean(b), ingest.Clean(b); got != want {
-			t.Errorf("%q: %v", b, got)
-		}
-	})
-}
