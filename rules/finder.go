@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
-	"strings"
 )
 
 // finder finds the literals of signals in a buffer, however many there are.
@@ -85,8 +84,9 @@ func (f *finder) measure() {
 
 // index fills the table of known grams and that of their places.
 func (f *finder) index() {
+	common := gramsOf(commonplace, f.size)
 	for id, l := range f.literals {
-		from := rarest(l, f.stride, f.size)
+		from := rarest(l, f.stride, f.size, common)
 		for o := from; o < from+f.stride; o++ {
 			mask := ^uint64(0) >> (8 * max(0, o+wordSize-len(l)))
 			f.places = append(f.places, place{wordAt([]byte(l), o) & mask, mask, f.hash([]byte(l), o), int32(id), int32(o)})
@@ -240,12 +240,12 @@ func (f *finder) all(b []byte, hits []int32) []int32 {
 
 // rarest returns where the window of n consecutive grams of the size begins
 // that are least likely to stand in a log by chance.
-func rarest(l string, n, size int) int {
+func rarest(l string, n, size int, common map[string]bool) int {
 	best, lowest := 0, float32(2*n)
 	for from := 0; from+n+size-1 <= len(l); from++ {
 		sum := float32(0)
 		for o := from; o < from+n; o++ {
-			sum += chance(l[o : o+size])
+			sum += chance(l[o:o+size], common)
 		}
 		if sum < lowest {
 			best, lowest = from, sum
@@ -255,8 +255,8 @@ func rarest(l string, n, size int) int {
 }
 
 // chance is how likely a gram is, roughly.
-func chance(gram string) float32 {
-	if strings.Contains(commonplace, gram) {
+func chance(gram string, common map[string]bool) float32 {
+	if common[gram] {
 		return 1
 	}
 	p := float32(1)
@@ -264,6 +264,15 @@ func chance(gram string) float32 {
 		p *= likely[c]
 	}
 	return p
+}
+
+// gramsOf are all grams of a text.
+func gramsOf(text string, size int) map[string]bool {
+	all := map[string]bool{}
+	for i := range len(text) - size {
+		all[text[i:i+size]] = true
+	}
+	return all
 }
 
 // commonplace are words that the logs of every node are full of.
