@@ -93,7 +93,8 @@ func (r *reader) lokiHeader(s string) bool {
 			return true
 		}
 	}
-	return strings.Contains(s, "/loki/api/v1/") && strings.Contains(s, "http") ||
+	address := strings.Index(s, "http") // logcli has its own time in front: 2026/05/04 10:00:00 http://…
+	return strings.Contains(s, "/loki/api/v1/") && (address == 0 || address == len("2026/05/04 10:00:00 ") && s[4] == '/') ||
 		strings.HasPrefix(s, "Line limit: ") || strings.HasPrefix(s, "Total bytes processed: ")
 }
 

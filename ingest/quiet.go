@@ -185,6 +185,9 @@ func (r *reader) learn(d *draft, st stamp, s, rest string) {
 	if q.heads == nil || len(q.heads) > maxHeads {
 		q.heads = map[string]*head{}
 	}
+	if q.minute.dated != (st.year != 0) {
+		clear(q.heads) // the two forms of time ask for different proofs of what follows
+	}
 	if h := q.heads[string(key)]; h == nil || h.node != d.Node || h.unit != d.Unit || h.source != d.Source || h.trust != d.Trust {
 		q.heads[string(key)] = &head{node: d.Node, unit: d.Unit, source: d.Source, trust: d.Trust}
 	}
@@ -204,6 +207,9 @@ func (m *minute) learn(d *draft, st stamp, s string) {
 		return
 	}
 	end := at + 2
+	if end < len(s) && s[end] == ',' { // dmesg's fraction
+		return
+	}
 	if end < len(s) && s[end] == '.' {
 		for end++; end < len(s) && digit(s[end]); end++ {
 		}
@@ -234,6 +240,9 @@ func (m *minute) read(b []byte) (at time.Time, rest []byte, ok bool) {
 		return at, nil, false
 	}
 	if b[i] == '.' {
+		if !digit(b[i+1]) {
+			return at, nil, false
+		}
 		scale := 100 * time.Millisecond
 		for i++; i < len(b) && digit(b[i]); i++ {
 			past += time.Duration(b[i]-'0') * scale
@@ -251,10 +260,14 @@ func (m *minute) read(b []byte) (at time.Time, rest []byte, ok bool) {
 }
 
 // headKey returns of ` host ident[pid]: text` what does not change with the
-// process id, and the text.
+// process id, and the text. A first word that ends in a colon and has no process
+// id can be either, so it says nothing.
 func headKey(s []byte) (key, text []byte, ok bool) {
 	end := wordEnd(s, 1)
-	if end > 1 && s[end-1] != ':' {
+	if end < 3 || s[end-1] == ':' && s[end-2] != ']' {
+		return nil, nil, false
+	}
+	if s[end-1] != ':' {
 		end = wordEnd(s, end+1)
 	}
 	if end < 3 || end >= len(s) || s[end-1] != ':' {
@@ -294,10 +307,10 @@ func (l *lines) dull(b []byte, next func([]byte, int) int) bool {
 		return false
 	}
 	more, _ := l.r.Peek(l.r.Buffered()) // no error: it is there
+	more = more[:oddAt(more)]
 	if l.ahead = next(more, 0); l.ahead < 0 {
 		l.ahead = len(more)
 	}
-	l.ahead = oddAt(more[:l.ahead])
 	return true
 }
 

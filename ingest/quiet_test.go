@@ -96,6 +96,46 @@ May 05 10:01:00 node kernel: twelve
 ##[error]Process completed with exit code 1.
 May 05 10:01:01 node kernel: after a line of a job, OOM-kill
 May 05 10:01:02 node kernel: after a line of a job`,
+	`May 04 10:00:00 node: kubelet[1]: one
+May 04 10:00:01 node: kubelet[1]: two
+May 04 10:00:02 node: systemd-journald[1]: three
+May 04 10:00:03 node: systemd-journald[1]: four
+May 04 10:00:04 node: systemd-journald[1]: Suppressed 12 messages from kubelet.service
+May 04 10:00:05 node: containerd[1]: OOM-kill`,
+	`May 04 10:00:00 kubelet[1]: one
+May 04 10:00:01 kubelet[1]: two
+May 04 10:00:02 kubelet[1]: three
+May 04 10:00:02 kubelet[1]: four
+May 04 10:00:03 sudo: pam_unix(sudo:session): session opened
+May 04 10:00:04 sudo: anything that is not a host's line
+May 04 10:00:05 kubelet[1]: OOM-kill`,
+	`May 04 10:00:00 node kubelet[1]: one
+May 04 10:00:01 node kubelet[1]: two
+May 04 10:00:02 node kubelet[1]: three
+May 04 10:00:03 node kubelet[1]: four
+May 04 10:00:04 node foo: five
+2026-05-04T10:00:00+0200 node-1 kubelet[812]: one
+2026-05-04T10:00:01+0200 node-1 kubelet[812]: two
+2026-05-04T10:00:02+0200 node-1 kubelet[812]: three
+2026-05-04T10:00:04.+0200 node-1 kubelet[812]: a point and no fraction
+2026-05-04T10:00:05+0200 node foo: a stamped line of nobody
+2026-05-04T10:00:06+0200 node-1 kubelet[812]: OOM-kill`,
+	`2026-05-04 10:00:00,900 node kubelet[1]: one
+2026-05-04 10:00:00,900 node kubelet[1]: two
+2026-05-04 10:00:00,900 node kubelet[1]: three
+2026-05-04 10:00:00,900 node kubelet[1]: four
+2026-05-04 10:00:05,900 node kubelet[1]: five
+2026-05-04 10:00:05,900 node kubelet[1]: six
+2026-05-04 10:00:06,900 node kubelet[1]: url=http://loki:3100/loki/api/v1/push failed
+2026-05-04 10:00:07,900 node kubelet[1]: some state [s=5]`,
+	`May 04 10:00:00 node kernel: [   12.000001] one
+May 04 10:00:01 node kernel: [   12.000001] two
+May 04 10:00:02 node kernel: [   12.000001] three
+May 04 10:00:03 node kernel: [   12.000001] four
+May 04 10:00:04 node kernel: [   12.000001] ts=1777802400 (1234): /proc/1234/oom_adj is deprecated
+May 04 10:00:05 node kernel: [   12.000001] ts=1777802400 invoked OOM-kill
+May 04 10:00:06 node kernel: [   12.000001] url=http://loki:3100/loki/api/v1/push failed
+May 04 10:00:07 node kernel: [   12.000001] some state [s=5]`,
 	`May 04 10:00:00.123456 kubelet[1]: no host
 May 04 10:00:00.123457 kubelet[1]: no host
 May 04 10:00:00.223457 kubelet[1]: no host

@@ -91,3 +91,8 @@ func (s Source) host() bool {
 	}
 	return false
 }
+
+// stamps says whether a program of the host writes times of its own in its text.
+// The kernel does not: what its lines begin with can be a process's name, and a
+// job chooses that.
+func (s Source) stamps() bool { return s == Kubelet || s == Containerd || s == Kata }

@@ -228,7 +228,7 @@ func (r *reader) fromHost(d *draft, text string) {
 	if d.Source == Containerd && fromKata(text) {
 		d.Source = Kata
 	}
-	if d.Clock != WallClock && d.Source.host() {
+	if d.Clock != WallClock && d.Source.stamps() {
 		r.innerTime(d, text)
 	}
 	r.letGo()

@@ -120,3 +120,14 @@ func TestYears(t *testing.T) {
 		t.Errorf("leap day: %v", e.At)
 	}
 }
+
+// A kernel line can begin with a process's name, and a job chooses that: it tells
+// no time.
+func TestKernelLinesTellNoTimeOfTheirOwn(t *testing.T) {
+	text := "May 04 10:00:00 node kubelet[1]: one\n" +
+		"May 04 10:00:05 node kernel: [   12.000001] ts=1777802400 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n"
+	entries, _ := readAll(t, Document{Name: "journal.log", Ref: at("2026-06-01T00:00:00Z")}, text)
+	if e := entries[len(entries)-1]; !e.At.Equal(at("2026-05-04T10:00:05Z")) || e.Clock != LocalClock {
+		t.Errorf("%v %v", e.At, e.Clock)
+	}
+}

@@ -34,13 +34,13 @@ func (r *reader) endVerbose() {
 	}
 }
 
-// verboseHeader returns the cursor in `Tue 2026-03-03 10:00:00.123456 CET [s=…]`.
+// verboseHeader returns the cursor in `Tue 2026-03-03 10:00:00.123456 CET [s=…;i=…]`.
 func verboseHeader(b []byte) []byte {
 	if len(b) < 40 || b[len(b)-1] != ']' || b[3] != ' ' || !digit(b[4]) {
 		return nil
 	}
 	i := bytes.Index(b[:min(len(b), 60)], []byte(" [s="))
-	if i < 0 {
+	if i < 0 || !bytes.Contains(b[i:], []byte(";i=")) {
 		return nil
 	}
 	return b[i+2 : len(b)-1]
