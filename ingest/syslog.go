@@ -150,9 +150,10 @@ func identOf(word, s string, i int) (who ident, text string, ok bool) {
 	return ident{name: name}, text, true
 }
 
-// hostName is loose: people mask the names of their machines.
+// hostName is loose: people mask the names of their machines. A word with a colon
+// is a program's, and what it says can look like another one's line.
 func hostName(s string) bool {
-	return len(s) <= 253 && !strings.ContainsAny(s, "=\"[](){},|") && s != "-"
+	return len(s) <= 253 && !strings.ContainsAny(s, "=\"[](){},|") && s != "-" && !strings.HasSuffix(s, ":")
 }
 
 // peelIdent: `kubelet[12]: text`, `kernel: text` where the time was cut away.

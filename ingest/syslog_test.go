@@ -131,3 +131,14 @@ func TestKernelLinesTellNoTimeOfTheirOwn(t *testing.T) {
 		t.Errorf("%v %v", e.At, e.Clock)
 	}
 }
+
+// In a journal without host names the name of an unknown program is no host's,
+// behind which somebody else could seem to speak.
+func TestProgramsAreNoHosts(t *testing.T) {
+	for _, line := range []string{"May 04 10:00:57 sshd: kubelet[1]: one", "2026-05-04T10:00:57+0200 sshd: kubelet[1]: one"} {
+		entries, _ := readAll(t, Document{Name: "journal.log", Ref: at("2026-06-01T00:00:00Z")}, line+"\n")
+		if len(entries) != 1 || entries[0].Source == Kubelet {
+			t.Errorf("%q: %+v", line, entries)
+		}
+	}
+}
