@@ -93,3 +93,18 @@ func TestShippedAudit(t *testing.T) {
 		}
 	}
 }
+
+// What a job can put into its own folders is no more than a claim, whatever the
+// file is called.
+func TestFilesInAJobsPlaceProveNothing(t *testing.T) {
+	audit := asked("delete", "pods", "", "ResponseComplete", "")
+	journal := `{"__REALTIME_TIMESTAMP":"1777888800000000","_BOOT_ID":"00000000000000000000000000000001","_HOSTNAME":"n","_TRANSPORT":"kernel","MESSAGE":"one"}`
+	for file, text := range map[string]string{"audit.log": audit, "journal.jsonl": journal, "journal.log": "May 04 10:00:00 node kernel: one"} {
+		for dir, want := range map[string]Trust{"node/": Attested, "node/_work/": Claimed, "_diag/": Claimed, "a/_temp/b/": Claimed} {
+			entries, _ := readAll(t, Document{Name: dir + file, Ref: at("2026-06-01T00:00:00Z")}, text+"\n")
+			if len(entries) != 1 || entries[0].Trust != want {
+				t.Errorf("%s%s: %+v, want trust %d", dir, file, entries, want)
+			}
+		}
+	}
+}

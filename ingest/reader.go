@@ -47,7 +47,7 @@ func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
 	r.main = d.streamOfPath()
 	if r.main == nil {
 		r.program = programOfName(d.Name)
-		r.taint.job = outputOfName(d.Name)
+		r.taint.job = outputOfName(d.Name) || JobsPlace(d.Name)
 	}
 	return r
 }

@@ -151,6 +151,12 @@ var programWords = []struct {
 	src  Source
 }{{"listener", Listener}, {"controller", Controller}, {"manager", Controller}, {"kubelet", Kubelet}, {"containerd", Containerd}}
 
+// JobsPlace says whether a document comes from a folder that a runner's own user
+// writes to: a job can put any file there.
+func JobsPlace(name string) bool { return jobsPlace.MatchString(name) }
+
+var jobsPlace = regexp.MustCompile(`(^|/)(_diag|_work|_temp|pages|blocks)/`)
+
 // outputOfName says whether a file of this name seems to hold what a runner or
 // a job printed: whatever else it looks like, such a file proves nothing.
 func outputOfName(name string) bool {

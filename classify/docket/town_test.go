@@ -64,7 +64,7 @@ func (t town) born(i int, at time.Time) []ingest.Entry {
 }
 
 // lives is what a runner prints while it works: eight lines that are recognised
-// and six that are its last words, for now.
+// and six that are its last words so far.
 func (t town) lives(i int, at time.Time) []ingest.Entry {
 	s := t.soul(i, at)
 	var out []ingest.Entry

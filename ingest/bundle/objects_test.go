@@ -172,3 +172,17 @@ func TestRef(t *testing.T) {
 		t.Errorf("ref %v, want the end's %v", b.ref, want)
 	}
 }
+
+// An object that a job could have written is no more than a claim.
+func TestObjectsInAJobsPlaceAreMixed(t *testing.T) {
+	pod := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"amber-1","namespace":"ci"},"spec":{"containers":[{"name":"runner"}]},"status":{"phase":"Failed"}}`)
+	for name, want := range map[string]bool{"pod.json": false, "node/_work/pod.json": true, "_diag/pod.json": true} {
+		mixed := false
+		for e := range Bytes(name, pod, Options{}).Entries(nil) {
+			mixed = mixed || e.Mark != nil && e.Mark.Kind == ingest.Mixed
+		}
+		if mixed != want {
+			t.Errorf("%s: mixed %v, want %v", name, mixed, want)
+		}
+	}
+}

@@ -189,7 +189,7 @@ func (r *reading) objects(doc ingest.Document, in io.Reader, sure bool) error {
 		err = doc.Read(bytes.NewReader(data), r.emit)
 	case errors.As(err, &tail):
 		err = r.rest(doc, data[tail.Offset:], tail.Line)
-	case err == nil && path.Ext(doc.Name) == ".log":
+	case err == nil && (path.Ext(doc.Name) == ".log" || ingest.JobsPlace(doc.Name)):
 		r.mixed()
 	}
 	return errors.Join(err, readErr)
@@ -211,7 +211,8 @@ func (r *reading) rest(doc ingest.Document, data []byte, line int) error {
 }
 
 // mixed says that the document's objects only claim to be some. A log that
-// consists of objects is one, too: the program that was logged printed them.
+// consists of objects is one, too: the program that was logged printed them. So
+// is a file in a folder that jobs write to.
 func (r *reading) mixed() {
 	r.emit(ingest.Entry{Mark: &ingest.Mark{Kind: ingest.Mixed}})
 }
@@ -220,15 +221,12 @@ func (r *reading) mixed() {
 // are believed, so it counts only where a person put it: as a file, or in a
 // .txtar that is one; not in other archives, nor where runners and jobs write.
 func recorded(name string) bool {
-	if !strings.HasSuffix(name, ingest.RecordedName) || streamName.MatchString(hintName(name)) || jobsPlace.MatchString(hintName(name)) {
+	if !strings.HasSuffix(name, ingest.RecordedName) || streamName.MatchString(hintName(name)) || ingest.JobsPlace(hintName(name)) {
 		return false
 	}
 	archive, _, packed := strings.Cut(name, "!")
 	return !packed || strings.HasSuffix(archive, ".txtar") && strings.Count(name, "!") == 1
 }
-
-// jobsPlace is a folder that a runner's own user writes to.
-var jobsPlace = regexp.MustCompile(`(^|/)(_diag|_work|_temp|pages|blocks)/`)
 
 // hintName is a document's name as a path, for the hints that its folders and
 // its base name are: the archive is one of the folders.
