@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,13 +33,13 @@ const query = `{container="runner"} |= "amber"`
 type fakeLoki struct {
 	t      testing.TB
 	lines  []Line
-	pages  int
+	pages  atomic.Int64                               // a request whose connection broke is asked again while its handler still ends
 	answer func(page int, w http.ResponseWriter) bool // false: it wrote the answer of that page
 }
 
 func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.pages++
-	if f.answer != nil && !f.answer(f.pages, w) {
+	page := int(f.pages.Add(1))
+	if f.answer != nil && !f.answer(page, w) {
 		return
 	}
 	q := r.URL.Query()
@@ -52,7 +53,7 @@ func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.t.Errorf("%v", r.Header)
 	}
 	found := slices.DeleteFunc(slices.Clone(f.lines), func(l Line) bool { return l.At.UnixNano() < start || l.At.UnixNano() >= end })
-	rand.New(rand.NewPCG(1, uint64(f.pages))).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	rand.New(rand.NewPCG(1, uint64(page))).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	slices.SortStableFunc(found, func(a, b Line) int { return a.At.Compare(b.At) })
 	type stream struct {
 		Stream map[string]string `json:"stream"`
@@ -127,8 +128,8 @@ func TestEveryLineOnce(t *testing.T) {
 		if diff := gocmp.Diff(sorted(lines), sorted(got)); diff != "" {
 			t.Errorf("pages of %d: %s", page, diff)
 		}
-		if most := 2 * len(lines) / (page - 6); f.pages > most+1 {
-			t.Errorf("pages of %d: %d requests", page, f.pages)
+		if most := 2 * len(lines) / (page - 6); int(f.pages.Load()) > most+1 {
+			t.Errorf("pages of %d: %d requests", page, f.pages.Load())
 		}
 	}
 }
@@ -144,8 +145,8 @@ func TestTheRange(t *testing.T) {
 		got, err := all(t, f.client(0), at(tt.from), at(tt.to))
 		var want []Line
 		want = append(want, lines[tt.first:tt.last]...)
-		if diff := gocmp.Diff(want, got); diff != "" || err != nil || f.pages != tt.pages {
-			t.Errorf("%d to %d: %d requests, %v %s", tt.from, tt.to, f.pages, err, diff)
+		if diff := gocmp.Diff(want, got); diff != "" || err != nil || int(f.pages.Load()) != tt.pages {
+			t.Errorf("%d to %d: %d requests, %v %s", tt.from, tt.to, f.pages.Load(), err, diff)
 		}
 	}
 }
@@ -188,8 +189,8 @@ func TestStopsWhenTheCallerHasEnough(t *testing.T) {
 		}
 		break
 	}
-	if f.pages != 1 {
-		t.Errorf("%d requests", f.pages)
+	if f.pages.Load() != 1 {
+		t.Errorf("%d requests", f.pages.Load())
 	}
 }
 
