@@ -3,6 +3,7 @@ package ingest
 import (
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // clean makes s valid UTF-8 on one line without control characters (a tab may
@@ -28,7 +29,11 @@ func clean(s string) string {
 }
 
 func isClean(s string) bool {
-	for i := 0; i < len(s); i++ {
+	i := oddAt(unsafe.Slice(unsafe.StringData(s), len(s)))
+	if strings.IndexByte(s[:i], '\n') >= 0 {
+		return false
+	}
+	for ; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= 0x80:
 			return isCleanUTF8(s[i:])

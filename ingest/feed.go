@@ -26,6 +26,7 @@ func (d Document) Feed() *Feed {
 		f.out = append(f.out, e)
 		return true
 	})
+	f.r.fed = true
 	return f
 }
 
@@ -75,14 +76,13 @@ func (f *Feed) begin(cut int) {
 	f.r.in.n, f.r.in.cut = f.r.n, cut
 }
 
-// end adds the gaps that journald told of, and forgets what only the end of a
-// document needs.
+// end adds the gaps that journald told of.
 func (f *Feed) end() []Entry {
 	for _, g := range f.r.cover.gaps {
 		g.Doc, g.At, g.Clock = f.r.doc.Name, g.Mark.To, WallClock
 		f.out = append(f.out, g)
 	}
-	f.r.cover = coverage{}
+	f.r.cover.gaps, f.r.cover.kubePod = nil, nil
 	return f.out
 }
 

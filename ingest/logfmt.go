@@ -82,7 +82,11 @@ func nested(s string) int {
 // unquote reads the Go-quoted string that s starts with. A string that was cut
 // off ends with the text.
 func unquote(s string) (val, rest string) {
-	for i := 1; i < len(s); i++ {
+	end := 1 + strings.IndexAny(s[1:], `"\`)
+	if end > 0 && s[end] == '"' {
+		return s[1:end], s[end+1:]
+	}
+	for i := max(end, 1); i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++

@@ -12,7 +12,8 @@ type reader struct {
 	in      *lines
 	yield   func(Entry) bool
 	stopped bool
-	n       int // number of the line that is being read
+	fed     bool // by a Feed, whose caller knows what was covered
+	n       int  // number of the line that is being read
 
 	times   times
 	names   names
@@ -299,7 +300,9 @@ func (r *reader) account(d *draft) {
 	if e.Source.host() && !e.At.IsZero() {
 		r.heard(e.Source, e.At)
 	}
-	r.cover.saw(d)
+	if !r.fed {
+		r.cover.saw(d)
+	}
 }
 
 // heard notes when a program of the host spoke last.

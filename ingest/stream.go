@@ -79,6 +79,9 @@ func (r *reader) stream(k streamKey) *stream {
 
 // ordered are the document's streams in an order that does not depend on chance.
 func (r *reader) ordered() []*stream {
+	if r.main == nil && len(r.streams) == 0 {
+		return nil
+	}
 	all := make([]*stream, 0, len(r.streams)+1)
 	if r.main != nil {
 		all = append(all, r.main)

@@ -21,17 +21,21 @@ import (
 // are found in the buffer, cut into their parts and recognised, captures and all.
 func scanBuffer(b *Rulebook, buf []byte) (signals int) {
 	feed := ingest.Document{Name: "journal.log"}.Feed()
+	scan := func(entries []ingest.Entry) {
+		for i := range entries {
+			signals += len(b.Scan(&entries[i]))
+		}
+	}
 	for at := b.Next(buf, 0); at >= 0; {
 		from := bytes.LastIndexByte(buf[:at], '\n') + 1
 		end := len(buf)
 		if n := bytes.IndexByte(buf[at:], '\n'); n >= 0 {
 			end = at + n
 		}
-		for _, e := range append(feed.Line(buf[from:end], 0), feed.Flush()...) {
-			signals += len(b.Scan(&e))
-		}
+		scan(feed.Line(buf[from:end], 0))
 		at = b.Next(buf, end)
 	}
+	scan(feed.Flush())
 	return signals
 }
 

@@ -2,13 +2,13 @@ package rules
 
 import (
 	"hash"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"sort"
 	"strings"
 
 	"coroner/ingest"
+	"coroner/rules/regex"
 
 	"github.com/expr-lang/expr/types"
 	"golang.org/x/tools/txtar"
@@ -120,7 +120,7 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	if s.match.value != "" {
 		sh.match, at = b.pattern(s.match), s.match.pos
 		if inner, ok := strings.CutPrefix(s.match.value, anchor); ok {
-			if re, err := regexp.Compile(inner); err == nil {
+			if re, err := regex.Compile(inner); err == nil {
 				sh.loose = &pattern{Regexp: re}
 			}
 		}
@@ -147,14 +147,14 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 const anchor = `^\W*`
 
 func (b *builder) pattern(s scalar) *pattern {
-	re, err := regexp.Compile(s.value)
+	re, err := regex.Compile(s.value)
 	if err != nil {
 		p := s.pos
 		if e, ok := err.(*syntax.Error); ok {
 			p.col += max(0, strings.Index(s.value, e.Expr))
 		}
 		b.errs.add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		re = regexp.MustCompile(`$^`)
+		re = regex.MustCompile(`$^`)
 	}
 	return &pattern{Regexp: re}
 }

@@ -2,10 +2,11 @@ package rules
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"coroner/rules/regex"
 
 	"github.com/expr-lang/expr/types"
 )
@@ -159,11 +160,11 @@ func podName(s string) string {
 }
 
 var (
-	uidPattern       = regexp.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
-	cgroupPod        = regexp.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
-	cgroupContainer  = regexp.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
-	unitContainer    = regexp.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
-	containerIDMatch = regexp.MustCompile(`[0-9a-f]{12,64}$`)
+	uidPattern       = regex.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
+	cgroupPod        = regex.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
+	cgroupContainer  = regex.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
+	unitContainer    = regex.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
+	containerIDMatch = regex.MustCompile(`[0-9a-f]{12,64}$`)
 )
 
 func canonicalUID(s string) string {
@@ -178,7 +179,7 @@ func bareID(s string) string {
 	if i := strings.Index(s, "://"); i >= 0 {
 		s = s[i+3:]
 	}
-	return containerIDMatch.FindString(s)
+	return containerIDMatch.Part(s, 0)
 }
 
 // parseCgroup reads a cgroup path as the kernel prints it, or a unit name.
@@ -187,14 +188,13 @@ func bareID(s string) string {
 func parseCgroup(path string) Cgroup {
 	g := Cgroup{Path: path}
 	rest := path
-	if m := cgroupPod.FindStringSubmatchIndex(path); m != nil {
-		g.PodUID = canonicalUID(path[m[2]:m[3]])
+	var m [4]int
+	if cgroupPod.Find(path, m[:]) {
+		g.PodUID = strings.ReplaceAll(path[m[2]:m[3]], "_", "-")
 		rest = path[m[3]:]
 	}
-	if m := cgroupContainer.FindStringSubmatch(rest); m != nil {
-		g.ContainerID = m[1]
-	} else if m := unitContainer.FindStringSubmatch(path); m != nil {
-		g.ContainerID = m[1]
+	if g.ContainerID = cgroupContainer.Part(rest, 1); g.ContainerID == "" {
+		g.ContainerID = unitContainer.Part(path, 1)
 	}
 	g.Level = cgroupLevel(path, g.PodUID != "", g.ContainerID != "")
 	return g

@@ -154,8 +154,9 @@ func (p *pattern) groups(s string, found []string) bool {
 	if p.captureless() {
 		return p.MatchString(s)
 	}
-	m := p.FindStringSubmatchIndex(s)
-	if m == nil {
+	var room [48]int
+	m := p.Room(room[:])
+	if !p.Find(s, m) {
 		return false
 	}
 	for i, slot := range p.slots {

@@ -1,10 +1,10 @@
 package rules
 
 import (
-	"regexp"
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules/regex"
 )
 
 // Reach says how far a signal speaks.
@@ -54,7 +54,7 @@ type where struct {
 
 // pattern is a regular expression that knows which of its groups are captures.
 type pattern struct {
-	*regexp.Regexp
+	*regex.Regexp
 	slots []int // of each group: the capture that it holds, below 0 for none
 }
 
