@@ -28,7 +28,7 @@ func requiredLiterals(pattern string) []string {
 	if err != nil {
 		return nil
 	}
-	return required(re.Simplify())
+	return required(re)
 }
 
 // required walks a pattern: of a sequence the best run counts, of an
