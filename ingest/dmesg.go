@@ -29,15 +29,15 @@ func peelDmesg(r *reader, d *draft, s string) (string, bool) {
 	} else if !r.bracketTime(&e, inside) {
 		return s, false
 	}
-	return d.ringBuffer(e, strings.TrimPrefix(dropCaller(text), " ")), true
+	return r.ringBuffer(d, e, strings.TrimPrefix(dropCaller(text), " ")), true
 }
 
 // ringBuffer decides who wrote a line of the ring buffer: the kernel, unless
 // the line names a process (systemd writes there at boot; so can any root) or
 // a facility that is not the kernel's.
-func (d *draft) ringBuffer(e Entry, text string) string {
+func (r *reader) ringBuffer(d *draft, e Entry, text string) string {
 	d.Mono, d.At, d.Clock = e.Mono, e.At, e.Clock
-	host, who, inner, ok := hostAndIdent(text, true)
+	host, who, inner, ok := r.hostAndIdent(text, true)
 	switch {
 	case ok && (who.pid || who.name == "kernel" || host != "" && who.name == "kubelet"):
 		other := d.pid
@@ -137,5 +137,5 @@ func peelRingISO(r *reader, d *draft, s string) (string, bool) {
 	text := strings.TrimPrefix(s[st.size:], " ")
 	var e Entry
 	r.times.put(&e, st)
-	return d.ringBuffer(e, text), true
+	return r.ringBuffer(d, e, text), true
 }

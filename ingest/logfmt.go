@@ -51,10 +51,11 @@ func pairValue(s string) (val, rest string) {
 			return s[:n], s[n:]
 		}
 	}
-	if i := strings.IndexAny(s, " \t"); i >= 0 {
-		return s[:i], s[i:]
+	i := 0
+	for i < len(s) && s[i] != ' ' && s[i] != '\t' {
+		i++
 	}
-	return s, ""
+	return s[:i], s[i:]
 }
 
 // nested is the length of the bracketed text that s starts with; 0 if it does
@@ -82,16 +83,15 @@ func nested(s string) int {
 // unquote reads the Go-quoted string that s starts with. A string that was cut
 // off ends with the text.
 func unquote(s string) (val, rest string) {
-	end := 1 + strings.IndexAny(s[1:], `"\`)
-	if end > 0 && s[end] == '"' {
-		return s[1:end], s[end+1:]
-	}
-	for i := max(end, 1); i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
+	escaped := false
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i, escaped = i+1, true
+		case s[i] == '"' && escaped:
 			return unescape([]byte(s[1:i])), s[i+1:]
+		case s[i] == '"':
+			return s[1:i], s[i+1:]
 		}
 	}
 	return unescape([]byte(s[1:])), ""

@@ -93,8 +93,11 @@ func (r *reader) lokiHeader(s string) bool {
 			return true
 		}
 	}
-	address := strings.Index(s, "http") // logcli has its own time in front: 2026/05/04 10:00:00 http://…
-	return strings.Contains(s, "/loki/api/v1/") && (address == 0 || address == len("2026/05/04 10:00:00 ") && s[4] == '/') ||
+	address := s // logcli has its own time in front: 2026/05/04 10:00:00 http://…
+	if n := len("2026/05/04 10:00:00 "); len(s) > n && s[4] == '/' {
+		address = s[n:]
+	}
+	return strings.HasPrefix(address, "http") && strings.Contains(address, "/loki/api/v1/") ||
 		strings.HasPrefix(s, "Line limit: ") || strings.HasPrefix(s, "Total bytes processed: ")
 }
 

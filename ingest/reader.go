@@ -21,6 +21,7 @@ type reader struct {
 	proven  bool    // a line of it had the shape of a program's log
 	main    *stream // the container whose output the whole document is, by its path
 	streams map[streamKey]*stream
+	host    string   // whose name the last line of a host had
 	boot    string   // of the entries that follow, from a separator
 	held    heldLine // a line that the next one may continue
 	quiet   quiet    // lines that give no entry

@@ -19,7 +19,7 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	if !ok || rest == "" || rest[0] != ' ' {
 		return s, false
 	}
-	host, who, text, ok := hostAndIdent(rest, st.year != 0 || st.month == 0)
+	host, who, text, ok := r.hostAndIdent(rest, st.year != 0 || st.month == 0)
 	if !ok {
 		return s, false
 	}
@@ -112,15 +112,18 @@ func (w ident) apply(d *draft) {
 
 // hostAndIdent reads ` host ident[pid]: text`. Where the time alone does not
 // prove that this is a host's line (strict), the name of the program must.
-func hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
+func (r *reader) hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
 	word, i := nextWord(s, 0)
 	if who, text, ok = identOf(word, s, i); ok && (who.pid || programSource(who.name) != Unknown || who.name == "kernel") {
 		return "", who, text, true
 	}
-	if word == "" || !hostName(word) || isLevel(word) {
+	if word == "" || word != r.host && (!hostName(word) || isLevel(word)) {
 		return "", who, "", false
 	}
-	host = brief(strings.Clone(word), 253)
+	if word != r.host {
+		r.host = strings.Clone(word)
+	}
+	host = r.host
 	word, i = nextWord(s, i)
 	if who, text, ok = identOf(word, s, i); !ok {
 		return "", who, "", false

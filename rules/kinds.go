@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -139,13 +138,9 @@ func parseBytes(s string) int {
 }
 
 func parsePods(s string) []string {
-	var out []string
-	if json.Unmarshal([]byte(s), &out) == nil {
-		return out
-	}
-	out = nil
-	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(`[]", `, r) }) {
-		out = append(out, podName(f))
+	out := strings.FieldsFunc(s, func(r rune) bool { return r == '[' || r == ']' || r == '"' || r == ',' || r == ' ' })
+	for i := range out {
+		out[i] = podName(out[i])
 	}
 	return out
 }

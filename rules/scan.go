@@ -27,6 +27,9 @@ func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 			continue
 		}
 		if values, ok := d.recognise(&line); ok {
+			if out == nil {
+				out = make([]Signal, 0, 1)
+			}
 			out = append(out, d.signal(e, values))
 		}
 	}
