@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test demo lint unit race fuzz bench callgrind e2e e2e-kube soak chart manifests images clean
+.PHONY: build test demo lint unit race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -128,6 +128,21 @@ bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem
 	CORONER_BENCH_ENTRIES=$(BENCH_ENTRIES) $(GO) test ./ingest/journal -run '^$$' -bench Node -benchtime 1x -timeout 120m
 	CORONER_BENCH=$(CORONER_BENCH) $(GO) test ./rules ./cmd/coroner-agent ./classify/ledger ./classify/docket -run '^TestBench' -v -count=1 -p 1 -timeout 120m
+
+# The benchmarks as they are beside those at BASE, in turn, and what benchstat makes of the
+# two: make benchstat BASE=v1.2.0 BENCH=ScanBuffer PKGS=./rules
+BASE      ?= HEAD
+BENCH     ?= .
+PKGS      ?= ./rules ./classify ./ingest ./ingest/podlog
+ROUNDS    ?= 6
+BENCHSTAT ?= $(GO) run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+benchstat:
+	@set -e; mkdir -p bin; rm -rf bin/base bin/base.txt bin/head.txt; git worktree prune; \
+	git worktree add -f --detach bin/base $(BASE); trap 'git worktree remove --force bin/base' EXIT; \
+	for round in $$(seq $(ROUNDS)); do echo "round $$round of $(ROUNDS)"; \
+	  (cd bin/base && $(GO) test $(PKGS) -run '^$$' -bench '$(BENCH)' -benchmem) >> bin/base.txt; \
+	  $(GO) test $(PKGS) -run '^$$' -bench '$(BENCH)' -benchmem >> bin/head.txt; \
+	done; $(BENCHSTAT) bin/base.txt bin/head.txt
 
 # The hot loop's instructions, which do not depend on the machine: more than a tenth above
 # the number in the test fails.

@@ -15,6 +15,7 @@ import (
 
 	"coroner/fixtures/bench"
 	"coroner/ingest"
+	"coroner/rules/book"
 )
 
 // scanBuffer is the scan as the readers do it: the lines that can hold a signal
@@ -128,16 +129,33 @@ func tenfold(t *testing.T, b *Rulebook) *Rulebook {
 	return &ten
 }
 
-// BenchmarkScanBuffer is the scan without anything beside it.
+// BenchmarkScanBuffer is the scan without anything beside it, by the share of
+// lines that are hits: of the first, looking for them is the cost, of the last,
+// reading them.
 func BenchmarkScanBuffer(b *testing.B) {
-	book, buf := defaultBook(b), bytes.Buffer{}
-	if _, err := (bench.Mix{Size: 32 << 20, Hits: 0.001, Seed: 1}).WriteTo(&buf); err != nil {
-		b.Fatal(err)
+	book := defaultBook(b)
+	for _, hits := range []float64{0.001, 0.01, 0.1, 1} {
+		buf := bytes.Buffer{}
+		if _, err := (bench.Mix{Size: 8 << 20, Hits: hits, Seed: 1}).WriteTo(&buf); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("hits=%g", hits), func(b *testing.B) {
+			b.SetBytes(int64(buf.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				scanBuffer(book, buf.Bytes())
+			}
+		})
 	}
-	b.SetBytes(int64(buf.Len()))
+}
+
+// BenchmarkLoadSignals is most of an agent's start.
+func BenchmarkLoadSignals(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		scanBuffer(book, buf.Bytes())
+		if _, err := LoadSignals(book.Files); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
