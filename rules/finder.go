@@ -117,10 +117,20 @@ const several = 255
 // that fall on another's place are told from it without a look at the literals.
 func mark(hash uint64) uint8 { return uint8(hash>>24&0x7f) + 1 }
 
-// knows says whether a gram with this hash may belong to a literal.
-func (f *finder) knows(hash uint64) bool {
-	k := f.known[hash>>f.shift]
-	return k == several || k == mark(hash)
+// knows says whether some literal goes on like the word.
+func (f *finder) knows(word uint64) bool {
+	hash := word * f.factor
+	if k := f.known[hash>>f.shift]; k != several && k != mark(hash) {
+		return false
+	}
+	slot := hash >> f.slotShift
+	list := f.places[f.slots[slot]:f.slots[slot+1]]
+	for i := range list {
+		if word&list[i].mask == list[i].word {
+			return true
+		}
+	}
+	return false
 }
 
 // hash is that of the gram at i. Two grams of the same size have the same hash
@@ -151,29 +161,26 @@ func (f *finder) next(b []byte, from int) int {
 	return -1
 }
 
-// look returns the first of the positions from, from+stride, … whose gram is
-// known, -1 if there is none.
+// look returns the first of the positions from, from+stride, … whose gram a
+// literal has that goes on like it, -1 if there is none.
 func (f *finder) look(b []byte, from int) int {
-	for f.stride == stride {
+	if f.stride == stride {
 		at, found := f.skip(b, from)
-		if from = at; !found {
-			break
-		}
-		if f.knows(f.hash(b, at)) {
+		if found {
 			return at
 		}
-		from += stride
+		from = at
 	}
 	for i := from; i+f.size <= len(b); i += f.stride {
-		if f.knows(f.hash(b, i)) {
+		if f.knows(wordAt(b, i)) {
 			return i
 		}
 	}
 	return -1
 }
 
-// skip is look, roughly, eight positions at a time, up to where eight are not
-// left. This is the loop that everything goes through.
+// skip is look eight positions at a time, up to where eight are not left. This
+// is the loop that everything goes through.
 func (f *finder) skip(b []byte, from int) (at int, found bool) {
 	const step = 8 * stride
 	known, factor, shift := f.known, f.factor, f.shift&63
@@ -181,22 +188,27 @@ func (f *finder) skip(b []byte, from int) (at int, found bool) {
 		c := b[from : from+step+wordSize : from+step+wordSize]
 		switch {
 		case known[binary.LittleEndian.Uint64(c)*factor>>shift] != 0:
-			return from, true
 		case known[binary.LittleEndian.Uint64(c[stride:])*factor>>shift] != 0:
-			return from + stride, true
+			from += stride
 		case known[binary.LittleEndian.Uint64(c[2*stride:])*factor>>shift] != 0:
-			return from + 2*stride, true
+			from += 2 * stride
 		case known[binary.LittleEndian.Uint64(c[3*stride:])*factor>>shift] != 0:
-			return from + 3*stride, true
+			from += 3 * stride
 		case known[binary.LittleEndian.Uint64(c[4*stride:])*factor>>shift] != 0:
-			return from + 4*stride, true
+			from += 4 * stride
 		case known[binary.LittleEndian.Uint64(c[5*stride:])*factor>>shift] != 0:
-			return from + 5*stride, true
+			from += 5 * stride
 		case known[binary.LittleEndian.Uint64(c[6*stride:])*factor>>shift] != 0:
-			return from + 6*stride, true
+			from += 6 * stride
 		case known[binary.LittleEndian.Uint64(c[7*stride:])*factor>>shift] != 0:
-			return from + 7*stride, true
+			from += 7 * stride
+		default:
+			continue
 		}
+		if f.knows(binary.LittleEndian.Uint64(b[from:])) {
+			return from, true
+		}
+		from += stride - step
 	}
 	return from, false
 }
@@ -276,10 +288,16 @@ func gramsOf(text string, size int) map[string]bool {
 }
 
 // commonplace are words that the logs of every node are full of.
-const commonplace = ` kubelet kubernetes.io containerd container runner started for pod= pod " pods volume volumes mount succeeded ` +
+const commonplace = ` kubelet kubernetes.io containerd container runner Runner started for pod= pod " pods volume volumes mount succeeded ` +
 	` failed failed for failed to for container for volume with the event name time= level=info level=error msg="error error: status ` +
 	` starting stopped state creating created deleting update updated process systemd systemd[1]: /var/lib/kubelet/pods/ ` +
-	` node image session request connection message response namespace default service running received returns sandbox task cgroup `
+	` node image session request connection message response namespace default service running received returns sandbox task cgroup ` +
+	` start Start Started Starting Stopped Stopping name: name= Name manager Manager register registered successfully successful error= Error ` +
+	` resource resources source source= unit from by user user: user= timeout time: timed out execute executing Executing reached attached ` +
+	` connect connected connecting pulled pulling Pulling Pulled killed Killed killing caller called calling reason Reason message= finished ` +
+	` removed removing RemoveContainer StartContainer StopContainer container id sandbox id returns successfully restart restarting process ` +
+	` exited exit code exit status status= type= context deadline exceeded not found cannot because of the and was has been is to ` +
+	` config configure configuration command override commit INFO WARN ERROR info warn deleted successfully `
 
 // likely is how often a byte stands in the logs of nodes, roughly, the most
 // common being 1.
