@@ -98,11 +98,14 @@ func (f *finder) index() {
 	f.slots, f.slotShift = make([]int32, slots+1), uint(64-bits.Len(uint(slots-1)))
 	slices.SortStableFunc(f.places, func(a, b place) int { return int(a.hash>>f.slotShift) - int(b.hash>>f.slotShift) })
 	for _, p := range f.places {
-		if k := &f.known[p.hash>>f.shift]; *k == 0 || *k == mark(p.hash) {
-			*k = mark(p.hash)
-		} else {
-			*k = several
+		k, m := &f.known[p.hash>>f.shift], uint8(several)
+		if int(p.offset)+f.size < len(f.literals[p.literal]) {
+			m = f.mark(p.word)
 		}
+		if *k != 0 && *k != m {
+			m = several
+		}
+		*k = m
 		f.slots[p.hash>>f.slotShift+1]++
 	}
 	for i := 1; i < len(f.slots); i++ {
@@ -110,17 +113,20 @@ func (f *finder) index() {
 	}
 }
 
-// several marks a place in known that more than one gram falls on.
+// several marks a place in known that no one mark holds for.
 const several = 255
 
-// mark is a few of the hash's other bits, never 0 and never several: most grams
-// that fall on another's place are told from it without a look at the literals.
-func mark(hash uint64) uint8 { return uint8(hash>>24&0x7f) + 1 }
+// mark is a few bits of the gram and the byte behind it, never 0 and never
+// several: of what has a known gram or falls on one's place, most is told from it
+// without a look at the literals.
+func (f *finder) mark(word uint64) uint8 {
+	return uint8(word<<(8*max(0, wordSize-1-f.size))*0x9E3779B97F4A7C15>>57) + 1
+}
 
 // knows says whether some literal goes on like the word.
 func (f *finder) knows(word uint64) bool {
 	hash := word * f.factor
-	if k := f.known[hash>>f.shift]; k != several && k != mark(hash) {
+	if k := f.known[hash>>f.shift]; k != several && k != f.mark(word) {
 		return false
 	}
 	slot := hash >> f.slotShift
