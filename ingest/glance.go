@@ -8,73 +8,49 @@ import (
 
 // Glance is what can be seen of a journald record without reading it: who wrote
 // it, when, and its message. It is for whoever reads millions of records of
-// which nearly none is wanted: Journal takes several times as long for one. Its
-// zero value is ready; Begin makes it serve the next record.
+// which nearly none is wanted: Journal takes many times as long for one. All of
+// it lies in the caller's memory, as it stands in the record; of several fields
+// with one name the last counts, as in Journal.
 type Glance struct {
-	Message []byte // as it stands, in the caller's memory
-
-	real, mono       int64
-	srcReal, srcMono int64
-	who              []byte // the fields of whoFields that it has: which, size, value
-	rare             bool   // only Journal can tell who wrote it
+	Real, Mono             uint64 // when journald stored it, in microseconds
+	SourceReal, SourceMono []byte // when it was written, if it says so
+	Message                []byte
+	// Who are the fields that tell one writer from another, in any order: the place
+	// in JournalFields, the size of the value in two bytes, the lower one first, and
+	// the value. A client's value can hold any bytes, and must not pass for another
+	// field.
+	Who  []byte
+	Rare bool // only Journal can tell who wrote it
 }
 
-// JournalFields are the fields of those that journald adds itself, with _ in
-// front, that Journal and Glance read. Others need not be given to them.
-var JournalFields = [...]string{"_BOOT_ID", "_TRANSPORT", "_HOSTNAME", "_SYSTEMD_UNIT", "_COMM", "_UID", "_PID",
-	"_SOURCE_REALTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP"}
+// Use is what a Glance needs of a field.
+type Use uint8
 
-// whoFields are the fields that record.writer looks at, but for those of a
-// container. Of a process id it matters only that there is one.
-var whoFields = [...]string{"_TRANSPORT", "SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM", "_UID", "SYSLOG_FACILITY", "_PID", "SYSLOG_PID"}
+const (
+	Unused Use = iota // nothing: Journal reads it
+	AsMessage
+	AsSourceReal
+	AsSourceMono
+	Writer    // it belongs to Who
+	WriterHas // that there is one belongs to Who, with an empty value
+	Rare      // who has it is rare, and so is one with so much in Who that it is not worth keeping
+)
 
-// maxWho is how many bytes of who are kept; a record with more is rare.
-const maxWho = 1 << 10
-
-// Begin forgets the record before. The times are journald's own, in microseconds.
-func (g *Glance) Begin(real, mono uint64) {
-	*g = Glance{real: int64(real), mono: int64(mono), who: g.who[:0]}
+// JournalField is a field that Journal or a Glance reads.
+type JournalField struct {
+	Name string
+	Use  Use
 }
 
-// Field takes one field. Of several with one name the last counts, as in Journal.
-func (g *Glance) Field(name, val []byte) {
-	switch string(name) {
-	case "MESSAGE":
-		g.Message = val
-	case "_TRANSPORT":
-		g.about(0, val)
-	case "SYSLOG_IDENTIFIER":
-		g.about(1, val)
-	case "_SYSTEMD_UNIT":
-		g.about(2, val)
-	case "_COMM":
-		g.about(3, val)
-	case "_UID":
-		g.about(4, val)
-	case "SYSLOG_FACILITY":
-		g.about(5, val)
-	case "_PID":
-		g.about(6, nil)
-	case "SYSLOG_PID":
-		g.about(7, nil)
-	case "_SOURCE_REALTIME_TIMESTAMP":
-		g.srcReal = value{val, 'x'}.int()
-	case "_SOURCE_MONOTONIC_TIMESTAMP":
-		g.srcMono = value{val, 'x'}.int()
-	case "CONTAINER_ID_FULL", "CONTAINER_ID", "CONTAINER_NAME", "CONTAINER_TAG":
-		g.rare = true
-	}
-}
-
-// about adds a field to who, with its size: a client's value can hold any bytes,
-// and must not pass for another field.
-func (g *Glance) about(field byte, val []byte) {
-	if len(g.who)+len(val) > maxWho {
-		g.rare = true
-		return
-	}
-	g.who = append(g.who, field, byte(len(val)), byte(len(val)>>8))
-	g.who = append(g.who, val...)
+// JournalFields are the fields that a Glance needs, and those that Journal reads of
+// those that journald adds itself, with _ in front. Others of journald's own need
+// not be given to it. Writers are told apart by what record.writer looks at.
+var JournalFields = [...]JournalField{
+	{"MESSAGE", AsMessage}, {"_SOURCE_REALTIME_TIMESTAMP", AsSourceReal}, {"_SOURCE_MONOTONIC_TIMESTAMP", AsSourceMono},
+	{"_TRANSPORT", Writer}, {"SYSLOG_IDENTIFIER", Writer}, {"_SYSTEMD_UNIT", Writer}, {"_COMM", Writer}, {"_UID", Writer}, {"SYSLOG_FACILITY", Writer},
+	{"_PID", WriterHas}, {"SYSLOG_PID", WriterHas},
+	{"CONTAINER_ID_FULL", Rare}, {"CONTAINER_ID", Rare}, {"CONTAINER_NAME", Rare}, {"CONTAINER_TAG", Rare},
+	{"_BOOT_ID", Unused}, {"_HOSTNAME", Unused},
 }
 
 // Seen is what the entry of a record would say of its writer.
@@ -89,11 +65,14 @@ type Seen struct {
 // entry, no mark, and its text would be the message, the message's end, or what
 // MaxText leaves of it.
 func (f *Feed) Look(g *Glance) (s Seen, ok bool) {
+	if g.Rare {
+		return s, false
+	}
 	w := f.writing(g)
 	if !w.plain || !Clean(g.Message) || w.tells(g.Message) {
 		return s, false
 	}
-	c := record{real: g.real, mono: g.mono, srcReal: g.srcReal, srcMono: g.srcMono}
+	c := record{real: int64(g.Real), mono: int64(g.Mono), srcReal: value{g.SourceReal, 'x'}.int(), srcMono: value{g.SourceMono, 'x'}.int()}
 	if s.At, _ = c.time(); s.At.IsZero() {
 		return s, false
 	}
@@ -130,7 +109,7 @@ type writing struct {
 
 // tells says whether a message of this writer is one that fromHost does more
 // with: a gap that journald tells of, a further line of what the kubelet quotes.
-func (w writing) tells(message []byte) bool {
+func (w *writing) tells(message []byte) bool {
 	switch w.source {
 	case Systemd:
 		return bytes.HasPrefix(message, []byte("Suppressed ")) || bytes.HasPrefix(message, []byte("Missed "))
@@ -158,18 +137,15 @@ func namesSource(b []byte) bool {
 const maxWriters = 1024
 
 // writing works out who wrote a record, once for all records that say the same.
-func (f *Feed) writing(g *Glance) writing {
-	if g.rare {
-		return writing{}
-	}
-	if w, ok := f.writers[string(g.who)]; ok {
+func (f *Feed) writing(g *Glance) *writing {
+	if w, ok := f.writers[string(g.Who)]; ok {
 		return w
 	}
 	if f.writers == nil || len(f.writers) >= maxWriters {
-		f.writers = make(map[string]writing)
+		f.writers = make(map[string]*writing)
 	}
-	c := g.record(&f.r.names)
-	var w writing
+	c := g.writer(&f.r.names)
+	w := &writing{}
 	w.source, w.trust = c.writer()
 	if c.ident == "kata" && w.source == Containerd {
 		w.source = Kata
@@ -178,15 +154,15 @@ func (f *Feed) writing(g *Glance) writing {
 		w.trust = Claimed
 	}
 	w.plain = w.source.host() || w.source == Unknown
-	f.writers[string(g.who)] = w
+	f.writers[string(g.Who)] = w
 	return w
 }
 
-// record is the part of a record that who holds.
-func (g *Glance) record(n *names) (c record) {
-	for b := g.who; len(b) > 0; {
+// writer is the part of a record that Who holds.
+func (g *Glance) writer(n *names) (c record) {
+	for b := g.Who; len(b) > 0; {
 		size := 3 + int(b[1]) + int(b[2])<<8
-		c.set(n, []byte(whoFields[b[0]]), value{slices.Clone(b[3:size]), 'x'})
+		c.set(n, []byte(JournalFields[b[0]].Name), value{slices.Clone(b[3:size]), 'x'})
 		b = b[size:]
 	}
 	return c

@@ -316,7 +316,22 @@ func (l *lines) dull(b []byte, next func([]byte, int) int) bool {
 
 // plain says whether every byte of b is a printable ASCII character that takes
 // part in no escape, so that cleaning b would change nothing.
-func plain(b []byte) bool { return oddAt(b) == len(b) && bytes.IndexByte(b, '\n') < 0 }
+func plain(b []byte) bool {
+	i := 0
+	for ; i+16 <= len(b); i += 16 {
+		if odd(binary.LittleEndian.Uint64(b[i:]))|odd(binary.LittleEndian.Uint64(b[i+8:])) != 0 {
+			return false
+		}
+	}
+	return oddAt(b[i:]) == len(b)-i && bytes.IndexByte(b[i:], '\n') < 0
+}
+
+// odd is not 0 if one of the eight bytes of w is not such a character.
+func odd(w uint64) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	low := ^(w&^tops + (0x80-' ')*ones) // below a space
+	return (low | w | (w + ones) | ((w ^ '#'*ones) - ones)) & tops
+}
 
 // oddAt is where in b the first eight bytes stand of which one is neither a
 // newline nor such a character; the length of b if there are none.

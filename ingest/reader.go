@@ -308,10 +308,12 @@ func (r *reader) account(d *draft) {
 
 // heard notes when a program of the host spoke last.
 func (r *reader) heard(src Source, at time.Time) {
-	if r.spoke[src] == nil {
-		r.spoke[src] = new(time.Time)
+	last := r.spoke[src]
+	if last == nil {
+		last = new(time.Time)
+		r.spoke[src] = last
 	}
-	*r.spoke[src] = at
+	*last = at
 }
 
 // names keeps one copy of the strings that repeat in every record.

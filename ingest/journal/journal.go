@@ -10,6 +10,14 @@
 // 1 MiB, of which ingest.MaxText is kept, other values up to 64 KiB. No entry is
 // made of a record that nobody wants (Config.Wanted), but it counts as read.
 //
+// Of the time that a record takes which nobody wants, libsystemd has two thirds:
+// 0.4 µs to come to it, 0.35 for its cursor and 1.4 for its fields, on an idle
+// machine (systemd 252); copying has some 0.3, and Go some 0.35. The cursor is
+// asked for with each record, though few need its text: before systemd 254 nothing
+// else tells a record's number and numbering, and the numbers at both ends of a
+// batch would prove less: a record of another file's numbering, with a number that
+// was given twice, would hide one that is missing.
+//
 // libsystemd's own filters would not help: a program of no known name may say
 // what a signal is recognised by, as a claim; no filter knows a prefix; and with
 // one field each for thirteen programs libsystemd took 4.0 µs to come to the next

@@ -239,7 +239,7 @@ func (f *follower) find() (bool, error) {
 }
 
 // newest is the last record of j with all of the given fields.
-func newest(j *handle, matches []string) (r raw, found bool, err error) {
+func newest(j *handle, matches []string) (r *raw, found bool, err error) {
 	j.FlushMatches()
 	for _, m := range matches {
 		if err := j.AddMatch(m); err != nil {
@@ -278,8 +278,11 @@ func (f *follower) speakers(boot string) (spoke [len(hosts)]bool) {
 	feed, reading := ingest.Document{Name: doc}.Feed(), fields{}
 	for i, s := range hosts {
 		r, found, err := newest(j, append([]string{"_BOOT_ID=" + boot}, callers[s]...))
+		if err != nil || !found {
+			continue
+		}
 		p, ok := parsePosition(string(r.cursor))
-		if err != nil || !found || !ok {
+		if !ok {
 			continue
 		}
 		reading.raw, reading.at = r, p

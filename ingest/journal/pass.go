@@ -8,7 +8,7 @@ import "time"
 // and has noted nothing, if the record is wanted, if an entry must be made of it
 // to see what it says, or if it does not plainly follow the one before: all that
 // goes wrong with a journal is weighed in one place, by weigh.
-func (f *follower) pass(r raw) bool {
+func (f *follower) pass(r *raw) bool {
 	if f.Wanted == nil || !f.calm() {
 		return false
 	}
@@ -16,14 +16,10 @@ func (f *follower) pass(r raw) bool {
 	if !ok {
 		return false
 	}
-	f.glance.Begin(m.real, m.mono)
-	for b := r.fields; len(b) > 0; {
-		var name, val []byte
-		name, val, b = cut(b)
-		f.glance.Field(name, val)
-	}
-	seen, ok := f.feed.Look(&f.glance)
-	if !ok || f.Wanted(seen.Source, f.glance.Message) {
+	g := &r.glance
+	g.Real, g.Mono = m.real, m.mono
+	seen, ok := f.feed.Look(g)
+	if !ok || f.Wanted(seen.Source, g.Message) {
 		return false
 	}
 	f.feed.Pass(seen)

@@ -15,6 +15,9 @@ type position struct {
 	mono   uint64 // microseconds since boot
 	real   uint64 // microseconds since 1970, when journald stored it
 	sum    string // checksum of the fields
+	// What the cursor of the next record has in front of its number and behind it,
+	// where the parts are in libsystemd's order.
+	before, behind string
 }
 
 // parsePosition takes a cursor apart; ok is false if it lacks a part.
@@ -45,7 +48,16 @@ func parsePosition(cursor string) (p position, ok bool) {
 		}
 		seen++
 	}
+	p.frame()
 	return p, seen == 6
+}
+
+// frame notes the parts of the cursor that stay from one record to the next.
+func (p *position) frame() {
+	number, boot, mono := strings.Index(p.cursor, ";i="), strings.Index(p.cursor, ";b="), strings.Index(p.cursor, ";m=")
+	if strings.HasPrefix(p.cursor, "s=") && 0 < number && number < boot && boot < mono {
+		p.before, p.behind = p.cursor[:number+3], p.cursor[boot:mono+3]
+	}
 }
 
 // at is when journald stored the record; zero for no position.
@@ -77,14 +89,14 @@ type moment struct{ number, mono, real uint64 }
 // for any other, which takes more thought. It is for the many: it makes no
 // strings, and expects libsystemd's order of the parts.
 func (p *position) next(cursor []byte) (m moment, ok bool) {
-	c := lead{cursor, true}
-	c.words("s=", p.id, ";i=")
+	c := lead{cursor, p.before != ""}
+	c.word(p.before)
 	m.number = c.hex()
-	c.words(";b=", p.boot, ";m=")
+	c.word(p.behind)
 	m.mono = c.hex()
-	c.words(";t=")
+	c.word(";t=")
 	m.real = c.hex()
-	c.words(";x=")
+	c.word(";x=")
 	return m, c.ok && len(c.rest) > 0 && m.number == p.number+1 && (m.mono != p.mono || m.real != p.real)
 }
 
@@ -95,32 +107,36 @@ type lead struct {
 	ok   bool
 }
 
-// words reads given words.
-func (c *lead) words(words ...string) {
-	for _, w := range words {
-		if len(c.rest) < len(w) || string(c.rest[:len(w)]) != w {
-			c.ok = false
-			return
-		}
-		c.rest = c.rest[len(w):]
+// word reads what is given.
+func (c *lead) word(w string) {
+	if len(c.rest) < len(w) || string(c.rest[:len(w)]) != w {
+		c.ok = false
+		return
 	}
+	c.rest = c.rest[len(w):]
 }
 
 // hex reads a number of less than 64 bits.
 func (c *lead) hex() (n uint64) {
 	i := 0
-	for ; i < len(c.rest); i++ {
-		d := c.rest[i]
-		if d-'0' < 10 {
-			d -= '0'
-		} else if d-'a' < 6 {
-			d -= 'a' - 10
-		} else {
+	for i < len(c.rest) {
+		d := digits[c.rest[i]]
+		if d == 0 {
 			break
 		}
-		n = n<<4 | uint64(d)
+		n = n<<4 | uint64(d-1)
+		i++
 	}
 	c.ok = c.ok && i > 0 && i < 16
 	c.rest = c.rest[i:]
 	return n
 }
+
+// digits are one more than what the digits of a hexadecimal number stand for, 0
+// for any other byte.
+var digits = func() (d [256]uint8) {
+	for i, c := range []byte("0123456789abcdef") {
+		d[c] = uint8(i) + 1
+	}
+	return d
+}()

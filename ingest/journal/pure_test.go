@@ -26,7 +26,7 @@ func spot(id string, number uint64, boot string, ms uint64) position {
 
 func TestParsePosition(t *testing.T) {
 	p, ok := parsePosition("s=aa;i=1f;b=bb;m=a;t=650fae1f2c9a0;x=cc")
-	want := position{cursor: p.cursor, id: "aa", number: 31, boot: "bb", mono: 10, real: 0x650fae1f2c9a0, sum: "cc"}
+	want := position{cursor: p.cursor, id: "aa", number: 31, boot: "bb", mono: 10, real: 0x650fae1f2c9a0, sum: "cc", before: "s=aa;i=", behind: ";b=bb;m="}
 	if diff := cmp.Diff(want, p, cmp.AllowUnexported(position{})); !ok || diff != "" {
 		t.Error(ok, diff)
 	}

@@ -15,7 +15,7 @@ import (
 // fields turns a record into what a Feed reads. Its memory serves one record
 // after the other.
 type fields struct {
-	raw
+	*raw
 	at     position
 	client []field
 	digits []byte
@@ -57,8 +57,8 @@ func (s *fields) number(n uint64) []byte {
 
 // next reads one record, or notes the journal's end.
 func (f *follower) next() error {
-	r, ok, err := f.journal.records.next()
-	if err == nil && !ok {
+	r, err := f.journal.records.next()
+	if err == nil && r == nil {
 		f.tail = true
 		return nil
 	}
@@ -128,7 +128,7 @@ func (f *follower) begin(boot string, from time.Time) {
 }
 
 // weigh takes the record at p if it is the next one.
-func (f *follower) weigh(r raw, p position) error {
+func (f *follower) weigh(r *raw, p position) error {
 	step := f.numbers.judge(p)
 	switch {
 	case step == repeated:
@@ -149,7 +149,7 @@ func (f *follower) weigh(r raw, p position) error {
 }
 
 // take hands out the record at p.
-func (f *follower) take(r raw, p position, twin bool) {
+func (f *follower) take(r *raw, p position, twin bool) {
 	f.alive(p)
 	if f.cover.node == "" {
 		f.cover.node = r.value("_HOSTNAME")
