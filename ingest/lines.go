@@ -21,13 +21,17 @@ type lines struct {
 	n    int    // number of the line last returned
 	cut  int    // bytes of that line beyond maxLine
 
-	ahead int // bytes behind that line that were looked at and are dull; below 0: so many are not
+	ahead int // bytes behind that line that were looked at and are dull; below 0: the line itself was not
+	even  int // the same of those that are plain
 }
 
+// lineBuffer is twice what the readers below hold: reading goes past them.
+const lineBuffer = 2 * headSize
+
 func newLines(r io.Reader) *lines {
-	br := bufio.NewReaderSize(r, headSize)
+	br := bufio.NewReaderSize(r, lineBuffer)
 	if bom, _ := br.Peek(2); len(bom) == 2 && (bom[0]^bom[1]) == 0xFE^0xFF && bom[0]|bom[1] == 0xFF {
-		br = bufio.NewReaderSize(&utf16Reader{r: br, big: bom[0] == 0xFE}, headSize)
+		br = bufio.NewReaderSize(&utf16Reader{r: br, big: bom[0] == 0xFE}, lineBuffer)
 	}
 	return &lines{r: br}
 }
@@ -38,10 +42,10 @@ func (l *lines) next() ([]byte, error) {
 	l.n++
 	l.cut = 0
 	line, err := l.r.ReadSlice('\n')
-	l.ahead = max(l.ahead, 0) - len(line)
+	l.ahead, l.even = max(l.ahead, 0)-len(line), max(l.even, 0)-len(line)
 	if err == bufio.ErrBufferFull {
 		line, err = l.spill(line)
-		l.ahead = -1
+		l.ahead, l.even = -1, -1
 	}
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, err

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"time"
 )
 
@@ -12,7 +11,7 @@ import (
 // the clock, and gives no entry. A line that the next one may go on is passed
 // over only when that one is seen to be no part of it.
 type quiet struct {
-	heads  map[string]*head // by what stands between the time and the process id
+	heads  heads
 	minute minute
 
 	line []byte // what waits for the next line; empty: nothing does
@@ -20,31 +19,6 @@ type quiet struct {
 	head *head
 	at   time.Time
 }
-
-// head is what the words before a host's text mean, and where its lines are
-// accounted for.
-type head struct {
-	node, unit string
-	source     Source
-	trust      Trust
-
-	span  *spanOf // nil until its first line was passed over
-	spoke *time.Time
-	taint taint // of the document then
-}
-
-// minute is the one that the lines are in, as they spell it.
-type minute struct {
-	text   string // up to its colon
-	zone   string // what stands behind the second
-	from   time.Time
-	clock  Clock
-	dated  bool           // the text has its year
-	betray *time.Location // what the zone told
-}
-
-// maxHeads bounds how many heads are remembered.
-const maxHeads = 4096
 
 // skips says whether b was dealt with as a line that gives no entry.
 func (r *reader) skips(b []byte) bool {
@@ -76,11 +50,8 @@ func (q *quiet) shape(b []byte) (time.Time, *head, []byte) {
 	if !ok {
 		return at, nil, nil
 	}
-	key, text, ok := headKey(rest)
-	if !ok {
-		return at, nil, nil
-	}
-	return at, q.heads[string(key)], text
+	h, text := q.heads.of(rest)
+	return at, h, text
 }
 
 // settle passes over the line that waited.
@@ -106,7 +77,11 @@ func (r *reader) pass(h *head, at time.Time) {
 	if h.spoke != nil {
 		*h.spoke = at
 	}
-	h.span.from, h.span.to = span(h.span.from, h.span.to, at)
+	if s := h.span; at.After(s.to) { // it has both ends since it was opened
+		s.to = at
+	} else if at.Before(s.from) {
+		s.from = at
+	}
 }
 
 // open accounts for a line in full and notes where the next of its head count.
@@ -153,19 +128,31 @@ func (r *reader) boring(h *head, text []byte) bool {
 	case Systemd:
 		return !bytes.HasPrefix(text, []byte("Suppressed ")) && !bytes.HasPrefix(text, []byte("Missed "))
 	case Containerd:
-		return !bytes.Contains(text, []byte(" source=")) // the kata shim
+		return !namesSource(text) // the kata shim
 	}
 	return true
 }
 
 // kernelSeconds says whether text starts with `[  123.456789]`.
 func kernelSeconds(text []byte) bool {
-	end := bytes.IndexByte(text[:min(len(text), 24)], ']')
-	if end < 6 {
+	i := 1
+	for i < len(text) && text[i] == ' ' {
+		i++
+	}
+	point := digits(text, i)
+	if point == i || point > i+9 || point == len(text) || text[point] != '.' {
 		return false
 	}
-	_, ok := seconds(string(bytes.TrimLeft(text[1:end], " ")))
-	return ok
+	end := digits(text, point+1)
+	return end > point+3 && end <= point+10 && end < 24 && end < len(text) && text[end] == ']'
+}
+
+// digits is where the digits at i end.
+func digits(s []byte, i int) int {
+	for i < len(s) && digit(s[i]) {
+		i++
+	}
+	return i
 }
 
 // learn remembers how a line that was read in full begins: s is all of it, st
@@ -182,174 +169,10 @@ func (r *reader) learn(d *draft, st stamp, s, rest string) {
 		return
 	}
 	q := &r.quiet
-	if q.heads == nil || len(q.heads) > maxHeads {
-		q.heads = map[string]*head{}
-	}
 	if q.minute.dated != (st.year != 0) {
-		clear(q.heads) // the two forms of time ask for different proofs of what follows
+		q.heads = heads{} // the two forms of time ask for different proofs of what follows
 	}
-	if h := q.heads[string(key)]; h == nil || h.node != d.Node || h.unit != d.Unit || h.source != d.Source || h.trust != d.Trust {
-		q.heads[string(key)] = &head{node: d.Node, unit: d.Unit, source: d.Source, trust: d.Trust}
-	}
+	q.heads.learn(string(key), d)
 	q.minute.learn(d, st, s)
 	q.minute.betray = r.times.betrayed
-}
-
-// learn takes the minute from a line whose time is known. The text before the
-// seconds has a fixed length in both forms that are read quickly.
-func (m *minute) learn(d *draft, st stamp, s string) {
-	*m = minute{}
-	at := isoMinute
-	if st.year == 0 {
-		at = syslogMinute
-	}
-	if len(s) < at+2 || s[at-1] != ':' || number(s, at, 2) != st.sec {
-		return
-	}
-	end := at + 2
-	if end < len(s) && s[end] == ',' { // dmesg's fraction
-		return
-	}
-	if end < len(s) && s[end] == '.' {
-		for end++; end < len(s) && digit(s[end]); end++ {
-		}
-	}
-	if end > st.size {
-		return
-	}
-	past := time.Duration(st.sec)*time.Second + time.Duration(st.nano)
-	*m = minute{text: s[:at], zone: s[end : st.size+1], from: d.At.Add(-past), clock: d.Clock, dated: st.year != 0}
-}
-
-// `2026-05-04T10:00:` and `May 04 10:00:`
-const (
-	isoMinute    = 17
-	syslogMinute = 13
-)
-
-// read reads the time of a line of this minute; rest begins with the space
-// behind it.
-func (m *minute) read(b []byte) (at time.Time, rest []byte, ok bool) {
-	i := len(m.text)
-	if i == 0 || len(b) < i+3 || string(b[:i]) != m.text || !digit(b[i]) || !digit(b[i+1]) {
-		return at, nil, false
-	}
-	past := time.Duration(b[i]-'0')*10*time.Second + time.Duration(b[i+1]-'0')*time.Second
-	i += 2
-	if past >= time.Minute { // a leap second
-		return at, nil, false
-	}
-	if b[i] == '.' {
-		if !digit(b[i+1]) {
-			return at, nil, false
-		}
-		scale := 100 * time.Millisecond
-		for i++; i < len(b) && digit(b[i]); i++ {
-			past += time.Duration(b[i]-'0') * scale
-			scale /= 10
-		}
-		if scale < 100 { // finer than peelSyslog takes
-			return at, nil, false
-		}
-	}
-	end := i + len(m.zone)
-	if end > len(b) || string(b[i:end]) != m.zone {
-		return at, nil, false
-	}
-	return m.from.Add(past), b[end-1:], true
-}
-
-// headKey returns of ` host ident[pid]: text` what does not change with the
-// process id, and the text. A first word that ends in a colon and has no process
-// id can be either, so it says nothing.
-func headKey(s []byte) (key, text []byte, ok bool) {
-	end := wordEnd(s, 1)
-	if end < 3 || s[end-1] == ':' && s[end-2] != ']' {
-		return nil, nil, false
-	}
-	if s[end-1] != ':' {
-		end = wordEnd(s, end+1)
-	}
-	if end < 3 || end >= len(s) || s[end-1] != ':' {
-		return nil, nil, false
-	}
-	i := end - 1
-	if s[i-1] != ']' {
-		return s[:end], s[end+1:], true
-	}
-	for i -= 2; i > 0 && digit(s[i]); i-- {
-	}
-	return s[:i+1], s[end+1:], s[i] == '[' && i < end-3
-}
-
-// wordEnd is where the word at i ends: a space, or the end of s.
-func wordEnd(s []byte, i int) int {
-	if i >= len(s) {
-		return len(s)
-	}
-	if n := bytes.IndexByte(s[i:], ' '); n >= 0 {
-		return i + n
-	}
-	return len(s)
-}
-
-// dull says whether nobody asks for the line b and cleaning would not change
-// it. b was the last that was returned; what is read already of the lines after
-// it is looked at with it, once.
-func (l *lines) dull(b []byte, next func([]byte, int) int) bool {
-	if l.cut > 0 {
-		return false
-	}
-	if l.ahead >= 0 {
-		return true
-	}
-	if !plain(b) || next(b, 0) >= 0 {
-		return false
-	}
-	more, _ := l.r.Peek(l.r.Buffered()) // no error: it is there
-	more = more[:oddAt(more)]
-	if l.ahead = next(more, 0); l.ahead < 0 {
-		l.ahead = len(more)
-	}
-	return true
-}
-
-// plain says whether every byte of b is a printable ASCII character that takes
-// part in no escape, so that cleaning b would change nothing.
-func plain(b []byte) bool {
-	i := 0
-	for ; i+16 <= len(b); i += 16 {
-		if odd(binary.LittleEndian.Uint64(b[i:]))|odd(binary.LittleEndian.Uint64(b[i+8:])) != 0 {
-			return false
-		}
-	}
-	return oddAt(b[i:]) == len(b)-i && bytes.IndexByte(b[i:], '\n') < 0
-}
-
-// odd is not 0 if one of the eight bytes of w is not such a character.
-func odd(w uint64) uint64 {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	low := ^(w&^tops + (0x80-' ')*ones) // below a space
-	return (low | w | (w + ones) | ((w ^ '#'*ones) - ones)) & tops
-}
-
-// oddAt is where in b the first eight bytes stand of which one is neither a
-// newline nor such a character; the length of b if there are none.
-func oddAt(b []byte) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		newline := ^((w^'\n'*ones)&^tops + (0x7f * ones)) // its top bit, where the byte is a newline or has its own top bit
-		low := ^(w&^tops + (0x80-' ')*ones)               // below a space
-		if (low&^newline|w|(w+ones)|((w^'#'*ones)-ones))&tops != 0 {
-			return i
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c < ' ' && c != '\n' || c >= 0x7f || c == '#' {
-			return i
-		}
-	}
-	return i
 }

@@ -191,6 +191,24 @@ func FuzzPassedOverLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) { sameWhenSkipping(t, seedDocuments()[int(n)%3], data) })
 }
 
+// Each odd byte is seen wherever it stands, and no other byte is odd.
+func TestOddBytes(t *testing.T) {
+	for c := range 256 {
+		want := c < ' ' && c != '\n' || c >= 0x7f || c == '#'
+		for size := range 75 {
+			b := bytes.Repeat([]byte{'a', '\n', '~', ' '}, 20)[:size+1]
+			for at := range b {
+				old := b[at]
+				b[at] = byte(c)
+				if got := oddAt(b); want && (got > at || got < at-7) || !want && got != len(b) {
+					t.Fatalf("%#x at %d of %d: %d", c, at, len(b), got)
+				}
+				b[at] = old
+			}
+		}
+	}
+}
+
 // plain agrees with clean.
 func FuzzPlain(f *testing.F) {
 	for _, s := range []string{"", "plain text of some length", "#033[1m", "\x1b[1mred", "täglich", "\x7f", "a\tb", strings.Repeat("x", 31) + "\x00"} {

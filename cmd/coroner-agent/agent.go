@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,16 +29,19 @@ type agent struct {
 	metrics *metrics
 	book    atomic.Pointer[rules.Rulebook]
 	rescan  chan *rules.Rulebook // holds the rulebook that changed; owned by run, never closed
+	away    atomic.Bool          // the server did not take the last push
 
 	mu        sync.Mutex // guards what follows
 	evidence  []ingest.Entry
 	context   []ingest.Entry
 	covered   map[string]ingest.Entry // the latest span of each source and boot
+	beats     map[string]ingest.Entry // and of each runner's log
 	hole      ingest.Mark             // the time of the evidence that the spool lost and nobody was told of
 	state     state
 	reached   map[string]time.Time // by source
 	told      time.Time            // the Reached mark that was spooled last
 	pushed    time.Time            // when something was spooled last
+	stored    time.Time            // when the positions were
 	busyUntil time.Time            // evidence came lately: its death may wait for the marks
 }
 
@@ -54,7 +58,7 @@ const (
 )
 
 func newAgent(c *cli, d *daemon.Daemon) (*agent, error) {
-	a := &agent{c: c, log: d.Log, rescan: make(chan *rules.Rulebook, 1), covered: map[string]ingest.Entry{}, reached: map[string]time.Time{}}
+	a := &agent{c: c, log: d.Log, rescan: make(chan *rules.Rulebook, 1), covered: map[string]ingest.Entry{}, beats: map[string]ingest.Entry{}, reached: map[string]time.Time{}}
 	var err error
 	if a.spool, err = spool.Open(c.State, c.SpoolSize, a.lost); err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func (a *agent) takePods(b podlog.Batch) error {
 	a.metrics.contextLines.Add(float64(len(b.Context)))
 	for _, m := range b.Marks {
 		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
-			a.context = append(a.context, m) // a heartbeat
+			a.beats[m.Doc] = m
 			continue
 		}
 		a.evidence = append(a.evidence, m)
@@ -182,19 +186,18 @@ func (a *agent) flushes(ctx context.Context) error {
 	}
 }
 
-// flush writes what is waiting into the spool, then the positions. When the
-// spool cannot be written it tries until it can: the sources wait meanwhile.
+// flush spools what is waiting. When the spool cannot be written it tries until
+// it can: the sources wait meanwhile.
 func (a *agent) flush(ctx context.Context, last bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	idle := len(a.evidence)+len(a.context) == 0 && now.After(a.busyUntil)
-	if idle && !last && now.Sub(a.pushed) < a.c.Idle {
+	if !last && now.Sub(a.pushed) < a.pace(now) {
 		return
 	}
 	a.marks()
 	for {
-		err := a.store()
+		err := a.store(now, last || a.away.Load())
 		if err == nil {
 			a.pushed = now
 			return
@@ -207,12 +210,29 @@ func (a *agent) flush(ctx context.Context, last bool) {
 	}
 }
 
+// pace is how long after a push the next may come. That logs grow, and nothing
+// else, is told at every other tick, and that not even they do seldom: except for
+// a while after evidence, whose death may wait for the marks.
+func (a *agent) pace(now time.Time) time.Duration {
+	switch {
+	case len(a.evidence)+len(a.context) > 0 || now.Before(a.busyUntil):
+		return 0
+	case len(a.beats) > 0:
+		return a.c.Batch * 3 / 2
+	}
+	return a.c.Idle
+}
+
 // marks adds what is covered and how far everything was read.
 func (a *agent) marks() {
 	a.gaps()
 	for key, e := range a.covered {
 		a.evidence = append(a.evidence, e)
 		delete(a.covered, key)
+	}
+	for key, e := range a.beats {
+		a.context = append(a.context, e)
+		delete(a.beats, key)
 	}
 	reached := a.reached[fromJournal]
 	if p := a.reached[fromPods]; p.Before(reached) {
@@ -226,47 +246,66 @@ func (a *agent) marks() {
 		Mark: &ingest.Mark{Kind: ingest.Reached, To: reached}})
 }
 
-// store writes context before evidence, so that the mark that settles a case
-// comes after its last words.
-func (a *agent) store() error {
-	for _, part := range []struct {
-		class   spool.Class
-		entries *[]ingest.Entry
-	}{{spool.Context, &a.context}, {spool.Evidence, &a.evidence}} {
-		for len(*part.entries) > 0 {
-			n := min(len(*part.entries), maxEntries)
-			if err := a.put(part.class, (*part.entries)[:n]); err != nil {
-				return err
-			}
-			*part.entries = append((*part.entries)[:0], (*part.entries)[n:]...)
-		}
+// keepEvery is how old the positions become, and how long an item may be only in
+// memory, while the server takes what it is sent and there is something to send.
+const keepEvery = 2 * time.Second
+
+// store spools context before evidence, so that the mark that settles a case
+// comes after its last words. The positions are stored with what they stand for,
+// now and then: after a crash what was read since is read again.
+func (a *agent) store(now time.Time, keep bool) error {
+	if !a.away.Load() { // nothing will have to be dropped: one push is less work than two
+		a.evidence = slices.Insert(a.evidence, 0, a.context...)
+		a.context = slices.Delete(a.context, 0, len(a.context))
 	}
-	return a.spool.SaveState("positions", a.state)
+	if err := errors.Join(a.put(spool.Context, &a.context), a.put(spool.Evidence, &a.evidence)); err != nil {
+		return err
+	}
+	if !keep && now.Sub(a.stored) < keepEvery {
+		return nil
+	}
+	err := a.spool.SaveState("positions", a.state)
+	if err == nil {
+		a.stored = now
+	}
+	return err
 }
 
 // maxEntries keeps a push well under the server's limit: entries have at most
 // 16 KiB, and nearly all of them some hundred bytes.
 const maxEntries = 400
 
-func (a *agent) put(class spool.Class, entries []ingest.Entry) error {
-	body, err := push.Encode(entries)
-	if err != nil {
-		return err
+// put spools entries and empties the list.
+func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
+	for len(*entries) > 0 {
+		some := (*entries)[:min(len(*entries), maxEntries)]
+		body, err := push.Encode(some)
+		if err != nil {
+			return err
+		}
+		item := spool.Item{Class: class, Entries: len(some)}
+		item.From, item.To = span(some)
+		a.spool.Put(item, body)
+		*entries = slices.Delete(*entries, 0, len(some))
 	}
-	item := spool.Item{Class: class, Entries: len(entries)}
+	return nil
+}
+
+// span is when the first and the last of entries are from.
+func span(entries []ingest.Entry) (from, to time.Time) {
 	for i := range entries {
 		at := entries[i].At
 		if at.IsZero() {
 			continue
 		}
-		if item.From.IsZero() || at.Before(item.From) {
-			item.From = at
+		if from.IsZero() || at.Before(from) {
+			from = at
 		}
-		if at.After(item.To) {
-			item.To = at
+		if at.After(to) {
+			to = at
 		}
 	}
-	return a.spool.Put(item, body)
+	return from, to
 }
 
 // lost is told by the spool of what had to go. Lost evidence is a gap in
@@ -325,6 +364,7 @@ func (a *agent) sent(item spool.Item, err error, waited time.Duration) time.Dura
 	switch {
 	case err == nil:
 		a.metrics.pushes.WithLabelValues("sent").Inc()
+		a.away.Store(false)
 		a.spool.Done(item)
 		return 0
 	case errors.As(err, &refused):
@@ -335,12 +375,23 @@ func (a *agent) sent(item spool.Item, err error, waited time.Duration) time.Dura
 		return 0
 	}
 	a.metrics.pushes.WithLabelValues("postponed").Inc()
+	a.away.Store(true)
+	a.keep()
 	wait := min(30*time.Second, max(500*time.Millisecond, 2*waited))
 	if errors.As(err, &later) && later.After > wait {
 		wait = later.After
 	}
 	a.log.Warn().Err(err).Dur("again_in", wait).Msg("the server did not take a push; it is sent again")
 	return wait
+}
+
+// keep writes what the server did not take. Where that fails, so will the next
+// flush, and wait until it can be done.
+func (a *agent) keep() {
+	if err := a.spool.Keep(); err != nil {
+		a.metrics.spoolErrors.Inc()
+		a.log.Error().Err(err).Msg("the spool cannot be written")
+	}
 }
 
 // pause waits; false means that ctx ended first.

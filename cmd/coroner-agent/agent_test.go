@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -191,6 +192,59 @@ func TestPositionsFollowTheSpool(t *testing.T) {
 	if got := s.texts(); len(got) == 0 || got[0] != oom {
 		t.Errorf("%q", got)
 	}
+}
+
+// While the server takes what it is sent, nothing of it is written; what it does
+// not take is on disk at once, with the position after it.
+func TestOnlyWhatWaitsIsWritten(t *testing.T) {
+	dir, s := t.TempDir(), newServer(t)
+	a := newTestAgent(t, dir, s.URL, 1<<20)
+	read := func(cursor string) {
+		_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: cursor, At: now})
+		a.flush(context.Background(), false)
+	}
+	onDisk := func() (files int, cursor string) {
+		b := newTestAgent(t, dir, "", 1<<20)
+		_, files = b.spool.Size()
+		return files, b.state.Cursor
+	}
+	a.stored = time.Now().Add(time.Hour)
+	read("c1")
+	if files, cursor := onDisk(); files != 0 || cursor != "" {
+		t.Errorf("%d files, cursor %q while the server is there", files, cursor)
+	}
+	s.will(http.StatusServiceUnavailable)
+	sendUntil(t, a, "an answer", a.away.Load)
+	sendUntil(t, a, "a file", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.push")); return len(files) == 1 })
+	read("c2")
+	if files, cursor := onDisk(); files != 2 || cursor != "c2" {
+		t.Errorf("%d files, cursor %q while the server is away", files, cursor)
+	}
+	s.will(0)
+	sendUntil(t, a, "an empty spool", a.empty)
+	if files, _ := onDisk(); files != 0 || a.away.Load() {
+		t.Errorf("%d files after the server took them", files)
+	}
+}
+
+// Evidence does not wait, and its marks do not for a while after it. That logs
+// grow, or that nothing happens, waits longer.
+func TestPace(t *testing.T) {
+	a := newTestAgent(t, t.TempDir(), "", 1<<20)
+	a.c.Batch, a.c.Idle = 500*time.Millisecond, 5*time.Second
+	want := func(what string, want time.Duration) {
+		t.Helper()
+		if got := a.pace(now); got != want {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	want("nothing", a.c.Idle)
+	a.beats["x"] = ingest.Entry{}
+	want("a log that grew", 750*time.Millisecond)
+	a.context = make([]ingest.Entry, 1)
+	want("last words", 0)
+	a.context, a.busyUntil = nil, now.Add(time.Second)
+	want("marks after evidence", 0)
 }
 
 // A server that is away loses nothing; one that refuses is told once.

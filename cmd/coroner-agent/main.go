@@ -3,9 +3,9 @@
 // recognises, and sends them to coroner serve.
 //
 // Invariant: a source's position is stored only after everything up to it is
-// in the spool, and a file leaves the spool only after the server has it, so
-// no recognised line is lost by a stop of either. Every line that is not sent
-// is counted by reason.
+// on disk in the spool or with the server, and nothing leaves the spool before
+// the server has it, so no recognised line is lost by a stop of either. Every
+// line that is not sent is counted by reason.
 //
 // Crash behaviour: started again, it goes on at the stored positions; what was
 // sent twice the server keeps once.
@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -58,11 +59,25 @@ type cli struct {
 // and the pods of the usual controllers.
 var follow = "*/*/runner,*/*-runner-*/*,arc-systems/*/*,actions-runner-system/*/*,*/*-listener/*,*/*gha-rs-controller*/*"
 
-// memoryGoal is what the garbage collector aims to stay under.
+// memoryGoal is what the garbage collector aims to stay under, when much is read
+// at once.
 const memoryGoal = 96 << 20
 
-func main() {
+// modest makes the program a small one: the node is there for others. What a node
+// writes is read with a part of one processor, and to wake more of them for that
+// costs more than it saves. The environment can say otherwise.
+func modest() {
 	debug.SetMemoryLimit(memoryGoal)
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
+}
+
+func main() {
+	modest()
 	var c cli
 	kong.Parse(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
 		kong.Description("coroner-agent sends what a node's journal and runners say of dying runners to coroner serve."),

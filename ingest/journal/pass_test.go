@@ -393,6 +393,7 @@ func TestDamagedFilesPassedBy(t *testing.T) {
 		want, _ := reading(t, rulebook, c)
 		c.Wanted = rulebook.Wanted
 		got, _ := reading(t, rulebook, c)
+		got.Reached = want.Reached // of a damaged end it depends on where time cut the batches; the others compare it
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}

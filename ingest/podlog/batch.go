@@ -97,17 +97,18 @@ func (r *Reader) beats() {
 // many streams, for it tells of all of them.
 func (r *Reader) sendIfFull() error {
 	n := len(r.out.Entries)
-	if n >= max(batchSize, len(r.order)) || n+r.out.Lines > 0 && r.elapsed(r.sent, r.every.tick) {
+	if n >= max(batchSize, len(r.order)) || n+r.out.Lines > 0 && r.elapsed(r.sent, 2*r.every.tick) {
 		return r.send()
 	}
 	return nil
 }
 
-// sendIfDue sends what there is, and at times also nothing: Reached moves on.
+// sendIfDue sends what a tick's turn found, and at times also nothing: Reached
+// moves on. A batch that left in the middle of the turn before is no reason to wait.
 func (r *Reader) sendIfDue() error {
 	b := &r.out
 	some := len(b.Entries)+len(b.Context)+len(b.Marks)+b.Lines > 0
-	if some && r.elapsed(r.sent, r.every.tick) || r.elapsed(r.sent, r.every.idle) {
+	if some && r.elapsed(r.sent, r.every.tick/2) || r.elapsed(r.sent, r.every.idle) {
 		return r.send()
 	}
 	return nil

@@ -14,10 +14,11 @@ type glance struct {
 	chunk []byte
 	end   int // of the lines so far, in chunk
 	hit   int // where something of interest is next
+	odd   int // where something is next that could be read as something else
 }
 
 func (r *Reader) glanceAt(f *file, chunk []byte) glance {
-	return glance{next: r.c.Next, chunk: chunk, end: -len(f.part) - f.cut, hit: -1}
+	return glance{next: r.c.Next, chunk: chunk, end: -len(f.part) - f.cut, hit: -1, odd: -1}
 }
 
 // dull says whether nobody wants to see the next line. A line that is read as
@@ -34,7 +35,7 @@ func (g *glance) dull(line []byte, cut int, size int64) bool {
 	if g.hit < begin {
 		g.seek(begin)
 	}
-	return g.hit >= g.end && ingest.Clean(line)
+	return g.hit >= g.end && g.clean(line, begin)
 }
 
 // seek finds the next place of interest; it is behind the chunk if there is none.
@@ -42,4 +43,12 @@ func (g *glance) seek(from int) {
 	if g.hit = g.next(g.chunk, from); g.hit < 0 {
 		g.hit = len(g.chunk) + 1
 	}
+}
+
+// clean says whether the line that begins there stays as it is.
+func (g *glance) clean(line []byte, begin int) bool {
+	if g.odd < begin {
+		g.odd = begin + ingest.CleanTo(g.chunk[begin:])
+	}
+	return g.odd >= begin+len(line) || ingest.Clean(line)
 }

@@ -53,8 +53,8 @@ type clock struct {
 	at     time.Time
 }
 
-// header is readHeader. Of whole lines as containerd writes them on a node whose
-// clock is UTC it also says where the text begins, and it is quick with them.
+// header is readHeader. It is quick with lines as containerd writes them on a node
+// whose clock is UTC, and of whole ones it also says where the text begins.
 func (c *clock) header(line []byte) header {
 	n := secondSize + 10 // nine times in ten, the fraction has nine digits
 	if len(line) < n+tagSize || line[n] != 'Z' {
@@ -68,6 +68,8 @@ func (c *clock) header(line []byte) header {
 	case "Z stdout F ":
 	case "Z stderr F ":
 		h.output = ingest.Stderr
+	case "Z stdout P ", "Z stderr P ":
+		h = header{split: true}
 	default:
 		return readHeader(line)
 	}

@@ -21,6 +21,7 @@ type inotify struct {
 
 	reading sync.Mutex // held until what was taken from the queue is noted
 	buf     []byte
+	grown   map[int32]bool // of writes: the directories that were told of since the queue was last empty
 
 	mu    sync.Mutex // guards what follows
 	paths map[int32]string
@@ -38,7 +39,7 @@ func newInotify(w *watcher, mask uint32) (*inotify, error) {
 		return nil, os.NewSyscallError("inotify_init1", err)
 	}
 	n := &inotify{
-		w: w, fd: fd, root: w.r.c.Dir, mask: mask, buf: make([]byte, 16<<10), paths: make(map[int32]string), ids: make(map[string]int32),
+		w: w, fd: fd, root: w.r.c.Dir, mask: mask, buf: make([]byte, 16<<10), grown: make(map[int32]bool), paths: make(map[int32]string), ids: make(map[string]int32),
 	}
 	if mask == ofNames {
 		n.f = os.NewFile(uintptr(fd), "inotify")
@@ -97,6 +98,7 @@ func (n *inotify) control(do func(fd int)) error {
 func (n *inotify) empty(fd int) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
+	clear(n.grown)
 	for {
 		k, err := syscall.Read(fd, n.buf)
 		if err == syscall.EINTR {
@@ -115,10 +117,23 @@ func (n *inotify) events(b []byte) {
 	for len(b) >= syscall.SizeofInotifyEvent {
 		id, mask, size := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), binary.NativeEndian.Uint32(b[12:])
 		b = b[syscall.SizeofInotifyEvent:]
-		name, _, _ := bytes.Cut(b[:size], []byte{0})
+		if !n.again(id, mask) {
+			name, _, _ := bytes.Cut(b[:size], []byte{0})
+			n.event(id, mask, string(name))
+		}
 		b = b[size:]
-		n.event(id, mask, string(name))
 	}
+}
+
+// again says whether an event only tells once more that something in a directory
+// was written to: which file it was does not matter.
+func (n *inotify) again(id int32, mask uint32) bool {
+	if mask != syscall.IN_MODIFY {
+		return false
+	}
+	before := n.grown[id]
+	n.grown[id] = true
+	return before
 }
 
 func (n *inotify) event(id int32, mask uint32, name string) {
@@ -132,7 +147,7 @@ func (n *inotify) event(id int32, mask uint32, name string) {
 	gone := mask&(syscall.IN_DELETE|syscall.IN_MOVED_FROM|syscall.IN_DELETE_SELF|syscall.IN_MOVE_SELF) != 0
 	switch {
 	case mask&syscall.IN_Q_OVERFLOW != 0:
-		n.w.overflow()
+		n.w.overflow(n.mask == ofWrites)
 	case known && (name != "" || gone):
 		n.w.event(filepath.Join(path, name), created, created || gone)
 	}

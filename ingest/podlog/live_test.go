@@ -231,6 +231,19 @@ func TestWakes(t *testing.T) {
 	x.stop()
 }
 
+// Writes whose notifications were too many for the kernel are found without a walk.
+func TestFloodOfWrites(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	x := n.run(Config{}, true, nil)
+	x.until("a walk", func() bool { return !x.reached.IsZero() })
+	x.r.watch.grow.remove("ci_a_" + uid + "/runner")
+	c.count(0, 5)
+	x.r.watch.overflow(true)
+	x.until("the lines", func() bool { return x.lines == 5 })
+	x.stop()
+}
+
 // The watcher is not held up by a batch that is being stored.
 func TestWatchesWhileBusy(t *testing.T) {
 	n := newNode(t)
@@ -299,7 +312,7 @@ func TestPolling(t *testing.T) {
 		x.r.watch.lost = true // and a lost one does no harm
 	})
 	x.until("a walk", func() bool { return !x.reached.IsZero() })
-	x.r.watch.overflow()
+	x.r.watch.overflow(false)
 	x.r.watch.fs.close()
 	c.count(0, 5)
 	d := n.runner("b")

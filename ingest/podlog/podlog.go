@@ -4,7 +4,7 @@
 // Where it is told what is of interest (Config.Next), other lines only count.
 //
 // The kernel tells what changes (inotify): names wake the reader, writes are asked
-// for at each turn, and a round each second shows how far everything was read. The
+// for at each turn, and a round at every other shows how far everything was read. The
 // whole tree is walked where names changed, where something could not be read, once
 // a minute, and each second where the kernel does not tell.
 //
@@ -99,8 +99,8 @@ type Batch struct {
 
 // intervals are the reader's clockwork; tests shorten it.
 type intervals struct {
-	tick   time.Duration // between two looks at what was written
-	sweep  time.Duration // between two rounds over all streams
+	tick   time.Duration // between two looks at what was written: what wakes a sleeping processor costs more than what it then reads
+	sweep  time.Duration // between two rounds over all streams, less a part of a tick
 	survey time.Duration // between two walks over the whole tree while notifications come
 	idle   time.Duration // longest time without a batch, less a tick
 	beat   time.Duration // longest time without a live stream's Covered
@@ -161,7 +161,7 @@ func New(c Config) *Reader {
 		tree:    make(map[string]map[string][]*stream),
 		strange: make(map[string]bool),
 		every: intervals{
-			tick: 200 * time.Millisecond, sweep: time.Second, survey: time.Minute, idle: 800 * time.Millisecond,
+			tick: 400 * time.Millisecond, sweep: 700 * time.Millisecond, survey: time.Minute, idle: 600 * time.Millisecond,
 			beat: 10 * time.Second, linger: 500 * time.Millisecond,
 		},
 	}

@@ -27,7 +27,7 @@ func (r *Reader) turn() (more bool, err error) {
 	return more, r.sendIfDue()
 }
 
-// look takes in what the watcher noticed, and begins a round each second: with a
+// look takes in what the watcher noticed, and begins a round where one is due: with a
 // walk over the whole tree where one is due.
 func (r *Reader) look() {
 	began := r.c.Now()
@@ -35,7 +35,8 @@ func (r *Reader) look() {
 	r.watch.drain()
 	seen := r.watch.take()
 	r.stirred = r.stirred || len(seen.changed) > 0
-	walk := seen.lost || round && r.mustWalk()
+	parked := func(s *stream) bool { return s.parked != nil }
+	walk := seen.lost || round && r.mustWalk() || seen.flood && slices.ContainsFunc(r.order, parked)
 	if walk {
 		r.sweep()
 		seen.changed = nil // it has seen them
@@ -53,6 +54,9 @@ func (r *Reader) takeIn(seen sight) {
 	}
 	for _, path := range seen.written {
 		r.touch(path)
+	}
+	if seen.flood {
+		r.touchAll()
 	}
 	for _, c := range seen.caught {
 		r.adopt(c)
@@ -99,6 +103,14 @@ func (r *Reader) touch(path string) {
 	pod, container := splitPath(path)
 	for _, s := range r.tree[pod][container] {
 		s.due = true
+	}
+}
+
+// touchAll: any log may have been written to. Those that are closed the walk has
+// looked at.
+func (r *Reader) touchAll() {
+	for _, s := range r.order {
+		s.due = s.due || s.parked == nil
 	}
 }
 

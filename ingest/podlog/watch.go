@@ -31,6 +31,7 @@ type watcher struct {
 	news  map[string]bool // what happened where; true if names changed, false if files grew
 	held  []caught
 	lost  bool // news were lost
+	flood bool // of them, only that files grew
 	said  bool // logged that not everything can be watched
 }
 
@@ -45,6 +46,7 @@ type sight struct {
 	changed, written []string // paths below Dir
 	caught           []caught
 	lost             bool
+	flood            bool // any file may have grown
 }
 
 func newWatcher(r *Reader) *watcher {
@@ -96,12 +98,15 @@ func (w *watcher) complain(err error) {
 	}
 }
 
-// overflow: the kernel's queue was full.
-func (w *watcher) overflow() {
+// overflow: the kernel's queue was full. That of writes wakes nobody, and what it
+// lost is found without a walk.
+func (w *watcher) overflow(writes bool) {
 	w.mu.Lock()
-	w.lost = true
+	w.lost, w.flood = w.lost || !writes, w.flood || writes
 	w.mu.Unlock()
-	w.poke()
+	if !writes {
+		w.poke()
+	}
 }
 
 func (w *watcher) poke() {
@@ -291,7 +296,7 @@ func (w *watcher) take() (s sight) {
 		s.written = append(s.written, path)
 	}
 	clear(w.news)
-	s.caught, s.lost = w.held, w.lost
-	w.held, w.lost = nil, false
+	s.caught, s.lost, s.flood = w.held, w.lost, w.flood
+	w.held, w.lost, w.flood = nil, false, false
 	return s
 }

@@ -37,22 +37,22 @@ const Path = "/loki/api/v1/push"
 // AgentHeader marks a push as an agent's; its value is the node's name.
 const AgentHeader = "X-Coroner-Agent"
 
-// Encode makes a push request of an agent's entries, snappy-compressed.
+// Encode makes a push request of an agent's entries, snappy-compressed. Its
+// streams are in the order of their first entries.
 func Encode(entries []ingest.Entry) ([]byte, error) {
-	streams := map[string]*push.Stream{}
+	var req push.PushRequest
+	streams := map[string]int{}
 	for i := range entries {
 		e := &entries[i]
 		labels := labelsOf(e)
-		s := streams[labels]
-		if s == nil {
-			s = &push.Stream{Labels: labels}
-			streams[labels] = s
+		at, ok := streams[labels]
+		if !ok {
+			at = len(req.Streams)
+			streams[labels] = at
+			req.Streams = append(req.Streams, push.Stream{Labels: labels})
 		}
+		s := &req.Streams[at]
 		s.Entries = append(s.Entries, push.Entry{Timestamp: stampOf(e), Line: e.Text, StructuredMetadata: metadata(e)})
-	}
-	var req push.PushRequest
-	for _, labels := range slices.Sorted(maps.Keys(streams)) {
-		req.Streams = append(req.Streams, *streams[labels])
 	}
 	data, err := req.Marshal()
 	return snappy.Encode(nil, data), err

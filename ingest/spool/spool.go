@@ -1,13 +1,15 @@
 // Package spool keeps what an agent has still to send in files of one folder,
 // and the positions of its sources beside them.
 //
-// Invariant: what Put took is on disk when it returns, and stays until Done or
-// until the folder is over its size. Then context goes first, the oldest
-// first, and evidence only when no context is left; what goes is reported. Put
-// never waits for the receiver.
+// Invariant: what Put took stays until Done or until the spool is over its size.
+// Then context goes first, the oldest first, and evidence only when no context is
+// left; what goes is reported. Put waits for nobody: what the receiver takes at
+// once is never written. All else is on disk when Keep or SaveState returns, so a
+// stored position never stands for what is only in memory.
 //
-// Crash behaviour: a file is there wholly or not at all. Opened again, the
-// spool holds what it held; a file that was being sent is sent again.
+// Crash behaviour: a file is there wholly or not at all. Opened again, the spool
+// holds what was kept, and the positions of then or of before that: what was only
+// in memory is read once more. A file that was being sent is sent again.
 package spool
 
 import (
@@ -31,13 +33,14 @@ const (
 	Context  Class = "context"  // last words, heartbeats
 )
 
-// Item is one file of the spool.
+// Item is one push: a file of the spool, or what would be one.
 type Item struct {
 	Seq      uint64
 	Class    Class
 	Entries  int
 	From, To time.Time // of its entries, for the gap that its loss leaves
 	size     int64
+	body     []byte // nil once it is in its file
 }
 
 func (i Item) name() string {
@@ -50,11 +53,12 @@ type Spool struct {
 	max  int64
 	lost func(Item) // told of what went because the folder was full
 
-	mu    sync.Mutex
-	items []Item // by Seq
-	size  int64
-	next  uint64
-	more  chan struct{} // holds a token while there may be items; owned by the spool, never closed
+	mu     sync.Mutex
+	items  []Item // by Seq
+	size   int64
+	next   uint64
+	unsure bool          // files were made whose names a crash of the machine may undo
+	more   chan struct{} // holds a token while there may be items; owned by the spool, never closed
 }
 
 // Open opens a folder, and makes it when it is not there. max is its size in
@@ -104,23 +108,36 @@ func (s *Spool) wake() {
 	}
 }
 
-// Put stores one encoded push.
-func (s *Spool) Put(i Item, body []byte) error {
+// Put takes one encoded push.
+func (s *Spool) Put(i Item, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i.Seq, i.size = s.next, int64(len(body))
-	if err := s.writeFile(i.name(), body); err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
+	i.Seq, i.size, i.body = s.next, int64(len(body)), body
 	s.next++
 	s.items = append(s.items, i)
 	s.size += i.size
 	s.shrink()
 	s.wake()
-	return nil
 }
 
-// writeFile replaces a file in one step that survives a crash.
+// Keep writes what is only in memory.
+func (s *Spool) Keep() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := range s.items {
+		i := &s.items[at]
+		if i.body == nil {
+			continue
+		}
+		if err := s.writeFile(i.name(), i.body); err != nil {
+			return fmt.Errorf("spool: %w", err)
+		}
+		i.body, s.unsure = nil, true
+	}
+	return s.sync()
+}
+
+// writeFile replaces a file in one step. Its name is durable after sync.
 func (s *Spool) writeFile(name string, body []byte) (err error) {
 	path := filepath.Join(s.dir, name)
 	f, err := os.Create(path + ".tmp")
@@ -134,21 +151,27 @@ func (s *Spool) writeFile(name string, body []byte) (err error) {
 	}
 	if err != nil {
 		_ = os.Remove(path + ".tmp")
-		return err
 	}
-	return s.sync()
+	return err
 }
 
-// sync makes the folder's names durable.
+// sync makes the names of new files durable.
 func (s *Spool) sync() error {
-	d, err := os.Open(s.dir)
-	if err != nil {
-		return err
+	if !s.unsure {
+		return nil
 	}
-	return errors.Join(d.Sync(), d.Close())
+	d, err := os.Open(s.dir)
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	s.unsure = false
+	return nil
 }
 
-// shrink drops files until the folder is within its size: context first.
+// shrink drops items until the spool is within its size: context first.
 func (s *Spool) shrink() {
 	for _, class := range []Class{Context, Evidence} {
 		for s.size > s.max && len(s.items) > 1 {
@@ -163,13 +186,15 @@ func (s *Spool) shrink() {
 	}
 }
 
-// drop removes a file; the caller holds the lock.
+// drop forgets an item and removes its file; the caller holds the lock.
 func (s *Spool) drop(i Item) {
 	at := slices.IndexFunc(s.items, func(x Item) bool { return x.Seq == i.Seq })
 	if at < 0 {
 		return // it went while it was being sent
 	}
-	_ = os.Remove(filepath.Join(s.dir, i.name())) // one that stays is sent once more
+	if s.items[at].body == nil {
+		_ = os.Remove(filepath.Join(s.dir, i.name())) // one that stays is sent once more
+	}
 	s.items = slices.Delete(s.items, at, at+1)
 	s.size -= i.size
 }
@@ -177,12 +202,14 @@ func (s *Spool) drop(i Item) {
 // More is readable when there may be something to send.
 func (s *Spool) More() <-chan struct{} { return s.more }
 
-// Next returns the oldest file; ok is false when there is none.
+// Next returns the oldest item; ok is false when there is none.
 func (s *Spool) Next() (i Item, body []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.items) > 0 {
-		i = s.items[0]
+		if i = s.items[0]; i.body != nil {
+			return i, i.body, true
+		}
 		body, err := os.ReadFile(filepath.Join(s.dir, i.name()))
 		if err == nil {
 			return i, body, true
@@ -193,23 +220,27 @@ func (s *Spool) Next() (i Item, body []byte, ok bool) {
 	return i, nil, false
 }
 
-// Done removes a file that the receiver has.
+// Done removes an item that the receiver has.
 func (s *Spool) Done(i Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(i)
 }
 
-// Size is how many bytes and files wait.
+// Size is how many bytes wait, and in how many items.
 func (s *Spool) Size() (bytes int64, files int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.size, len(s.items)
 }
 
-// SaveState stores a value beside the files, in one step.
+// SaveState keeps all that was put, then stores a value beside the files, in one
+// step. A crash of the machine may bring back the value before.
 func (s *Spool) SaveState(name string, value any) error {
 	data, err := json.Marshal(value)
+	if err == nil {
+		err = s.Keep()
+	}
 	if err == nil {
 		err = s.writeFile(name+".json", data)
 	}

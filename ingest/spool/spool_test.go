@@ -20,9 +20,27 @@ func open(t *testing.T, dir string, max int64) (*Spool, *[]Item) {
 
 func put(t *testing.T, s *Spool, class Class, body string) {
 	t.Helper()
-	if err := s.Put(Item{Class: class, Entries: len(body), From: time.Unix(1, 2), To: time.Unix(3, 4)}, []byte(body)); err != nil {
+	s.Put(Item{Class: class, Entries: len(body), From: time.Unix(1, 2), To: time.Unix(3, 4)}, []byte(body))
+}
+
+func keep(t *testing.T, s *Spool) {
+	t.Helper()
+	if err := s.Keep(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// names are the files of a folder.
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		out = append(out, f.Name())
+	}
+	return out
 }
 
 // drain takes everything out, as a sender does.
@@ -54,6 +72,7 @@ func TestOrderAndReopening(t *testing.T) {
 	s, _ := open(t, dir, 1<<20)
 	put(t, s, Context, "a")
 	put(t, s, Evidence, "b")
+	keep(t, s)
 	i, _, _ := s.Next() // being sent when the process is killed
 	if i.Entries != 1 || !i.From.Equal(time.Unix(1, 2)) {
 		t.Errorf("%+v", i)
@@ -64,6 +83,7 @@ func TestOrderAndReopening(t *testing.T) {
 	s, _ = open(t, dir, 1<<20)
 	put(t, s, Evidence, "c")
 	equal(t, drain(s), "context a", "evidence b", "evidence c")
+	keep(t, s)
 	s, _ = open(t, dir, 1<<20)
 	equal(t, drain(s))
 	if bytes, files := s.Size(); bytes != 0 || files != 0 {
@@ -71,11 +91,38 @@ func TestOrderAndReopening(t *testing.T) {
 	}
 }
 
-// Context goes before evidence, the oldest first, and the newest file stays.
+// What the receiver takes at once is never written; a position is stored only
+// with all that was put before it.
+func TestOnlyWhatWaitsIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, 1<<20)
+	put(t, s, Evidence, "a")
+	equal(t, drain(s), "evidence a")
+	keep(t, s)
+	equal(t, names(t, dir))
+	put(t, s, Context, "b")
+	i, _, _ := s.Next() // being sent when the positions are stored
+	if err := s.SaveState("positions", 1); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, Evidence, "c")
+	equal(t, names(t, dir), i.name(), "positions.json")
+	again, _ := open(t, dir, 1<<20)
+	if got, body, ok := again.Next(); !ok || got.name() != i.name() || string(body) != "b" {
+		t.Errorf("%+v %q", got, body)
+	}
+	s.Done(i)
+	equal(t, drain(s), "evidence c")
+	equal(t, names(t, dir), "positions.json")
+}
+
+// Context goes before evidence, the oldest first, and the newest file stays;
+// wherever they are.
 func TestFullSpoolDropsContextFirst(t *testing.T) {
 	s, lost := open(t, t.TempDir(), 6)
 	put(t, s, Evidence, "e1")
 	put(t, s, Context, "c1")
+	keep(t, s)
 	put(t, s, Context, "c2")
 	put(t, s, Evidence, "e2")
 	put(t, s, Evidence, "e3")
@@ -118,11 +165,23 @@ func TestState(t *testing.T) {
 // A folder that cannot be written is an error, not a loss.
 func TestUnwritable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s")
-	s, _ := open(t, dir, 10)
+	s, lost := open(t, dir, 1<<20)
+	put(t, s, Evidence, "a")
+	keep(t, s)
+	put(t, s, Evidence, "b")
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(Item{Class: Evidence}, []byte("x")); err == nil {
+	if err := s.SaveState("positions", 1); err == nil {
 		t.Error("stored in a folder that is gone")
 	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, s)
+	equal(t, drain(s), "evidence b")
+	if len(*lost) != 1 {
+		t.Errorf("the file that somebody removed: %+v", *lost)
+	}
+	equal(t, names(t, dir))
 }

@@ -1,0 +1,68 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// dull says whether nobody asks for the line b and cleaning would not change
+// it. b was the last that was returned; what is read already of the lines after
+// it is looked at with it, once.
+func (l *lines) dull(b []byte, next func([]byte, int) int) bool {
+	if l.cut > 0 {
+		return false
+	}
+	if l.ahead >= 0 {
+		return true
+	}
+	if l.even < 0 && !plain(b) || next(b, 0) >= 0 {
+		return false
+	}
+	more, _ := l.r.Peek(l.r.Buffered()) // no error: it is there
+	if l.even <= 0 {
+		l.even = oddAt(more)
+	}
+	if l.ahead = next(more[:l.even], 0); l.ahead < 0 {
+		l.ahead = l.even
+	}
+	return true
+}
+
+// plain says whether every byte of b is a printable ASCII character that takes
+// part in no escape, so that cleaning b would change nothing.
+func plain(b []byte) bool { return oddAt(b) == len(b) && bytes.IndexByte(b, '\n') < 0 }
+
+// oddAt is where in b eight bytes stand, or at its end fewer, of which one is
+// neither a newline nor such a character, and none before them; the length of b if
+// there are none.
+func oddAt(b []byte) int {
+	i := 0
+	for ; i+32 <= len(b); i += 32 {
+		c := b[i : i+32 : i+32]
+		w, x := odd(binary.LittleEndian.Uint64(c)), odd(binary.LittleEndian.Uint64(c[8:]))
+		y, z := odd(binary.LittleEndian.Uint64(c[16:])), odd(binary.LittleEndian.Uint64(c[24:]))
+		if (w|x|y|z)&tops != 0 {
+			break
+		}
+	}
+	for ; i+8 <= len(b); i += 8 {
+		if odd(binary.LittleEndian.Uint64(b[i:]))&tops != 0 {
+			return i
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < ' ' && c != '\n' || c >= 0x7f || c == '#' {
+			return i
+		}
+	}
+	return i
+}
+
+const ones, tops = 0x0101010101010101, 0x8080808080808080
+
+// odd has a top bit, perhaps not only its own, for every byte of w that is odd: one
+// that has its own, 0x7f, #, or one below a space that is no newline. What carries
+// from byte to byte does so only in words that have an odd one.
+func odd(w uint64) uint64 {
+	return w | (w + ones) | ((w ^ '#'*ones) - ones) | ^(w+(0x80-' ')*ones)&((w^'\n'*ones)+0x7f*ones)
+}
