@@ -94,13 +94,19 @@ func (h *hand) put(c *held) error {
 	return h.tx.PutCase(c.Case)
 }
 
-// absorb takes a case out that turned out to be another one's pod.
-func (h *hand) absorb(c *held, into string) error {
+// absorb takes a case out that turned out to be another one's pod, which must be
+// in the ledger to take its ties.
+func (h *hand) absorb(c, into *held) error {
+	if into.stored.ID == "" {
+		if err := h.put(into); err != nil {
+			return err
+		}
+	}
 	clear(h.met)
 	c.gone = true
 	delete(h.cases, c.ID)
 	delete(h.uids, c.UID)
-	return h.tx.Absorb(c.ID, into)
+	return h.tx.Absorb(c.ID, into.ID)
 }
 
 // flush writes what is not written yet.

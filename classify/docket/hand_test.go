@@ -2,6 +2,7 @@ package docket
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -62,4 +63,23 @@ func casesOf(t *testing.T, pushes ...[]ingest.Entry) map[string]ledger.Case {
 		}
 	}
 	return out
+}
+
+// A container's id leads to the case that took its pod's first case in, also when
+// that one is of this very batch.
+func TestTiesGoOverToACaseOfThisBatch(t *testing.T) {
+	x := newLoad(t, loadBook(t), 1)
+	err := x.ledger.Write(context.Background(), x.began, func(tx *ledger.Tx) error {
+		h := newHand(tx)
+		twin := h.add(&held{Case: ledger.Case{ID: "first", Name: "p"}})
+		whole := h.add(&held{Case: ledger.Case{ID: "whole", Name: "p", UID: "u"}})
+		err := errors.Join(h.put(twin), tx.Tie("container", "first"), h.absorb(twin, whole))
+		if id, _ := tx.FindID("", "", "", []string{"container"}); id != "whole" {
+			t.Errorf("found %q", id)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

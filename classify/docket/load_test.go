@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -28,9 +28,12 @@ import (
 // only when something does not work. All times are of the processor, all of the
 // process's threads together: what one core can do, whoever else is there.
 
-func benched(t *testing.T) {
+func benched(t *testing.T) (quick bool) {
 	t.Helper()
-	bench.Asked(t, "what the server takes with many open cases")
+	quick = bench.Asked(t, "what the server takes with many open cases")
+	was := debug.SetGCPercent(200) // as coroner serve has it
+	t.Cleanup(func() { debug.SetGCPercent(was) })
+	return quick
 }
 
 // load drives a docket with a town.
@@ -220,14 +223,14 @@ func growth(t *testing.T, what string, sizes []int, measure func(n int) figures)
 func TestBenchCases(t *testing.T) {
 	benched(t)
 	head(t)
-	growth(t, "cases", sizes(1000, 10_000, 100_000), func(n int) figures { return newLoad(t, loadBook(t), 100).measure(n) })
+	growth(t, "cases", []int{1000, 10_000, 100_000}, func(n int) figures { return newLoad(t, loadBook(t), 100).measure(n) })
 }
 
 // The same by the number of nodes: each pushes for itself.
 func TestBenchNodes(t *testing.T) {
 	benched(t)
 	head(t)
-	growth(t, "nodes", sizes(10, 100, 1000), func(n int) figures { return newLoad(t, loadBook(t), n).measure(10_000) })
+	growth(t, "nodes", []int{10, 100, 1000}, func(n int) figures { return newLoad(t, loadBook(t), n).measure(10_000) })
 }
 
 // The same by the number of verdict rules, and of signals up to what a rulebook
@@ -236,8 +239,8 @@ func TestBenchRules(t *testing.T) {
 	benched(t)
 	head(t)
 	b := loadBook(t)
-	growth(t, "rules", sizes(len(b.Rules), 10*len(b.Rules), 100*len(b.Rules)), func(n int) figures { return newLoad(t, grown(t, 1, n-len(b.Rules)), 100).measure(1000) })
-	growth(t, "signs", sizes(len(b.Signals), 2*len(b.Signals), 1000), func(n int) figures { return newLoad(t, grown(t, n-len(b.Signals), 0), 100).measure(1000) })
+	growth(t, "rules", []int{len(b.Rules), 10 * len(b.Rules), 100 * len(b.Rules)}, func(n int) figures { return newLoad(t, grown(t, 1, n-len(b.Rules)), 100).measure(1000) })
+	growth(t, "signs", []int{len(b.Signals), 2 * len(b.Signals), 1000}, func(n int) figures { return newLoad(t, grown(t, n-len(b.Signals), 0), 100).measure(1000) })
 }
 
 // grown is the rulebook with more signals and rules, which nothing shows and
@@ -259,14 +262,6 @@ func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// sizes leaves out the last with CORONER_BENCH=quick.
-func sizes(all ...int) []int {
-	if os.Getenv("CORONER_BENCH") == "quick" {
-		return all[:len(all)-1]
-	}
-	return all
 }
 
 // The way through HTTP: what an agent encodes, the handler, many at one time.

@@ -273,7 +273,7 @@ func (b *batch) merge(c *held) (*held, error) {
 	if twin.State == ledger.StateEnding {
 		b.d.ending(&c.Case, twin.Died, b.now)
 	}
-	return c, b.hand.absorb(twin, c.ID)
+	return c, b.hand.absorb(twin, c)
 }
 
 // learn adds what a record says of a pod's names and node. What is known

@@ -69,7 +69,7 @@ func (t *Tx) FindID(namespace, name, uid string, ids []string) (string, error) {
 		}
 	}
 	for _, id := range ids {
-		id, other, err := t.oneID("SELECT id, uid FROM cases WHERE id = (SELECT member FROM ties WHERE id = ?)", id)
+		id, other, err := t.oneID("SELECT id, uid FROM cases WHERE pod = (SELECT pod FROM ties WHERE id = ?)", id)
 		if err != nil || id != "" && (uid == "" || other == "") {
 			return id, err
 		}
@@ -119,7 +119,7 @@ func (t *Tx) MoveCase(c Case) error {
 
 // Tie notes that a container or sandbox id is the case's. The first tie stays.
 func (t *Tx) Tie(id, member string) error {
-	_, err := t.pen.exec("INSERT OR IGNORE INTO ties (id, member) VALUES (?, ?)", id, member)
+	_, err := t.pen.exec("INSERT OR IGNORE INTO ties (id, pod) SELECT ?, pod FROM cases WHERE id = ?", id, member)
 	return err
 }
 
@@ -133,9 +133,10 @@ func (t *Tx) FindByName(namespace, name string) (Case, bool, error) {
 	return t.one("SELECT "+caseColumns+" FROM cases WHERE name = ? AND uid = '' AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1", name, namespace, namespace)
 }
 
-// Absorb removes a case whose pod turned out to be another's; its ties go over.
+// Absorb removes a case without a verdict whose pod turned out to be another's; its
+// ties go over.
 func (t *Tx) Absorb(twin, into string) error {
-	_, err := t.pen.exec("UPDATE ties SET member = ? WHERE member = ?", into, twin)
+	_, err := t.pen.exec("UPDATE ties SET pod = "+podOf+" WHERE pod = "+podOf, into, twin)
 	if err == nil {
 		_, err = t.pen.exec("DELETE FROM cases WHERE id = ?", twin)
 	}
@@ -224,8 +225,8 @@ const recent = 10_000
 // holding returns the runners among the latest whose names hold a part, in
 // whatever case.
 func (l *Ledger) holding(ctx context.Context, ns, part string, limit int) ([]Case, error) {
-	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE id IN (SELECT id FROM
-			(SELECT id, name, namespace FROM cases INDEXED BY cases_recent WHERE runner ORDER BY heard DESC LIMIT ?)
+	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE pod IN (SELECT pod FROM
+			(SELECT pod, name, namespace FROM cases INDEXED BY cases_heard WHERE runner ORDER BY heard DESC LIMIT ?)
 			WHERE name LIKE ? ESCAPE '\' AND (? = '' OR namespace = ?) LIMIT ?) ORDER BY heard DESC, id`,
 		recent, "%"+strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part)+"%", ns, ns, limit)
 	return cases(rows, err)

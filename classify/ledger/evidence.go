@@ -28,8 +28,8 @@ func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool
 	if err != nil {
 		return false, err
 	}
-	res, err := t.pen.exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry) VALUES (?, ?, ?, ?, ?, ?)",
-		identity(e), e.Node, nanos(e.At), wide, nanos(t.now), data)
+	res, err := t.pen.exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		identity(e), e.Node, nanos(e.At), wide, nanos(t.now), data, pack(names))
 	if err != nil {
 		return false, err
 	}
@@ -57,7 +57,7 @@ var addNames = func() (out [8]string) {
 func (t *Tx) addNames(names []string, id int64) error {
 	args := make([]any, 0, 2*len(addNames))
 	for _, name := range names {
-		args = append(args, name, id)
+		args = append(args, number(name), id)
 	}
 	_, err := t.pen.exec(addNames[len(names)-1], args...)
 	return err

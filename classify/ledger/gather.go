@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -40,7 +42,7 @@ func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
 // Unseen returns of the evidence that is filed under a name what was not seen:
 // most is filed under several.
 func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
-	rows, err := q.get(ctx, `SELECT e.id, e.entry FROM names n JOIN evidence e ON e.id = n.evidence WHERE n.name = ? ORDER BY e.at, e.id`, name)
+	rows, err := q.get(ctx, "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence", number(name))
 	err = each(rows, err, func(r *sql.Rows) error {
 		var g Gathered
 		var data sql.RawBytes
@@ -49,6 +51,9 @@ func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool)
 		}
 		out = append(out, g)
 		return json.Unmarshal(data, &out[len(out)-1].Entry)
+	})
+	slices.SortFunc(out, func(a, b Gathered) int { // here, for the database would sort what was seen, too, text and all
+		return cmp.Or(cmp.Compare(nanos(a.Entry.At), nanos(b.Entry.At)), cmp.Compare(a.ID, b.ID))
 	})
 	return out, err
 }

@@ -45,11 +45,11 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 		s.More = s.More || n == maxSwept
 		return n
 	}
-	s.Verdicts = del(`DELETE FROM verdicts WHERE rowid IN (SELECT rowid FROM verdicts WHERE recorded < ?
-		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.member = verdicts.member AND o.revision = verdicts.revision) LIMIT ?)`, verdicts)
-	s.Evidence = del("DELETE FROM evidence WHERE id IN (SELECT id FROM evidence WHERE received < ? LIMIT ?)", evidence)
-	if s.Evidence > 0 && err == nil {
-		err = t.note("swept", nanos(evidence))
+	s.Verdicts = del(`DELETE FROM verdicts WHERE number IN (SELECT number FROM verdicts v WHERE last IN (0, 1) AND recorded < ?
+		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.pod = v.pod AND o.revision = v.revision) LIMIT ?)`, verdicts)
+	if err == nil {
+		s.Evidence, err = t.sweepEvidence(evidence)
+		s.More = s.More || s.Evidence == maxSwept
 	}
 	del("DELETE FROM marks WHERE rowid IN (SELECT rowid FROM marks WHERE received < ? LIMIT ?)", evidence)
 	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ? LIMIT ?)", evidence)
@@ -58,6 +58,35 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 		s.Cases, err = t.sweepCases(evidence)
 	}
 	return s, err
+}
+
+// sweepEvidence deletes evidence, first its places under its names.
+func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
+	const old = " FROM evidence WHERE received < ? ORDER BY received, id LIMIT ?"
+	rows, err := t.pen.query("SELECT id, names"+old, nanos(before), maxSwept)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var id int64
+		var names []byte
+		err := r.Scan(&id, &names)
+		for _, name := range unpack(names) {
+			if err == nil {
+				_, err = t.pen.exec("DELETE FROM names WHERE name = ? AND evidence = ?", name, id)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	res, err := t.pen.exec("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", nanos(before), maxSwept)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	if n > 0 && err == nil {
+		err = t.note("swept", nanos(before))
+	}
+	return n, err
 }
 
 // sweepCases deletes cases without a verdict that nothing was heard of. Most old
@@ -73,8 +102,8 @@ func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
 	if err != nil || count == 0 {
 		return 0, errors.Join(err, t.note("cases", 0))
 	}
-	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.member = cases.id)`
-	if _, err := t.pen.exec("DELETE FROM ties WHERE member IN (SELECT id"+old+")", from.Int64, last.Int64); err != nil {
+	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
+	if _, err := t.pen.exec("DELETE FROM ties WHERE pod IN (SELECT pod"+old+")", from.Int64, last.Int64); err != nil {
 		return 0, err
 	}
 	res, err := t.pen.exec("DELETE"+old, from.Int64, last.Int64)

@@ -50,7 +50,8 @@ func (q *Query) where() (string, []any) {
 	}
 	ns, name := splitName(q.Runner)
 	from, to := prefix(name)
-	add(name != "", "rowid IN (SELECT rowid FROM verdicts WHERE runner >= ? AND runner < ? UNION ALL SELECT rowid FROM verdicts WHERE uid >= ? AND uid < ?)", from, to, from, to)
+	add(name != "", `pod IN (SELECT pod FROM cases WHERE name >= ? AND name < ? UNION ALL SELECT pod FROM cases WHERE uid >= ? AND uid < ?
+		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ?)`, from, to, from, to, from, to)
 	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
 	clause, labels := q.labels()

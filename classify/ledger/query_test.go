@@ -106,6 +106,38 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// A verdict is found by its case's name, by its pod's UID and by what it calls its
+// runner, where only records said so and the case has no name or another.
+func TestVerdictsByEveryName(t *testing.T) {
+	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = l.Write(t.Context(), time.Unix(1e9, 0), func(tx *Tx) error {
+		return errors.Join(
+			tx.PutCase(Case{ID: "nameless", UID: "u1", State: StateOpen}), tx.AddVerdict("nameless", &rules.Verdict{Runner: "amber-1", PodUID: "u1", Revision: 1}, time.Time{}, false),
+			tx.PutCase(Case{ID: "other", UID: "u2", Name: "pod-2", State: StateOpen}), tx.AddVerdict("other", &rules.Verdict{Runner: "amber-2", PodUID: "u2", Revision: 1}, time.Time{}, false),
+			tx.PutCase(Case{ID: "same", UID: "u3", Name: "amber-3", State: StateOpen}), tx.AddVerdict("same", &rules.Verdict{Runner: "amber-3", PodUID: "u3", Revision: 1}, time.Time{}, false))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string][]string{
+		"amber": {"nameless", "other", "same"}, "amber-1": {"nameless"}, "amber-2": {"other"}, "pod": {"other"}, "amber-3": {"same"}, "u1": {"nameless"}, "u": {"nameless", "other", "same"}, "amber-4": nil,
+	} {
+		got, err := l.Verdicts(t.Context(), Query{Runner: asked})
+		var ids []string
+		for _, r := range got {
+			ids = append(ids, r.Case)
+		}
+		slices.Sort(ids)
+		if diff := cmp.Diff(want, ids); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", asked, err, diff)
+		}
+	}
+}
+
 // The runners on a node are those that had come and had not gone; one that
 // lives counts however quiet it is.
 func TestRunnersOn(t *testing.T) {
@@ -128,26 +160,5 @@ func TestRunnersOn(t *testing.T) {
 	}
 	if n, err := l.RunnersOn(t.Context(), "n1", at(10), at(30)); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
-	}
-}
-
-// A ledger of an earlier version gets the index that it lacks.
-func TestOlderLedger(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "l.db")
-	l, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = l.pen.conn.ExecContext(t.Context(), "DROP INDEX last_node; CREATE INDEX verdicts_last ON verdicts (last, recorded)")
-	if err = errors.Join(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if l, err = Open(path); err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	var names string
-	if err := l.read.QueryRow("SELECT group_concat(name) FROM sqlite_master WHERE name IN ('last_node', 'verdicts_last')").Scan(&names); err != nil || names != "last_node" {
-		t.Errorf("%s %v", names, err)
 	}
 }

@@ -27,21 +27,45 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	if v.DiedAt != nil {
 		died = nanos(*v.DiedAt)
 	}
-	_, err = t.pen.exec("UPDATE verdicts SET last = 0 WHERE member = ? AND revision < ?", member, v.Revision)
+	pod, runner, err := t.ensureCase(member, v)
+	if err == nil && v.Revision > 1 {
+		_, err = t.pen.exec("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", pod, v.Revision)
+	}
 	if err == nil {
-		_, err = t.pen.exec(`INSERT INTO verdicts (member, revision, recorded, died, runner, namespace, node, uid, label, pool, repository, run, job, last, verdict)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, member, v.Revision, nanos(t.now), died, v.Runner, v.Namespace, v.Node, v.PodUID, v.Label,
+		_, err = t.pen.exec(`INSERT INTO verdicts (pod, revision, member, runner, recorded, died, namespace, node, label, pool, repository, run, job, last, verdict)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, pod, v.Revision, member, runner, nanos(t.now), died, v.Namespace, v.Node, v.Label,
 			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
-		_, err = t.pen.exec("INSERT INTO outbox (member, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", member, v.Revision, nanos(stamp))
+		_, err = t.pen.exec("INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", pod, v.Revision, nanos(stamp))
 	}
 	return err
 }
 
+// ensureCase gives the number of a verdict's case, and the verdict's runner if it is
+// called otherwise there. A case that is not there is made: by its names the verdict
+// is found.
+func (t *Tx) ensureCase(member string, v *rules.Verdict) (pod int64, runner string, err error) {
+	known := func() error {
+		return t.pen.row("SELECT pod, CASE name WHEN ? THEN '' ELSE ? END FROM cases WHERE id = ?", v.Runner, v.Runner, member).Scan(&pod, &runner)
+	}
+	if err = known(); err != sql.ErrNoRows {
+		return pod, runner, err
+	}
+	err = t.PutCase(Case{ID: member, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
+		Opened: t.now, Heard: t.now, State: StateJudged, Revision: v.Revision})
+	if err == nil {
+		err = known()
+	}
+	return pod, runner, err
+}
+
+// podOf is the number of the case with an id.
+const podOf = "(SELECT pod FROM cases WHERE id = ?)"
+
 // LastVerdict returns the latest revision of a case's verdict.
 func (q Questions) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
-	all, err := records(ctx, q.get, "WHERE member = ? ORDER BY revision DESC LIMIT 1", member)
+	all, err := records(ctx, q.get, "WHERE pod = "+podOf+" ORDER BY revision DESC LIMIT 1", member)
 	if err != nil || len(all) == 0 {
 		return Record{}, false, err
 	}
@@ -50,7 +74,7 @@ func (q Questions) LastVerdict(ctx context.Context, member string) (Record, bool
 
 // Revisions returns every revision of a case's verdict, the first first.
 func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error) {
-	return records(ctx, l.ask.QueryContext, "WHERE member = ? ORDER BY revision", member)
+	return records(ctx, l.ask.QueryContext, "WHERE pod = "+podOf+" ORDER BY revision", member)
 }
 
 func records(ctx context.Context, ask func(context.Context, string, ...any) (*sql.Rows, error), tail string, args ...any) (out []Record, _ error) {
@@ -79,8 +103,8 @@ type Letter struct {
 
 // Letters returns what the outbox holds that is due, the oldest first.
 func (l *Ledger) Letters(ctx context.Context, now time.Time, limit int) (out []Letter, _ error) {
-	rows, err := l.read.get(ctx, `SELECT o.member, o.stamp, o.attempts, v.recorded, v.verdict FROM outbox o JOIN verdicts v USING (member, revision)
-		WHERE o.due <= ? ORDER BY v.recorded, o.member, o.revision LIMIT ?`, nanos(now), limit)
+	rows, err := l.read.get(ctx, `SELECT v.member, o.stamp, o.attempts, v.recorded, v.verdict FROM outbox o JOIN verdicts v USING (pod, revision)
+		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, nanos(now), limit)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var x Letter
 		var stamp, recorded int64
@@ -104,14 +128,14 @@ func (l *Ledger) Outbox(ctx context.Context) (n int, err error) {
 
 // Sent takes a letter out of the outbox.
 func (t *Tx) Sent(x Letter) error {
-	_, err := t.pen.exec("DELETE FROM outbox WHERE member = ? AND revision = ?", x.Case, x.Verdict.Revision)
+	_, err := t.pen.exec("DELETE FROM outbox WHERE pod = "+podOf+" AND revision = ?", x.Case, x.Verdict.Revision)
 	return err
 }
 
 // Postpone notes a failed attempt; the letter is due again then. A stamp that
 // is not zero replaces the one it had.
 func (t *Tx) Postpone(x Letter, due, stamp time.Time) error {
-	_, err := t.pen.exec("UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp) WHERE member = ? AND revision = ?",
+	_, err := t.pen.exec("UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp) WHERE pod = "+podOf+" AND revision = ?",
 		nanos(due), nanos(stamp), x.Case, x.Verdict.Revision)
 	return err
 }

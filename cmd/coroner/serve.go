@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -75,8 +76,13 @@ type server struct {
 	more   []func(context.Context) error // other tasks that were asked for
 }
 
+// garbage is how much memory may pile up before it is collected, in percent of
+// what is in use: a server makes much of it and keeps little. heapGoal bounds it.
+const garbage = 200
+
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(p *program) error {
+	debug.SetGCPercent(garbage)
 	s, err := c.open(c.Logger(p.err), p.now)
 	if err != nil {
 		return err

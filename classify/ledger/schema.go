@@ -1,0 +1,274 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// version is the schema's. A file of the first one is rewritten when it is opened, a
+// file of a later one is not touched. 2 is a file that is being rewritten.
+const version = 3
+
+var current = "PRAGMA user_version = " + strconv.Itoa(version)
+
+// tables hold what is recorded. A row's number, and what a table is sorted by,
+// grows with time wherever it can: a new row then stands beside the one before it,
+// and the pages that a write changes are few, however many there are.
+const tables = `
+CREATE TABLE IF NOT EXISTS evidence (
+	id       INTEGER PRIMARY KEY,
+	hash     BLOB NOT NULL UNIQUE,
+	node     TEXT NOT NULL,
+	at       INTEGER NOT NULL,   -- nanoseconds; 0 = the record has no time
+	wide     INTEGER NOT NULL,   -- speaks of everything on its node
+	received INTEGER NOT NULL,
+	entry    BLOB NOT NULL,
+	names    BLOB NOT NULL DEFAULT x''); -- the numbers of its names, see pack
+CREATE TABLE IF NOT EXISTS names (
+	name     INTEGER NOT NULL,   -- see number
+	evidence INTEGER NOT NULL,
+	PRIMARY KEY (name, evidence)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS marks (
+	hash     BLOB PRIMARY KEY,
+	owner    TEXT NOT NULL,      -- the pod's key, "node:NAME", or "controller"
+	reached  INTEGER NOT NULL,   -- nanoseconds; the end of what it states
+	received INTEGER NOT NULL,
+	entry    BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS tails (
+	stream   TEXT PRIMARY KEY,
+	owner    TEXT NOT NULL,
+	received INTEGER NOT NULL,
+	entries  BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS nodes (
+	node       TEXT PRIMARY KEY,
+	reached    INTEGER NOT NULL, -- everything on it up to here was read
+	heard      INTEGER NOT NULL, -- when its agent last pushed
+	controller INTEGER NOT NULL, -- its agent reads a controller's log
+	silent     INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cases (
+	pod       INTEGER PRIMARY KEY AUTOINCREMENT, -- its number in this file, which none that is gone had
+	id        TEXT NOT NULL UNIQUE,
+	namespace TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, node TEXT NOT NULL,
+	runner    INTEGER NOT NULL,
+	opened    INTEGER NOT NULL, heard INTEGER NOT NULL,
+	state     TEXT NOT NULL,     -- open, ending, judged
+	died      INTEGER NOT NULL,  -- ending: the latest time that it is known of
+	due       INTEGER NOT NULL,  -- ending: judged at the latest then
+	revision  INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS ties (
+	id  TEXT PRIMARY KEY,
+	pod INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS verdicts (
+	number   INTEGER PRIMARY KEY,
+	pod      INTEGER NOT NULL, revision INTEGER NOT NULL,
+	member   TEXT NOT NULL,      -- the id of its case
+	runner   TEXT NOT NULL,      -- where it is not the case's name, which only records may give it
+	recorded INTEGER NOT NULL, died INTEGER NOT NULL,
+	namespace TEXT NOT NULL, node TEXT NOT NULL, label TEXT NOT NULL,
+	pool     TEXT NOT NULL, repository TEXT NOT NULL, run TEXT NOT NULL, job TEXT NOT NULL, -- ids as GitHub has them
+	last     INTEGER NOT NULL,   -- no later revision is known
+	verdict  BLOB NOT NULL,
+	UNIQUE (pod, revision));
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outbox (
+	pod INTEGER NOT NULL, revision INTEGER NOT NULL, stamp INTEGER NOT NULL,
+	due INTEGER NOT NULL, attempts INTEGER NOT NULL,
+	PRIMARY KEY (pod, revision)) WITHOUT ROWID;
+`
+
+// indexes are what the docket asks all the time, and what the charts and the lists
+// of the latest verdicts ask, each with what its chart counts. Every one costs
+// every record a page to write: a question that another index answers in about the
+// same time has none of its own. A verdict is found by its runner's names through
+// its case, but for the few that name it otherwise.
+const indexes = `
+CREATE INDEX IF NOT EXISTS evidence_wide ON evidence (node, at) WHERE wide;
+CREATE INDEX IF NOT EXISTS evidence_received ON evidence (received);
+CREATE INDEX IF NOT EXISTS marks_owner ON marks (owner, reached);
+CREATE INDEX IF NOT EXISTS marks_received ON marks (received);
+CREATE INDEX IF NOT EXISTS tails_owner ON tails (owner);
+CREATE INDEX IF NOT EXISTS tails_received ON tails (received);
+CREATE INDEX IF NOT EXISTS cases_uid ON cases (uid);
+CREATE INDEX IF NOT EXISTS cases_name ON cases (name);
+CREATE INDEX IF NOT EXISTS cases_node ON cases (node, state);
+CREATE INDEX IF NOT EXISTS cases_heard ON cases (heard, runner, name, namespace);
+CREATE INDEX IF NOT EXISTS cases_waiting ON cases (state, due, runner) WHERE runner;
+CREATE INDEX IF NOT EXISTS ties_pod ON ties (pod);
+CREATE INDEX IF NOT EXISTS verdicts_runner ON verdicts (runner) WHERE runner <> '';
+CREATE INDEX IF NOT EXISTS verdicts_run ON verdicts (run);
+CREATE INDEX IF NOT EXISTS verdicts_job ON verdicts (job);
+CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_died ON verdicts (last, died, node);
+CREATE INDEX IF NOT EXISTS last_label ON verdicts (last, label, recorded);
+CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label);
+CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node);
+CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due);
+`
+
+// migrate makes the schema in a new file, and of an earlier one. When it ends
+// midway, the next one goes on from there.
+func (l *Ledger) migrate() error {
+	have, err := l.has()
+	if err != nil {
+		return err
+	}
+	if _, err := l.write.Exec("PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	if have == 1 {
+		if err := l.step(func(tx *sql.Tx) error { return run(tx, fromFirst...) }); err != nil {
+			return err
+		}
+	}
+	if have == 1 || have == 2 {
+		if err := l.move(); err != nil {
+			return err
+		}
+	}
+	return l.step(func(tx *sql.Tx) error { return run(tx, tables, indexes, current) })
+}
+
+// step is one write of a migration.
+func (l *Ledger) step(f func(*sql.Tx) error) error {
+	tx, err := l.write.Begin()
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// has is the version that the file has; 0 is an empty file.
+func (l *Ledger) has() (have int, _ error) {
+	var tables int
+	if err := l.write.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
+		return 0, fmt.Errorf("not a ledger: %w", err)
+	}
+	if err := l.write.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return 0, err
+	}
+	if have > version || have < 0 || have == 0 && tables > 0 {
+		return 0, fmt.Errorf("schema version %d, this program reads %d; move the file away, or run the version that wrote it", have, version)
+	}
+	return have, nil
+}
+
+func run(tx *sql.Tx, all ...string) error {
+	for _, text := range all {
+		if _, err := tx.Exec(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromFirst makes the tables of a file of version 1, which had texts for names and
+// ids for numbers, and takes the cases over. A verdict whose case is gone gets one.
+var fromFirst = []string{`
+	ALTER TABLE names RENAME TO old_names; ALTER TABLE cases RENAME TO old_cases; ALTER TABLE ties RENAME TO old_ties;
+	ALTER TABLE verdicts RENAME TO old_verdicts; ALTER TABLE outbox RENAME TO old_outbox;
+	ALTER TABLE evidence ADD COLUMN names BLOB NOT NULL DEFAULT x'';`, tables, `
+	INSERT INTO cases (` + caseColumns + `) SELECT ` + caseColumns + ` FROM old_cases ORDER BY opened, id;
+	INSERT OR IGNORE INTO cases (` + caseColumns + `) SELECT member, namespace, runner, uid, node, 1, recorded, recorded, 'judged', died, 0, revision
+		FROM old_verdicts ORDER BY revision DESC, recorded, member;
+	INSERT INTO ties SELECT t.id, c.pod FROM old_ties t JOIN cases c ON c.id = t.member ORDER BY t.id;
+	INSERT INTO outbox SELECT c.pod, o.revision, o.stamp, o.due, o.attempts FROM old_outbox o JOIN cases c ON c.id = o.member;
+	PRAGMA user_version = 2`}
+
+// move takes over what there may be very much of, some in each write. With the last
+// of them the file is of this version, but for the indexes.
+func (l *Ledger) move() error {
+	for _, some := range []func(tx *sql.Tx, most int) (bool, error){moveVerdicts, numberNames} {
+		for more := true; more; {
+			err := l.step(func(tx *sql.Tx) (err error) {
+				more, err = some(tx, 10_000)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return l.step(func(tx *sql.Tx) error {
+		return run(tx, `DROP TABLE old_names; DROP TABLE old_outbox; DROP TABLE old_verdicts; DROP TABLE old_ties; DROP TABLE old_cases;
+			DELETE FROM meta WHERE name = 'numbered'`, current)
+	})
+}
+
+// moveVerdicts takes over the next verdicts, in their order.
+func moveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
+	res, err := tx.Exec(`INSERT INTO verdicts SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END, v.recorded, v.died, v.namespace, v.node, v.label, v.pool, v.repository, v.run, v.job, v.last, v.verdict
+		FROM old_verdicts v CROSS JOIN cases c WHERE v.rowid > (SELECT coalesce(max(number), 0) FROM verdicts) AND c.id = v.member ORDER BY v.rowid LIMIT ?`, most)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == int64(most), err
+}
+
+// numberNames files the next evidence under the numbers of its names.
+func numberNames(tx *sql.Tx, most int) (more bool, err error) {
+	var from sql.NullInt64
+	err = tx.QueryRow("SELECT min(evidence) FROM old_names WHERE evidence > (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'numbered')").Scan(&from)
+	if err != nil || !from.Valid {
+		return false, err
+	}
+	last := from.Int64 + int64(most) - 1
+	names := map[int64][]string{}
+	rows, err := tx.Query("SELECT evidence, name FROM old_names WHERE evidence BETWEEN ? AND ? ORDER BY evidence, name", from.Int64, last)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var id int64
+		var name string
+		err := r.Scan(&id, &name)
+		names[id] = append(names[id], name)
+		return err
+	})
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		err = errors.Join(err, numbered(tx, id, names[id]))
+	}
+	return true, errors.Join(err, run(tx, "INSERT OR REPLACE INTO meta VALUES ('numbered', "+strconv.FormatInt(last, 10)+")"))
+}
+
+func numbered(tx *sql.Tx, id int64, names []string) error {
+	_, err := tx.Exec("UPDATE evidence SET names = ? WHERE id = ?", pack(names), id)
+	for _, name := range names {
+		if err == nil {
+			_, err = tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", number(name), id)
+		}
+	}
+	return err
+}
+
+// number stands for a name in the file: short, so that the index of the names is.
+// That two names share one is as good as impossible, and would do no harm: what is
+// judged looks at each record itself.
+func number(name string) int64 {
+	sum := sha256.Sum256([]byte(name))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}
+
+// pack is the numbers of names, eight bytes each.
+func pack(names []string) []byte {
+	out := make([]byte, 0, 8*len(names))
+	for _, name := range names {
+		out = binary.BigEndian.AppendUint64(out, uint64(number(name)))
+	}
+	return out
+}
+
+// unpack gives the numbers back.
+func unpack(packed []byte) (out []int64) {
+	for ; len(packed) >= 8; packed = packed[8:] {
+		out = append(out, int64(binary.BigEndian.Uint64(packed)))
+	}
+	return out
+}
