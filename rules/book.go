@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -67,7 +68,8 @@ func Load(layers ...fs.FS) (*Rulebook, error) {
 }
 
 // LoadSignals is Load for a program that only scans: facts, labels and verdict
-// rules are left out. The hash is that of the whole.
+// rules are left out, and files without signals are not parsed. The hash is that of
+// the whole.
 func LoadSignals(layers ...fs.FS) (*Rulebook, error) { return load(layers, true) }
 
 func load(layers []fs.FS, signalsOnly bool) (*Rulebook, error) {
@@ -118,6 +120,9 @@ func (b *builder) read(layer fs.FS) error {
 		}
 		b.hash.Write(data)
 		b.files.Files = append(b.files.Files, txtar.File{Name: layerName(b.layers) + "/" + path.Base(name), Data: data})
+		if b.signalsOnly && !bytes.Contains(data, []byte("signals")) {
+			continue // no such section: who reads it for its verdicts says what is wrong with it
+		}
 		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}
 		r.document(r.root(data), &s)
 	}
