@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -138,6 +139,22 @@ func parseBytes(s string) int {
 }
 
 func parsePods(s string) []string {
+	if strings.ContainsAny(s, "\\_(\t\r\n") || s == "null" { // seldom: escapes, old names
+		return parseOddPods(s)
+	}
+	return podList(s)
+}
+
+func parseOddPods(s string) []string {
+	var out []string
+	if json.Unmarshal([]byte(s), &out) == nil {
+		return out
+	}
+	return podList(s)
+}
+
+// podList splits a list of names.
+func podList(s string) []string {
 	out := strings.FieldsFunc(s, func(r rune) bool { return r == '[' || r == ']' || r == '"' || r == ',' || r == ' ' })
 	for i := range out {
 		out[i] = podName(out[i])
@@ -174,7 +191,7 @@ func bareID(s string) string {
 	if i := strings.Index(s, "://"); i >= 0 {
 		s = s[i+3:]
 	}
-	return containerIDMatch.Part(s, 0)
+	return containerIDMatch.Part(s[max(0, len(s)-64):], 0)
 }
 
 // parseCgroup reads a cgroup path as the kernel prints it, or a unit name.

@@ -51,7 +51,8 @@ func (q *Query) where() (string, []any) {
 	ns, name := splitName(q.Runner)
 	from, to := prefix(name)
 	add(name != "", `pod IN (SELECT pod FROM cases WHERE name >= ? AND name < ? UNION ALL SELECT pod FROM cases WHERE uid >= ? AND uid < ?
-		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ?)`, from, to, from, to, from, to)
+		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ? UNION ALL SELECT pod FROM verdicts WHERE uid <> '' AND uid >= ? AND uid < ?)`,
+		from, to, from, to, from, to, from, to)
 	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
 	clause, labels := q.labels()

@@ -118,13 +118,14 @@ func TestVerdictsByEveryName(t *testing.T) {
 		return errors.Join(
 			tx.PutCase(Case{ID: "nameless", UID: "u1", State: StateOpen}), tx.AddVerdict("nameless", &rules.Verdict{Runner: "amber-1", PodUID: "u1", Revision: 1}, time.Time{}, false),
 			tx.PutCase(Case{ID: "other", UID: "u2", Name: "pod-2", State: StateOpen}), tx.AddVerdict("other", &rules.Verdict{Runner: "amber-2", PodUID: "u2", Revision: 1}, time.Time{}, false),
+			tx.PutCase(Case{ID: "bare", Name: "pod-4", State: StateOpen}), tx.AddVerdict("bare", &rules.Verdict{Runner: "pod-4", PodUID: "w4", Revision: 1}, time.Time{}, false),
 			tx.PutCase(Case{ID: "same", UID: "u3", Name: "amber-3", State: StateOpen}), tx.AddVerdict("same", &rules.Verdict{Runner: "amber-3", PodUID: "u3", Revision: 1}, time.Time{}, false))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for asked, want := range map[string][]string{
-		"amber": {"nameless", "other", "same"}, "amber-1": {"nameless"}, "amber-2": {"other"}, "pod": {"other"}, "amber-3": {"same"}, "u1": {"nameless"}, "u": {"nameless", "other", "same"}, "amber-4": nil,
+		"amber": {"nameless", "other", "same"}, "amber-1": {"nameless"}, "amber-2": {"other"}, "pod": {"bare", "other"}, "w4": {"bare"}, "amber-3": {"same"}, "u1": {"nameless"}, "u": {"nameless", "other", "same"}, "amber-4": nil,
 	} {
 		got, err := l.Verdicts(t.Context(), Query{Runner: asked})
 		var ids []string

@@ -69,6 +69,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
 	pod      INTEGER NOT NULL, revision INTEGER NOT NULL,
 	member   TEXT NOT NULL,      -- the id of its case
 	runner   TEXT NOT NULL,      -- where it is not the case's name, which only records may give it
+	uid      TEXT NOT NULL,      -- the same
 	recorded INTEGER NOT NULL, died INTEGER NOT NULL,
 	namespace TEXT NOT NULL, node TEXT NOT NULL, label TEXT NOT NULL,
 	pool     TEXT NOT NULL, repository TEXT NOT NULL, run TEXT NOT NULL, job TEXT NOT NULL, -- ids as GitHub has them
@@ -101,6 +102,7 @@ CREATE INDEX IF NOT EXISTS cases_heard ON cases (heard, runner, name, namespace)
 CREATE INDEX IF NOT EXISTS cases_waiting ON cases (state, due, runner) WHERE runner;
 CREATE INDEX IF NOT EXISTS ties_pod ON ties (pod);
 CREATE INDEX IF NOT EXISTS verdicts_runner ON verdicts (runner) WHERE runner <> '';
+CREATE INDEX IF NOT EXISTS verdicts_uid ON verdicts (uid) WHERE uid <> '';
 CREATE INDEX IF NOT EXISTS verdicts_run ON verdicts (run);
 CREATE INDEX IF NOT EXISTS verdicts_job ON verdicts (job);
 CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node);
@@ -206,7 +208,7 @@ func (l *Ledger) move() error {
 
 // moveVerdicts takes over the next verdicts, in their order.
 func moveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
-	res, err := tx.Exec(`INSERT INTO verdicts SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END, v.recorded, v.died, v.namespace, v.node, v.label, v.pool, v.repository, v.run, v.job, v.last, v.verdict
+	res, err := tx.Exec(`INSERT INTO verdicts SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END, CASE v.uid WHEN c.uid THEN '' ELSE v.uid END, v.recorded, v.died, v.namespace, v.node, v.label, v.pool, v.repository, v.run, v.job, v.last, v.verdict
 		FROM old_verdicts v CROSS JOIN cases c WHERE v.rowid > (SELECT coalesce(max(number), 0) FROM verdicts) AND c.id = v.member ORDER BY v.rowid LIMIT ?`, most)
 	if err != nil {
 		return false, err

@@ -27,37 +27,43 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	if v.DiedAt != nil {
 		died = nanos(*v.DiedAt)
 	}
-	pod, runner, err := t.ensureCase(member, v)
+	k, err := t.ensureCase(member, v)
 	if err == nil && v.Revision > 1 {
-		_, err = t.pen.exec("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", pod, v.Revision)
+		_, err = t.pen.exec("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", k.pod, v.Revision)
 	}
 	if err == nil {
-		_, err = t.pen.exec(`INSERT INTO verdicts (pod, revision, member, runner, recorded, died, namespace, node, label, pool, repository, run, job, last, verdict)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, pod, v.Revision, member, runner, nanos(t.now), died, v.Namespace, v.Node, v.Label,
+		_, err = t.pen.exec(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died, namespace, node, label, pool, repository, run, job, last, verdict)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, k.pod, v.Revision, member, k.runner, k.uid, nanos(t.now), died, v.Namespace, v.Node, v.Label,
 			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
-		_, err = t.pen.exec("INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", pod, v.Revision, nanos(stamp))
+		_, err = t.pen.exec("INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", k.pod, v.Revision, nanos(stamp))
 	}
 	return err
 }
 
-// ensureCase gives the number of a verdict's case, and the verdict's runner if it is
-// called otherwise there. A case that is not there is made: by its names the verdict
-// is found.
-func (t *Tx) ensureCase(member string, v *rules.Verdict) (pod int64, runner string, err error) {
+// keys are by what a verdict is found: the number of its case, and its own names
+// where the case has others.
+type keys struct {
+	pod         int64
+	runner, uid string
+}
+
+// ensureCase gives a verdict's keys. A case that is not there is made.
+func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 	known := func() error {
-		return t.pen.row("SELECT pod, CASE name WHEN ? THEN '' ELSE ? END FROM cases WHERE id = ?", v.Runner, v.Runner, member).Scan(&pod, &runner)
+		return t.pen.row("SELECT pod, CASE name WHEN ? THEN '' ELSE ? END, CASE uid WHEN ? THEN '' ELSE ? END FROM cases WHERE id = ?",
+			v.Runner, v.Runner, v.PodUID, v.PodUID, member).Scan(&k.pod, &k.runner, &k.uid)
 	}
 	if err = known(); err != sql.ErrNoRows {
-		return pod, runner, err
+		return k, err
 	}
 	err = t.PutCase(Case{ID: member, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
 		Opened: t.now, Heard: t.now, State: StateJudged, Revision: v.Revision})
 	if err == nil {
 		err = known()
 	}
-	return pod, runner, err
+	return k, err
 }
 
 // podOf is the number of the case with an id.

@@ -30,13 +30,13 @@ type agent struct {
 	book    atomic.Pointer[rules.Rulebook]
 	rescan  chan *rules.Rulebook // holds the rulebook that changed; owned by run, never closed
 	away    atomic.Bool          // the server did not take the last push
+	hole    hole
 
 	mu        sync.Mutex // guards what follows
 	evidence  []ingest.Entry
 	context   []ingest.Entry
 	covered   map[string]ingest.Entry // the latest span of each source and boot
 	beats     map[string]ingest.Entry // and of each runner's log
-	hole      ingest.Mark             // the time of the evidence that the spool lost and nobody was told of
 	state     state
 	reached   map[string]time.Time // by source
 	told      time.Time            // the Reached mark that was spooled last
@@ -50,6 +50,7 @@ type state struct {
 	Cursor string            `json:"cursor"`
 	At     time.Time         `json:"at"`
 	Pods   []podlog.Position `json:"pods"`
+	Hole   lapse             `json:"hole,omitzero"`
 }
 
 const (
@@ -66,6 +67,7 @@ func newAgent(c *cli, d *daemon.Daemon) (*agent, error) {
 	if _, err := a.spool.LoadState("positions", &a.state); err != nil {
 		return nil, err
 	}
+	a.hole.add(a.state.Hole)
 	if a.sender, err = c.sender(); err != nil {
 		return nil, err
 	}
@@ -121,7 +123,7 @@ func (a *agent) takePods(b podlog.Batch) error {
 	a.metrics.contextLines.Add(float64(len(b.Context)))
 	for _, m := range b.Marks {
 		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
-			a.beats[m.Doc] = m
+			a.beats[m.Doc+" "+m.Mark.From.String()] = m
 			continue
 		}
 		a.evidence = append(a.evidence, m)
@@ -264,6 +266,7 @@ func (a *agent) store(now time.Time, keep bool) error {
 	if !keep && now.Sub(a.stored) < keepEvery {
 		return nil
 	}
+	a.state.Hole = a.hole.seen()
 	err := a.spool.SaveState("positions", a.state)
 	if err == nil {
 		a.stored = now
@@ -284,57 +287,12 @@ func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
 			return err
 		}
 		item := spool.Item{Class: class, Entries: len(some)}
-		item.From, item.To = span(some)
+		l := lapseOf(some)
+		item.From, item.To = l.From, l.To
 		a.spool.Put(item, body)
 		*entries = slices.Delete(*entries, 0, len(some))
 	}
 	return nil
-}
-
-// span is when the first and the last of entries are from.
-func span(entries []ingest.Entry) (from, to time.Time) {
-	for i := range entries {
-		at := entries[i].At
-		if at.IsZero() {
-			continue
-		}
-		if from.IsZero() || at.Before(from) {
-			from = at
-		}
-		if at.After(to) {
-			to = at
-		}
-	}
-	return from, to
-}
-
-// lost is told by the spool of what had to go. Lost evidence is a gap in
-// everything that the node said then. Put calls it, so a.mu is held; what it
-// notes goes out with the next marks, for a file more now would cost another.
-func (a *agent) lost(i spool.Item) {
-	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
-	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
-	if i.Class != spool.Evidence {
-		return
-	}
-	if a.hole.From.IsZero() || i.From.Before(a.hole.From) {
-		a.hole.From = i.From
-	}
-	if i.To.After(a.hole.To) {
-		a.hole.To = i.To
-	}
-}
-
-// gaps adds what the spool lost since the last time as one gap of each source.
-func (a *agent) gaps() {
-	if a.hole.To.IsZero() {
-		return
-	}
-	for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd} {
-		a.evidence = append(a.evidence, ingest.Entry{Node: a.c.Node, At: a.hole.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested,
-			Mark: &ingest.Mark{Kind: ingest.Gap, From: a.hole.From, To: a.hole.To, Why: "the agent's spool was full: the server was away for too long"}})
-	}
-	a.hole = ingest.Mark{}
 }
 
 // send delivers the spool's files in order.

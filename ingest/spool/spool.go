@@ -44,7 +44,22 @@ type Item struct {
 }
 
 func (i Item) name() string {
-	return fmt.Sprintf("%016d-%s-%d-%d-%d.push", i.Seq, i.Class, i.Entries, i.From.UnixNano(), i.To.UnixNano())
+	return fmt.Sprintf("%016d-%s-%d-%d-%d.push", i.Seq, i.Class, i.Entries, nanos(i.From), nanos(i.To))
+}
+
+// nanos and moment have 0 for the zero time: a file's name has no room for a minus.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func moment(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos).UTC()
 }
 
 // Spool is one open folder. It is safe for concurrent use.
@@ -57,6 +72,7 @@ type Spool struct {
 	items  []Item // by Seq
 	size   int64
 	next   uint64
+	gone   []string      // files that had to go, removed once that is stored
 	unsure bool          // files were made whose names a crash of the machine may undo
 	more   chan struct{} // holds a token while there may be items; owned by the spool, never closed
 }
@@ -92,7 +108,7 @@ func (s *Spool) found(f os.DirEntry) {
 	if n, err := fmt.Sscanf(name, "%d %s %d %d %d", &i.Seq, &i.Class, &i.Entries, &from, &to); n != 5 || err != nil || !strings.HasSuffix(f.Name(), ".push") {
 		return
 	}
-	i.From, i.To = time.Unix(0, from).UTC(), time.Unix(0, to).UTC()
+	i.From, i.To = moment(from), moment(to)
 	if info, err := f.Info(); err == nil && i.name() == f.Name() {
 		i.size = info.Size()
 		s.items = append(s.items, i)
@@ -179,9 +195,12 @@ func (s *Spool) shrink() {
 			if at < 0 {
 				break
 			}
-			gone := s.items[at]
-			s.drop(gone)
-			s.lost(gone)
+			i := s.items[at]
+			if i.body == nil {
+				s.gone = append(s.gone, i.name())
+			}
+			s.forget(at)
+			s.lost(i)
 		}
 	}
 }
@@ -195,14 +214,19 @@ func (s *Spool) drop(i Item) {
 	if s.items[at].body == nil {
 		_ = os.Remove(filepath.Join(s.dir, i.name())) // one that stays is sent once more
 	}
+	s.forget(at)
+}
+
+func (s *Spool) forget(at int) {
+	s.size -= s.items[at].size
 	s.items = slices.Delete(s.items, at, at+1)
-	s.size -= i.size
 }
 
 // More is readable when there may be something to send.
 func (s *Spool) More() <-chan struct{} { return s.more }
 
-// Next returns the oldest item; ok is false when there is none.
+// Next returns the oldest item; ok is false when there is none, or when it cannot
+// be read now: then More is readable a second later.
 func (s *Spool) Next() (i Item, body []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,6 +237,10 @@ func (s *Spool) Next() (i Item, body []byte, ok bool) {
 		body, err := os.ReadFile(filepath.Join(s.dir, i.name()))
 		if err == nil {
 			return i, body, true
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			time.AfterFunc(time.Second, s.wake)
+			return i, nil, false
 		}
 		s.drop(i) // somebody else removed it
 		s.lost(i)
@@ -235,7 +263,8 @@ func (s *Spool) Size() (bytes int64, files int) {
 }
 
 // SaveState keeps all that was put, then stores a value beside the files, in one
-// step. A crash of the machine may bring back the value before.
+// step, and removes what had to go: until then a crash brings it back, and the value
+// can say that it went. A crash of the machine may bring back the value before.
 func (s *Spool) SaveState(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err == nil {
@@ -247,7 +276,18 @@ func (s *Spool) SaveState(name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
+	s.clear()
 	return nil
+}
+
+// clear removes the files that had to go.
+func (s *Spool) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range s.gone {
+		_ = os.Remove(filepath.Join(s.dir, name)) // one that stays is found again at the next start
+	}
+	s.gone = nil
 }
 
 // LoadState reads a value back; ok is false when there is none yet.

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -184,4 +185,60 @@ func TestUnwritable(t *testing.T) {
 		t.Errorf("the file that somebody removed: %+v", *lost)
 	}
 	equal(t, names(t, dir))
+}
+
+// A file that cannot be read now is no file that is gone: it is tried again.
+func TestUnreadableIsTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	s, lost := open(t, dir, 1<<20)
+	put(t, s, Evidence, "a")
+	keep(t, s)
+	path := filepath.Join(dir, names(t, dir)[0])
+	if err := errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	<-s.More()
+	if i, _, ok := s.Next(); ok {
+		t.Fatalf("read %+v from a folder", i)
+	}
+	if err := errors.Join(os.Remove(path), os.Rename(path+".away", path)); err != nil {
+		t.Fatal(err)
+	}
+	<-s.More()
+	equal(t, drain(s), "evidence a")
+	if len(*lost) > 0 {
+		t.Errorf("lost: %+v", *lost)
+	}
+}
+
+// Entries without a time are found again.
+func TestTimelessItemsAreFoundAgain(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, 1<<20)
+	s.Put(Item{Class: Evidence, Entries: 1}, []byte("a"))
+	keep(t, s)
+	again, _ := open(t, dir, 1<<20)
+	i, _, ok := again.Next()
+	if !ok || !i.From.IsZero() || !i.To.IsZero() {
+		t.Errorf("%v %+v", ok, i)
+	}
+}
+
+// What had to go is removed once that is stored with the positions: a crash before
+// brings it back.
+func TestWhatHadToGoIsThereUntilThatIsStored(t *testing.T) {
+	dir := t.TempDir()
+	s, lost := open(t, dir, 3)
+	put(t, s, Evidence, "aa")
+	keep(t, s)
+	put(t, s, Evidence, "bb")
+	keep(t, s)
+	if again, _ := open(t, dir, 1<<20); len(*lost) != 1 || len(again.items) != 2 {
+		t.Errorf("lost %+v, found %+v", *lost, again.items)
+	}
+	if err := s.SaveState("positions", 1); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := open(t, dir, 1<<20)
+	equal(t, drain(again), "evidence bb")
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/ingest"
+	"coroner/ingest/journal"
+	"coroner/ingest/podlog"
+	"coroner/ingest/spool"
+)
+
+// oomAt gives the agent an OOM kill, longer than half of what its spool may hold.
+func oomAt(a *agent, at time.Time) {
+	e := line(ingest.Kernel, oom+strings.Repeat(at.Format(" 150405"), 40))
+	e.At = at
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{e}, Lines: 1, Cursor: "c", At: at, Reached: at})
+	_ = a.takePods(podlog.Batch{Reached: at})
+}
+
+// earliest is where the first gap of the kernel's begins that the server was told of.
+func (s *server) earliest() (from time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.got {
+		if e.Mark != nil && e.Mark.Kind == ingest.Gap && e.Source == ingest.Kernel && (from.IsZero() || e.Mark.From.Before(from)) {
+			from = e.Mark.From
+		}
+	}
+	return from
+}
+
+// What goes with the last flush before a stop is told of after the next start.
+func TestHoleOutlivesTheAgent(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	s.will(503)
+	a := newTestAgent(t, dir, s.URL, 400)
+	a.away.Store(true)
+	for i := range 2 {
+		oomAt(a, now.Add(time.Duration(i)*time.Minute))
+		a.flush(context.Background(), true)
+	}
+	s.will(0)
+	b := newTestAgent(t, dir, s.URL, 1<<20)
+	b.flush(context.Background(), true)
+	sendUntil(t, b, "an empty spool", b.empty)
+	if from := s.earliest(); !from.Equal(now) {
+		t.Errorf("the gap begins %v, want %v: %q", from, now, s.texts())
+	}
+	again := newTestAgent(t, dir, s.URL, 1<<20)
+	if l := again.hole.seen(); !l.To.IsZero() {
+		t.Errorf("it was told, and stays: %+v", l)
+	}
+}
+
+// A gap that the spool loses in turn is remembered from its begin on.
+func TestHoleOfAHole(t *testing.T) {
+	s := newServer(t)
+	s.will(503)
+	a := newTestAgent(t, t.TempDir(), s.URL, 700)
+	a.away.Store(true)
+	a.lost(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)})
+	for i := range 6 {
+		oomAt(a, now.Add(time.Duration(i)*time.Second))
+		a.flush(context.Background(), true)
+	}
+	a.flush(context.Background(), true)
+	s.will(0)
+	sendUntil(t, a, "an empty spool", a.empty)
+	if from := s.earliest(); !from.Equal(now.Add(-time.Hour)) {
+		t.Errorf("the gap begins %v, want %v", from, now.Add(-time.Hour))
+	}
+}
+
+// Two spans of one log between two pushes are both told.
+func TestEveryBeatIsTold(t *testing.T) {
+	s := newServer(t)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
+	for _, from := range []time.Time{now, now.Add(12 * time.Second)} {
+		e := ingest.Entry{Node: "n1", Source: ingest.Runner, Pod: "p", Namespace: "ci", Doc: "log", At: from, Clock: ingest.WallClock,
+			Mark: &ingest.Mark{Kind: ingest.Covered, From: from, To: from.Add(time.Second), Lines: 3}}
+		_ = a.takePods(podlog.Batch{Marks: []ingest.Entry{e}})
+	}
+	a.flush(context.Background(), true)
+	sendUntil(t, a, "an empty spool", a.empty)
+	if n := strings.Count(strings.Join(s.texts(), "|"), "covered runner"); n != 2 {
+		t.Errorf("%d spans: %q", n, s.texts())
+	}
+}
