@@ -299,8 +299,8 @@ func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
 func (a *agent) send(ctx context.Context) {
 	wait := time.Duration(0)
 	for {
-		item, body, ok := a.spool.Next()
-		if !ok {
+		item, body, err := a.spool.Next()
+		if errors.Is(err, spool.ErrEmpty) {
 			select {
 			case <-ctx.Done():
 				return
@@ -308,7 +308,15 @@ func (a *agent) send(ctx context.Context) {
 				continue
 			}
 		}
-		err := a.sender.Post(ctx, body)
+		if err != nil {
+			a.metrics.spoolErrors.Inc()
+			a.log.Error().Err(err).Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
+			if !pause(ctx, 2*time.Second) {
+				return
+			}
+			continue
+		}
+		err = a.sender.Post(ctx, body)
 		if wait = a.sent(item, err, wait); wait > 0 && !pause(ctx, wait) || ctx.Err() != nil {
 			return
 		}

@@ -225,27 +225,29 @@ func (s *Spool) forget(at int) {
 // More is readable when there may be something to send.
 func (s *Spool) More() <-chan struct{} { return s.more }
 
-// Next returns the oldest item; ok is false when there is none, or when it cannot
-// be read now: then More is readable a second later.
-func (s *Spool) Next() (i Item, body []byte, ok bool) {
+// ErrEmpty is that there is nothing to send.
+var ErrEmpty = errors.New("the spool is empty")
+
+// Next returns the oldest item, ErrEmpty when there is none. Any other error is that
+// its file cannot be read now: it stays, and those after it wait.
+func (s *Spool) Next() (i Item, body []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.items) > 0 {
 		if i = s.items[0]; i.body != nil {
-			return i, i.body, true
+			return i, i.body, nil
 		}
 		body, err := os.ReadFile(filepath.Join(s.dir, i.name()))
 		if err == nil {
-			return i, body, true
+			return i, body, nil
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			time.AfterFunc(time.Second, s.wake)
-			return i, nil, false
+			return i, nil, fmt.Errorf("spool: %w", err)
 		}
 		s.drop(i) // somebody else removed it
 		s.lost(i)
 	}
-	return i, nil, false
+	return i, nil, ErrEmpty
 }
 
 // Done removes an item that the receiver has.

@@ -47,8 +47,8 @@ func names(t *testing.T, dir string) (out []string) {
 // drain takes everything out, as a sender does.
 func drain(s *Spool) (out []string) {
 	for {
-		i, body, ok := s.Next()
-		if !ok {
+		i, body, err := s.Next()
+		if err != nil {
 			return out
 		}
 		out = append(out, string(i.Class)+" "+string(body))
@@ -109,7 +109,7 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 	put(t, s, Evidence, "c")
 	equal(t, names(t, dir), i.name(), "positions.json")
 	again, _ := open(t, dir, 1<<20)
-	if got, body, ok := again.Next(); !ok || got.name() != i.name() || string(body) != "b" {
+	if got, body, err := again.Next(); err != nil || got.name() != i.name() || string(body) != "b" {
 		t.Errorf("%+v %q", got, body)
 	}
 	s.Done(i)
@@ -197,14 +197,12 @@ func TestUnreadableIsTriedAgain(t *testing.T) {
 	if err := errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	<-s.More()
-	if i, _, ok := s.Next(); ok {
-		t.Fatalf("read %+v from a folder", i)
+	if i, _, err := s.Next(); err == nil || errors.Is(err, ErrEmpty) {
+		t.Fatalf("%+v of a folder: %v", i, err)
 	}
 	if err := errors.Join(os.Remove(path), os.Rename(path+".away", path)); err != nil {
 		t.Fatal(err)
 	}
-	<-s.More()
 	equal(t, drain(s), "evidence a")
 	if len(*lost) > 0 {
 		t.Errorf("lost: %+v", *lost)
@@ -218,9 +216,9 @@ func TestTimelessItemsAreFoundAgain(t *testing.T) {
 	s.Put(Item{Class: Evidence, Entries: 1}, []byte("a"))
 	keep(t, s)
 	again, _ := open(t, dir, 1<<20)
-	i, _, ok := again.Next()
-	if !ok || !i.From.IsZero() || !i.To.IsZero() {
-		t.Errorf("%v %+v", ok, i)
+	i, _, err := again.Next()
+	if err != nil || !i.From.IsZero() || !i.To.IsZero() {
+		t.Errorf("%v %+v", err, i)
 	}
 }
 
