@@ -172,7 +172,7 @@ func (r *Record) own(s *rules.Signal) *rules.Signal {
 	for _, word := range []*string{&c.Node, &c.Boot, &c.Namespace, &c.Pod, &c.PodUID, &c.Container, &c.ContainerID, &c.Doc} {
 		*word = r.word(*word)
 	}
-	c.OwnValues(r.word)
+	c.OwnWords(r.word)
 	return &c
 }
 

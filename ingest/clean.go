@@ -3,7 +3,6 @@ package ingest
 import (
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 )
 
 // clean makes s valid UTF-8 on one line without control characters (a tab may
@@ -29,7 +28,7 @@ func clean(s string) string {
 }
 
 func isClean(s string) bool {
-	i := oddAt(unsafe.Slice(unsafe.StringData(s), len(s)))
+	i := oddAt(bytesOf(s))
 	if strings.IndexByte(s[:i], '\n') >= 0 {
 		return false
 	}

@@ -34,7 +34,7 @@ func (d Document) Feed() *Feed {
 // of it were already dropped.
 func (f *Feed) Line(b []byte, cut int) []Entry {
 	f.begin(cut)
-	_ = f.r.line(b) // only an export record reads on, and a container's log has none
+	_ = f.r.line(b) // only an export record reads on, and a feed has none
 	return f.end()
 }
 

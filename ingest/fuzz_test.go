@@ -61,10 +61,10 @@ func checkEntry(t *testing.T, e Entry) {
 	for _, s := range []string{e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit, e.Cursor} {
 		checkText(t, "identity", s, 1024)
 	}
-	msg, fields, _ := e.Message()
+	msg, fields, _ := e.Message(nil)
 	checkText(t, "message", msg, MaxText)
-	for k, v := range fields {
-		checkText(t, k, v, MaxText+8)
+	for _, f := range fields {
+		checkText(t, f.Name, f.Value, MaxText+8)
 	}
 	if e.Source.Forgeable() && e.Trust != Claimed {
 		t.Errorf("attested %q", e.Source)

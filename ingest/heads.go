@@ -86,7 +86,7 @@ func (m *minute) read(b []byte) (at time.Time, rest []byte, ok bool) {
 		return at, nil, false
 	}
 	if b[i] == '.' {
-		if !digit(b[i+1]) {
+		if i+1 == len(b) || !digit(b[i+1]) {
 			return at, nil, false
 		}
 		from, n := i+1, 0

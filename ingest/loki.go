@@ -140,13 +140,19 @@ func (r *reader) labels(d *draft, l labels) {
 func (r *reader) lokiRecord() {
 	c := &r.rec
 	d := draft{Entry: Entry{Line: r.n, Cut: r.in.cut}, wraps: shipped}
-	set := map[string]string{}
-	if o, ok := scanObject(c.labels.raw); ok {
-		flatten("", &o, set, 0)
-	}
+	set := labelObject(string(c.labels.raw))
 	text := clean(trimNewline(c.line.text()))
 	stamp := c.stamp.text()
 	r.shippedLine(&d, stamp, set, text)
+}
+
+// labelObject reads labels that are written as a JSON object.
+func labelObject(s string) labels {
+	o, ok := scanObject(bytesOf(s))
+	if !ok {
+		return labels{}
+	}
+	return Fields(nil).flatten("", &o, 0).Map()
 }
 
 // shippedLine yields a line that came with its labels.
@@ -202,11 +208,9 @@ func (r *reader) csvLine(s string) bool {
 		return false
 	}
 	d := draft{Entry: Entry{Line: r.n, Cut: r.in.cut}, wraps: shipped}
-	set := map[string]string{}
+	set := labels{}
 	if h.labels >= 0 && h.labels < len(row) {
-		if o, ok := scanObject([]byte(row[h.labels])); ok {
-			flatten("", &o, set, 0)
-		}
+		set = labelObject(row[h.labels])
 	}
 	r.shippedLine(&d, row[h.time], set, row[h.line])
 	return true

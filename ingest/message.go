@@ -1,97 +1,97 @@
 package ingest
 
 import (
-	"maps"
+	"slices"
 	"strings"
 )
-
-// A splitter splits one kind of structured text. ok is false for any other.
-type splitter func(s string) (msg string, fields map[string]string, ok bool)
-
-// splitters, by what they look at first.
-var splitters = []splitter{splitJSON, splitKlog, splitLogfmt, splitTabbed, splitSpaced}
 
 // Message splits structured text into its message, unquoted, and its fields:
 // klog text and JSON, logrus, slog, zap, and words before key=value pairs.
 // Nested JSON is flattened with dots, arrays stay as they were written. Where
-// the text is not structured ok is false and msg is the text.
-func (e *Entry) Message() (msg string, fields map[string]string, ok bool) {
+// the text is not structured ok is false and msg is the text. The fields are
+// put behind those in room, which may be nil; e.Fields are not among them.
+func (e *Entry) Message(room Fields) (msg string, fields Fields, ok bool) {
 	if m, found := e.Fields["msg"]; found {
-		return m, e.Fields, true
+		return m, room, true
 	}
-	if e.Source != Kernel && e.Source != Systemd && e.Source != Kube {
-		for _, split := range splitters {
-			if msg, fields, ok = split(e.Text); ok {
-				return clean(msg), e.merged(fields), true
-			}
+	if e.Source == Kernel || e.Source == Systemd || e.Source == Kube {
+		return e.Text, room, false
+	}
+	if msg, fields, ok = split(e.Text, room); !ok {
+		return e.Text, room, false
+	}
+	if strings.IndexByte(e.Text, '\\') >= 0 { // else they are parts of a text that is clean
+		msg = clean(msg)
+		for i := range fields {
+			fields[i].Value = clean(fields[i].Value)
 		}
 	}
-	return e.Text, e.Fields, false
+	return msg, fields, true
 }
 
-// merged adds the fields that travelled beside the text.
-func (e *Entry) merged(fields map[string]string) map[string]string {
-	for k, v := range fields {
-		if !isClean(v) {
-			fields[k] = clean(v)
-		}
+// split tries the forms, by what they look at first.
+func split(s string, f Fields) (msg string, all Fields, ok bool) {
+	if msg, all, ok = splitJSON(s, f); ok {
+		return msg, all, ok
 	}
-	if len(e.Fields) == 0 {
-		return fields
+	if msg, all, ok = splitKlog(s, f); ok {
+		return msg, all, ok
 	}
-	all := maps.Clone(e.Fields)
-	maps.Copy(all, fields)
-	return all
+	if msg, all, ok = splitLogfmt(s, f); ok {
+		return msg, all, ok
+	}
+	if msg, all, ok = splitTabbed(s, f); ok {
+		return msg, all, ok
+	}
+	return splitSpaced(s, f)
 }
 
 // splitJSON: zap (ARC: severity, ts, logger, message), slog (time, level,
 // msg), logrus (time, level, msg), klog (ts, caller, msg, v).
-func splitJSON(s string) (string, map[string]string, bool) {
+func splitJSON(s string, f Fields) (string, Fields, bool) {
 	if !strings.HasPrefix(s, "{\"") && !strings.HasPrefix(s, "{ \"") {
-		return "", nil, false
+		return "", f, false
 	}
-	o, _ := scanObject([]byte(s))
-	fields := make(map[string]string, 16)
-	flatten("", &o, fields, 0)
-	msg, ok := takeMessage(fields)
-	return msg, fields, ok
+	o, _ := scanObject(bytesOf(s))
+	return f.flatten("", &o, 0).takeMessage()
 }
 
 // takeMessage moves the message and the severity to their one name.
-func takeMessage(fields map[string]string) (msg string, ok bool) {
+func (f Fields) takeMessage() (msg string, rest Fields, ok bool) {
 	for _, key := range []string{"msg", "message", "MESSAGE"} {
-		if msg, ok = fields[key]; ok {
-			delete(fields, key)
+		if msg, ok = f.Lookup(key); ok {
+			f = f.without(key)
 			break
 		}
 	}
 	for _, key := range []string{"level", "lvl"} {
-		if v, found := fields[key]; found && fields["severity"] == "" {
-			fields["severity"] = v
+		if v, found := f.Lookup(key); found && f.Get("severity") == "" {
+			f = append(f, Field{"severity", v})
 		}
 	}
-	return msg, ok
+	return msg, f, ok
 }
 
 // splitKlog: `I0102 15:04:05.000000    1234 file.go:123] "Message" key="v"`,
 // since Kubernetes 1.19; before that the text is free. The head may be cut.
-func splitKlog(s string) (string, map[string]string, bool) {
+func splitKlog(s string, f Fields) (string, Fields, bool) {
 	severity, rest, ok := klogHead(s)
 	if !ok {
-		return "", nil, false
+		return "", f, false
 	}
-	fields := map[string]string{}
+	known := len(f)
 	if severity != "" {
-		fields["severity"] = severity
+		f = append(f, Field{"severity", severity})
 	}
 	if !strings.HasPrefix(rest, "\"") {
-		return rest, fields, true
+		return rest, f, true
 	}
 	msg, tail := unquote(rest)
-	if left := strings.TrimSpace(pairs(tail, fields)); left != "" && len(fields) < 2 {
-		return rest, fields, true // the text merely begins with a quotation
+	f, left := f.addPairs(tail)
+	if len(f) < known+2 && strings.TrimSpace(left) != "" {
+		return rest, f, true // the text merely begins with a quotation
 	}
-	return msg, fields, true
+	return msg, f, true
 }
 
 var klogSeverity = map[byte]string{'I': "info", 'W': "warning", 'E': "error", 'F': "fatal"}
@@ -114,62 +114,49 @@ func klogHead(s string) (severity, rest string, ok bool) {
 
 // splitLogfmt: logrus (`time="…" level=info msg="…"`) and slog (`time=… level=INFO
 // msg=…`) in any order of keys.
-func splitLogfmt(s string) (string, map[string]string, bool) {
+func splitLogfmt(s string, f Fields) (string, Fields, bool) {
 	if !strings.Contains(s, "msg=") || keySize(s) == 0 {
-		return "", nil, false
+		return "", f, false
 	}
-	fields := make(map[string]string, 12)
-	rest := pairs(s, fields)
-	msg, ok := takeMessage(fields)
+	f, rest := f.addPairs(s)
+	msg, f, ok := f.takeMessage()
 	if ok && rest != "" { // an unquoted message of several words
-		words, more := tailPairs(rest)
-		maps.Copy(fields, more)
+		var words string
+		words, f = f.addTail(rest)
 		msg = strings.TrimSpace(msg + " " + words)
 	}
-	return msg, fields, ok
+	return msg, f, ok
 }
 
 // splitTabbed: zap's console encoder, `time TAB LEVEL TAB logger TAB caller
 // TAB message TAB {json}` where logger, caller and the JSON may be missing.
 // The time may have been taken off as an envelope.
-func splitTabbed(s string) (string, map[string]string, bool) {
+func splitTabbed(s string, f Fields) (string, Fields, bool) {
 	if strings.IndexByte(s, '\t') < 0 {
-		return "", nil, false
+		return "", f, false
 	}
 	parts := strings.Split(s, "\t")
 	if !isLevel(parts[0]) {
 		parts = parts[1:]
 	}
 	if len(parts) < 2 || !isLevel(parts[0]) {
-		return "", nil, false
+		return "", f, false
 	}
-	fields := map[string]string{"severity": strings.ToLower(parts[0])}
+	f = append(f, Field{"severity", strings.ToLower(parts[0])})
 	parts = parts[1:]
 	if last := parts[len(parts)-1]; len(parts) > 1 && strings.HasPrefix(last, "{") {
-		addJSON(last, fields)
+		f = f.addJSON(last)
 		parts = parts[:len(parts)-1]
 	}
 	if len(parts) > 1 && !isCaller(parts[0]) {
-		fields["logger"] = parts[0]
+		f = append(f, Field{"logger", parts[0]})
 		parts = parts[1:]
 	}
 	if len(parts) > 1 && isCaller(parts[0]) {
-		fields["caller"] = parts[0]
+		f = append(f, Field{"caller", parts[0]})
 		parts = parts[1:]
 	}
-	return strings.Join(parts, "\t"), fields, true
-}
-
-// addJSON adds the members of s that do not hide what is already known.
-func addJSON(s string, fields map[string]string) {
-	o, _ := scanObject([]byte(s))
-	extra := map[string]string{}
-	flatten("", &o, extra, 0)
-	for k, v := range extra {
-		if _, taken := fields[k]; !taken {
-			fields[k] = v
-		}
-	}
+	return strings.Join(parts, "\t"), f, true
 }
 
 func isCaller(s string) bool {
@@ -194,40 +181,35 @@ func isLevel(s string) bool {
 // splitSpaced: time, level, free words, then JSON or key=value pairs, as
 // hand-written controllers print and as zap looks after its tabs became
 // spaces; and GitLab Runner's `ERROR: …  job=1 project=2`.
-func splitSpaced(s string) (string, map[string]string, bool) {
+func splitSpaced(s string, f Fields) (string, Fields, bool) {
 	if st, ok := isoStamp(s); ok {
 		s = strings.TrimLeft(s[st.size:], " ")
 	}
-	fields := map[string]string{}
 	word, i := nextWord(s, 0)
 	leveled := isLevel(word)
 	if leveled {
-		fields["severity"] = strings.ToLower(word)
-		s = strings.TrimLeft(s[i:], " ")
-		s = takeLogger(s, fields)
+		f = append(f, Field{"severity", strings.ToLower(word)})
+		s, f = f.takeLogger(strings.TrimLeft(s[i:], " "))
 	}
 	if i := strings.Index(s, " {"); i > 0 && strings.HasSuffix(s, "}") && leveled {
-		addJSON(s[i+1:], fields)
-		return strings.TrimSpace(s[:i]), fields, true
+		return strings.TrimSpace(s[:i]), f.addJSON(s[i+1:]), true
 	}
-	msg, tail := tailPairs(s)
-	maps.Copy(fields, tail)
-	for _, v := range tail {
-		if strings.HasSuffix(v, ",") { // prose: `code=killed, status=9/KILL`
-			return "", nil, false
-		}
+	known := len(f)
+	msg, f := f.addTail(s)
+	tail := f[known:]
+	if slices.ContainsFunc(tail, func(p Field) bool { return strings.HasSuffix(p.Value, ",") }) {
+		return "", f, false // prose: `code=killed, status=9/KILL`
 	}
-	return msg, fields, msg != "" && (leveled || len(tail) > 1)
+	return msg, f, msg != "" && (leveled || len(tail) > 1)
 }
 
 // takeLogger takes a zap logger's name off the words behind the level.
-func takeLogger(s string, fields map[string]string) string {
+func (f Fields) takeLogger(s string) (rest string, all Fields) {
 	word, i := nextWord(s, 0)
 	if i >= len(s) || !isLogger(word) {
-		return s
+		return s, f
 	}
-	fields["logger"] = word
-	return strings.TrimLeft(s[i:], " ")
+	return strings.TrimLeft(s[i:], " "), append(f, Field{"logger", word})
 }
 
 func isLogger(word string) bool {
@@ -238,19 +220,17 @@ func isLogger(word string) bool {
 	return dot > 0 && dot < len(word)-1 && !strings.ContainsAny(word, ":/='\"(") && !digit(word[dot+1])
 }
 
-// tailPairs splits words from the key=value pairs that end the text.
-func tailPairs(s string) (msg string, fields map[string]string) {
-	fields = map[string]string{}
+// addTail splits words from the key=value pairs that end the text, and adds these.
+func (f Fields) addTail(s string) (msg string, all Fields) {
 	for i := 0; i < len(s); i++ {
 		if (i > 0 && s[i-1] != ' ') || keySize(s[i:]) == 0 {
 			continue
 		}
-		rest := pairs(s[i:], fields)
+		all, rest := f.addPairs(s[i:])
 		if rest == "" {
-			return strings.TrimSpace(s[:i]), fields
+			return strings.TrimSpace(s[:i]), all
 		}
-		clear(fields)
 		i = len(s) - len(rest) - 1
 	}
-	return strings.TrimSpace(s), fields
+	return strings.TrimSpace(s), f
 }

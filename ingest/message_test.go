@@ -1,6 +1,9 @@
 package ingest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestMessage(t *testing.T) {
 	tests := []struct {
@@ -43,13 +46,13 @@ func TestMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		e := Entry{Text: tt.text}
-		msg, fields, ok := e.Message()
+		msg, fields, ok := e.Message(nil)
 		if !ok || msg != tt.msg {
 			t.Errorf("%s\n  msg %q ok %v, want %q", tt.text, msg, ok, tt.msg)
 		}
 		for k, v := range tt.fields {
-			if fields[k] != v {
-				t.Errorf("%s\n  %s = %q, want %q", tt.text, k, fields[k], v)
+			if fields.Get(k) != v {
+				t.Errorf("%s\n  %s = %q, want %q", tt.text, k, fields.Get(k), v)
 			}
 		}
 	}
@@ -62,7 +65,7 @@ func TestMessagePlain(t *testing.T) {
 		"Error cleaning up: no", "{not json", "msg", "time flies", "see file.go:12] maybe",
 	} {
 		e := Entry{Text: text}
-		if msg, _, ok := e.Message(); msg != text || ok && text != "see file.go:12] maybe" {
+		if msg, _, ok := e.Message(nil); msg != text || ok && text != "see file.go:12] maybe" {
 			if text == "see file.go:12] maybe" {
 				continue
 			}
@@ -70,11 +73,41 @@ func TestMessagePlain(t *testing.T) {
 		}
 	}
 	e := Entry{Text: "kind words", Fields: map[string]string{"msg": "given", "a": "b"}}
-	if msg, fields, ok := e.Message(); msg != "given" || fields["a"] != "b" || !ok {
+	if msg, fields, ok := e.Message(nil); msg != "given" || len(fields) > 0 || !ok {
 		t.Errorf("given message: %q %v %v", msg, fields, ok)
 	}
 	e = Entry{Source: Kata, Text: "plain", Fields: map[string]string{"SOURCE": "s1"}}
-	if msg, fields, ok := e.Message(); msg != "plain" || fields["SOURCE"] != "s1" || ok {
+	if msg, fields, ok := e.Message(nil); msg != "plain" || len(fields) > 0 || ok {
 		t.Errorf("fields beside plain text: %q %v %v", msg, fields, ok)
+	}
+}
+
+// Of several fields with one name the last counts, in a list as in a map, and the
+// JSON behind a line hides nothing that stands before it.
+func TestFieldsOfOneName(t *testing.T) {
+	for text, want := range map[string]string{
+		`time="2026-05-04T10:00:00Z" level=info msg=m pod=first pod=second`:               "second",
+		`{"msg":"m","level":"info","pod":"first","pod":"second"}`:                         "second",
+		"2026-05-04T10:00:00Z\tINFO\tpod\tm\t{\"pod\":\"first\",\"pod\":\"second\"}":      "second",
+		"2026-05-04T10:00:00Z\tINFO\tours\tm\t{\"logger\":\"theirs\",\"pod\":\"second\"}": "second",
+	} {
+		_, fields, ok := (&Entry{Text: text}).Message(nil)
+		if got := fields.Map()["pod"]; !ok || fields.Get("pod") != want || got != want {
+			t.Errorf("%s: pod %q and %q, want %q", text, fields.Get("pod"), got, want)
+		}
+		if strings.Contains(text, "theirs") && fields.Get("logger") != "ours" {
+			t.Errorf("%s: logger %q", text, fields.Get("logger"))
+		}
+	}
+}
+
+// What a caller put into the room stays in front.
+func TestFieldsBehindRoom(t *testing.T) {
+	room := append(make(Fields, 0, 9), Field{"mine", "1"})
+	for _, text := range []string{"plain", `time="2026-05-04T10:00:00Z" level=info msg=m pod=first`, `I0504 10:00:00.000001       1 a.go:1] "m" pod="first"`} {
+		_, fields, ok := (&Entry{Text: text}).Message(room)
+		if fields.Get("mine") != "1" || ok && fields.Get("pod") != "first" {
+			t.Errorf("%s: %v", text, fields)
+		}
 	}
 }

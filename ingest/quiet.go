@@ -54,6 +54,21 @@ func (q *quiet) shape(b []byte) (time.Time, *head, []byte) {
 	return at, h, text
 }
 
+// known is what peel would make of a line that begins like one that was read
+// before, where reading it would do no more with it than yield it.
+func (r *reader) known(d *draft, s string) (text string, ok bool) {
+	at, h, rest := r.quiet.shape(bytesOf(s))
+	if h == nil || !r.boring(h, rest) {
+		return "", false
+	}
+	if r.quiet.minute.dated {
+		r.times.saw(at)
+	}
+	d.At, d.Clock, d.wraps = at, r.quiet.minute.clock, hosted
+	d.Node, d.Unit, d.Source, d.Trust = h.node, h.unit, h.source, h.trust
+	return s[len(s)-len(rest):], true
+}
+
 // settle passes over the line that waited.
 func (r *reader) settle() {
 	if q := &r.quiet; len(q.line) > 0 {
@@ -158,7 +173,7 @@ func digits(s []byte, i int) int {
 // learn remembers how a line that was read in full begins: s is all of it, st
 // its time, as resolved in d, and rest what follows the time.
 func (r *reader) learn(d *draft, st stamp, s, rest string) {
-	if r.doc.Next == nil || d.wraps != 0 || d.size != len(s) || d.Clock == NoClock || !d.Source.host() && d.Source != Unknown {
+	if d.wraps != 0 || d.size != len(s) || d.Clock == NoClock || !d.Source.host() && d.Source != Unknown {
 		return
 	}
 	if st.month == 0 || st.year == 0 && r.times.ref.IsZero() { // the day or the year may change

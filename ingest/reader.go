@@ -106,7 +106,7 @@ func (r *reader) line(b []byte) error {
 	if r.verboseLine(b) {
 		return nil
 	}
-	if isExportStart(b) && !r.closed() {
+	if isExportStart(b) && !r.fed && !r.closed() {
 		return r.exportRecord(b)
 	}
 	if r.prettyLine(b) {
@@ -144,7 +144,10 @@ func (r *reader) textLine(raw string) {
 	r.seen++
 	d := &r.scratch
 	*d = draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}, size: len(s)}
-	text := r.peel(d, s)
+	text, known := r.known(d, s)
+	if !known {
+		text = r.peel(d, s)
+	}
 	if d.swallowed {
 		return
 	}

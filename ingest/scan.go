@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // value is one member's value, still as it was written. kind is its first
@@ -146,6 +147,19 @@ func (v value) text() string {
 	}
 	return string(v.raw)
 }
+
+// part is text without a copy, of a value in memory that nobody writes to again,
+// and arrays and objects as they were written.
+func (v value) part() string {
+	switch {
+	case v.kind == '"' && bytes.IndexByte(v.raw, '\\') < 0 || v.kind == '[' || v.kind == '{':
+		return unsafe.String(unsafe.SliceData(v.raw), len(v.raw))
+	}
+	return v.text()
+}
+
+// bytesOf is s as bytes that are only read.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // int is the value as a number, quoted or not; 0 where it is none.
 func (v value) int() int64 {

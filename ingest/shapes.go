@@ -59,15 +59,16 @@ func logfmtShape(s string) (Source, stamp) {
 		}
 		return Containerd, st
 	case strings.Contains(s, "component=") || strings.Contains(s, "logger="):
-		_, fields, _ := splitLogfmt(s)
+		var room [16]Field
+		_, fields, _ := splitLogfmt(s, room[:0])
 		return namedShape(fields), st
 	}
 	return Unknown, st
 }
 
-func namedShape(fields map[string]string) Source {
+func namedShape(fields Fields) Source {
 	for _, key := range []string{"logger", "component"} {
-		if src := loggerSource(fields[key]); src != Unknown {
+		if src := loggerSource(fields.Get(key)); src != Unknown {
 			return src
 		}
 	}
@@ -92,9 +93,10 @@ func zapShape(s string) (Source, stamp) {
 // loggerOfText names the program of zap's text by its logger, or by the fields
 // that controller-runtime adds.
 func loggerOfText(s string) Source {
-	msg, fields, ok := splitTabbed(s)
+	var room [16]Field
+	msg, fields, ok := splitTabbed(s, room[:0])
 	if !ok {
-		msg, fields, ok = splitSpaced(s)
+		msg, fields, ok = splitSpaced(s, room[:0])
 	}
 	if !ok || msg == "" {
 		return Unknown
@@ -102,7 +104,7 @@ func loggerOfText(s string) Source {
 	if src := namedShape(fields); src != Unknown {
 		return src
 	}
-	if fields["controller"] != "" || fields["controllerKind"] != "" || fields["ephemeralrunner"] != "" {
+	if fields.Get("controller") != "" || fields.Get("controllerKind") != "" || fields.Get("ephemeralrunner") != "" {
 		return Controller
 	}
 	return Unknown
@@ -111,21 +113,21 @@ func loggerOfText(s string) Source {
 // jsonShape: zap (severity/level, logger), slog (source, component), klog
 // (`"ts":1e12,"caller":…,"v":0`), containerd's logrus (level, msg, time only).
 func jsonShape(s string) (Source, stamp) {
-	o, _ := scanObject([]byte(s))
-	fields := make(map[string]string, 16)
-	flatten("", &o, fields, 3)
+	var room [24]Field
+	o, _ := scanObject(bytesOf(s))
+	fields := Fields(room[:0]).flatten("", &o, 3)
 	st, _ := innerStamp(s)
 	if src := namedShape(fields); src != Unknown {
 		return src, st
 	}
-	has := func(key string) bool { _, ok := fields[key]; return ok }
-	_, isEpoch := epochStamp(fields["ts"])
+	has := fields.has
+	_, isEpoch := epochStamp(fields.Get("ts"))
 	switch {
 	case has("ephemeralrunner") || has("controllerKind") || has("reconcileID"):
 		return Controller, st
 	case isEpoch && has("caller") && has("msg") && (has("v") || has("err")):
 		return Kubelet, st
-	case has("time") && has("level") && has("msg") && has("source") && fields["source"] != "" && fromKata(" source="+fields["source"]):
+	case has("time") && has("level") && has("msg") && has("source") && fields.Get("source") != "" && fromKata(" source="+fields.Get("source")):
 		return Kata, st
 	case has("time") && has("level") && has("msg") && !has("source") && !has("job") && !has("logger"):
 		return Containerd, st

@@ -136,10 +136,8 @@ const nearBefore, nearAfter = 15.0, 10.0
 
 func (c *Case) record(i int, died time.Time) map[string]any {
 	e := &c.Evidence[i]
-	m := make(map[string]any, len(e.values)+len(recordBase)+1)
-	for j, v := range e.values {
-		m[e.Def.captures[j].name] = v
-	}
+	m := make(map[string]any, len(e.words)+len(recordBase)+1)
+	e.put(m)
 	lag, timed := 0.0, !e.At.IsZero() && !died.IsZero()
 	if timed {
 		lag = died.Sub(e.At).Seconds()

@@ -64,7 +64,7 @@ func gist(record any) string {
 		}
 	}
 	text, _ := m["text"].(string)
-	msg, _, _ := (&ingest.Entry{Text: text}).Message()
+	msg, _, _ := (&ingest.Entry{Text: text}).Message(nil)
 	return strings.TrimRight(msg, " .:")
 }
 

@@ -23,10 +23,10 @@ func defaultBook(t testing.TB) *Rulebook {
 
 // scanPlainly is Scan without a finder: every definition on every line.
 func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
-	line := scannedLine{entry: e}
+	msg, fields, _ := e.Message(nil)
 	for _, d := range b.Signals {
-		if values, ok := d.recognise(&line); ok && d.mayComeFrom(e.Source) {
-			out = append(out, d.signal(e, values))
+		if words, ok := d.recognise(e, msg, fields); ok && d.mayComeFrom(e.Source) {
+			out = append(out, d.signal(e, words))
 		}
 	}
 	return out

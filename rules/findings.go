@@ -237,9 +237,12 @@ func (c *Case) containerOf(e *Evidence) string {
 	if name := orElse(e.Str("container"), stood); name != "" {
 		return name
 	}
-	for _, v := range e.values {
-		if g, ok := v.(Cgroup); ok && c.Containers[g.ContainerID] != "" {
-			return c.Containers[g.ContainerID]
+	for i := range e.words {
+		if k := e.Def.captures[i].kind; k != kindCgroup && k != kindUnit {
+			continue
+		}
+		if name := c.Containers[parseCgroup(e.words[i]).ContainerID]; name != "" {
+			return name
 		}
 	}
 	return c.Containers[id]

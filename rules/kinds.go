@@ -39,6 +39,11 @@ var identityKinds = map[kind]IDKind{
 	kindSandbox: IDSandbox, kindRunner: IDRunner, kindPID: IDPID,
 }
 
+// names says whether a value of the kind says who a line is about.
+func (k kind) names() bool {
+	return identityKinds[k] != 0 || k == kindPods || k == kindCgroup || k == kindUnit
+}
+
 // Cgroup is what rules see of a cgroup path or of a unit that names one.
 type Cgroup struct {
 	Path        string `expr:"path" json:"path"`
@@ -172,11 +177,10 @@ func podName(s string) string {
 }
 
 var (
-	uidPattern       = regex.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
-	cgroupPod        = regex.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
-	cgroupContainer  = regex.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
-	unitContainer    = regex.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
-	containerIDMatch = regex.MustCompile(`[0-9a-f]{12,64}$`)
+	uidPattern      = regex.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
+	cgroupPod       = regex.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
+	cgroupContainer = regex.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
+	unitContainer   = regex.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
 )
 
 func canonicalUID(s string) string {
@@ -186,13 +190,23 @@ func canonicalUID(s string) string {
 	return strings.ReplaceAll(s, "_", "-")
 }
 
-// bareID strips a runtime scheme: containerd://<id> gives <id>.
+// bareID strips a runtime scheme: containerd://<id> gives <id>. An id has 12 to 64
+// hexadecimal digits.
 func bareID(s string) string {
 	if i := strings.Index(s, "://"); i >= 0 {
 		s = s[i+3:]
 	}
-	return containerIDMatch.Part(s[max(0, len(s)-64):], 0)
+	from := len(s)
+	for from > max(0, len(s)-64) && hexDigit(s[from-1]) {
+		from--
+	}
+	if len(s)-from < 12 {
+		return ""
+	}
+	return s[from:]
 }
+
+func hexDigit(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
 // parseCgroup reads a cgroup path as the kernel prints it, or a unit name.
 // The container is the first id after the pod: later ids are containers that

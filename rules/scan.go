@@ -16,21 +16,20 @@ func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 		f = b.find
 	}
 	hits := f.all(bytesOf(e.Text), room[:0])
+	hits = slices.DeleteFunc(hits, func(i int32) bool { return !b.Signals[i].mayComeFrom(e.Source) })
 	if len(hits) == 0 {
 		return nil
 	}
 	var out []Signal
-	line := scannedLine{entry: e}
+	var fieldRoom [24]ingest.Field // not in a struct: then it stays on the stack
+	msg, fields, _ := e.Message(fieldRoom[:0])
 	for _, i := range hits {
 		d := b.Signals[i]
-		if !d.mayComeFrom(e.Source) {
-			continue
-		}
-		if values, ok := d.recognise(&line); ok {
+		if words, ok := d.recognise(e, msg, fields); ok {
 			if out == nil {
 				out = make([]Signal, 0, 1)
 			}
-			out = append(out, d.signal(e, values))
+			out = append(out, d.signal(e, words))
 		}
 	}
 	return out
@@ -84,73 +83,57 @@ func (d *SignalDef) mayComeFrom(s ingest.Source) bool {
 	return s == ingest.Unknown && d.printed() || slices.Contains(d.Sources, s)
 }
 
-// scannedLine splits structured text once, and only when some signal asks.
-type scannedLine struct {
-	entry  *ingest.Entry
-	split  bool
-	msg    string
-	fields map[string]string
-}
-
-func (l *scannedLine) message() string {
-	if !l.split {
-		l.msg, l.fields, _ = l.entry.Message()
-		l.split = true
-	}
-	return l.msg
-}
-
-// recognise matches the line against the definition's shapes and returns the
-// captured values.
-func (d *SignalDef) recognise(l *scannedLine) ([]any, bool) {
+// recognise matches the line against the definition's shapes and returns what
+// it has for each capture.
+func (d *SignalDef) recognise(e *ingest.Entry, msg string, fields ingest.Fields) ([]string, bool) {
 	var room [16]string
 	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
-		if d.shapes[i].fits(l, found) {
-			return d.typed(found, l.fields), true
+		if d.shapes[i].fits(e, msg, fields, found) {
+			return d.words(e, fields, found), true
 		}
 		clear(found)
 	}
 	return nil, false
 }
 
+// words is what was found, and what the fields have of the rest.
+func (d *SignalDef) words(e *ingest.Entry, fields ingest.Fields, found []string) []string {
+	words := slices.Clone(found)
+	for i, c := range d.captures {
+		if words[i] == "" && c.field != "" {
+			words[i] = fieldOf(e, fields, c.field)
+		}
+	}
+	return words
+}
+
 // fits says whether the line has the shape, and what its groups hold.
-func (sh *shape) fits(l *scannedLine, found []string) bool {
-	msg := l.message()
+func (sh *shape) fits(e *ingest.Entry, msg string, fields ingest.Fields, found []string) bool {
 	switch {
 	case slices.Contains(sh.messages, msg):
 	case sh.match != nil && sh.match.groups(msg, found):
-	case sh.match != nil && l.entry.Source.Forgeable() && sh.match.groups(l.entry.Text, found): // nothing is proven by it anyway
-	case sh.loose != nil && l.entry.Source == ingest.Unknown && sh.loose.groups(l.entry.Text, found):
+	case sh.match != nil && e.Source.Forgeable() && sh.match.groups(e.Text, found): // nothing is proven by it anyway
+	case sh.loose != nil && e.Source == ingest.Unknown && sh.loose.groups(e.Text, found):
 	case sh.match == nil && sh.messages == nil: // the fields alone tell
 	default:
 		return false
 	}
 	for _, w := range sh.where {
-		if !w.groups(l.fields[w.field], found) {
+		if !w.groups(fieldOf(e, fields, w.field), found) {
 			return false
 		}
 	}
 	return true
 }
 
-func (d *SignalDef) typed(found []string, fields map[string]string) []any {
-	values := make([]any, len(d.captures))
-	for i, c := range d.captures {
-		text := found[i]
-		if c.field != "" && text == "" {
-			text = fields[c.field]
-		}
-		values[i] = c.kind.parse(text)
-		if d.Exit && c.name == "exit_code" && !c.group && text == "" {
-			values[i] = noCode
-		}
+// fieldOf is a field of the text, else one that travelled beside it.
+func fieldOf(e *ingest.Entry, fields ingest.Fields, name string) string {
+	if v, ok := fields.Lookup(name); ok {
+		return v
 	}
-	return values
+	return e.Fields[name]
 }
-
-// noCode is the exit code of a structured record that has none: not 0.
-const noCode = -1
 
 // groups matches s and notes the captures that took part.
 func (p *pattern) groups(s string, found []string) bool {
@@ -174,12 +157,12 @@ func (p *pattern) captureless() bool {
 	return !slices.ContainsFunc(p.slots, func(slot int) bool { return slot >= 0 })
 }
 
-func (d *SignalDef) signal(e *ingest.Entry, values []any) Signal {
+func (d *SignalDef) signal(e *ingest.Entry, words []string) Signal {
 	s := Signal{
 		Def: d, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
 		Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
 		Container: e.Container, ContainerID: e.ContainerID,
-		values: values, Text: e.Text, Doc: e.Doc, Line: e.Line,
+		words: words, Text: e.Text, Doc: e.Doc, Line: e.Line,
 	}
 	if s.Source == ingest.Unknown {
 		s.Source, s.Trust = d.Sources[0], ingest.Claimed

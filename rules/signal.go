@@ -89,10 +89,10 @@ type Signal struct {
 
 	Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
 
-	values []any // one for each capture of Def, typed
-	Text   string
-	Doc    string
-	Line   int
+	words []string // what the line has for each capture of Def
+	Text  string
+	Doc   string
+	Line  int
 }
 
 // Proven says whether the signal's line comes from a source that the job
@@ -101,15 +101,27 @@ func (s *Signal) Proven() bool {
 	return s.Trust == ingest.Attested && !s.Source.Forgeable()
 }
 
-// Value returns the capture called name, nil if the signal has none.
+// Value returns the capture called name, typed; nil if the signal has none.
 func (s *Signal) Value(name string) any {
-	for i := range s.values {
+	for i := range s.words {
 		if s.Def.captures[i].name == name {
-			return s.values[i]
+			return s.value(i)
 		}
 	}
 	return nil
 }
+
+// value is a capture as what it is: judging asks for a few, scanning for none.
+func (s *Signal) value(i int) any {
+	c := &s.Def.captures[i]
+	if s.words[i] == "" && s.Def.Exit && c.name == "exit_code" && !c.group {
+		return noCode
+	}
+	return c.kind.parse(s.words[i])
+}
+
+// noCode is the exit code of a structured record that has none: not 0.
+const noCode = -1
 
 // Str returns the text capture name, or "".
 func (s *Signal) Str(name string) string {
@@ -117,30 +129,28 @@ func (s *Signal) Str(name string) string {
 	return v
 }
 
-// OwnValues replaces the signal's text values by what keep returns for them, so
+// OwnWords replaces the signal's captured words by what keep returns for them, so
 // that none of them holds on to the buffer that its line was read in.
-func (s *Signal) OwnValues(keep func(string) string) {
-	own := make([]any, len(s.values))
-	for i, v := range s.values {
-		switch v := v.(type) {
-		case string:
-			own[i] = keep(v)
-		case Cgroup:
-			own[i] = Cgroup{keep(v.Path), keep(v.PodUID), keep(v.ContainerID), v.Level}
-		default:
-			own[i] = v
-		}
+func (s *Signal) OwnWords(keep func(string) string) {
+	own := make([]string, len(s.words))
+	for i, w := range s.words {
+		own[i] = keep(w)
 	}
-	s.values = own
+	s.words = own
 }
 
 // Captures returns all captures by name.
 func (s *Signal) Captures() map[string]any {
-	m := make(map[string]any, len(s.values))
-	for i, v := range s.values {
-		m[s.Def.captures[i].name] = v
-	}
+	m := make(map[string]any, len(s.words))
+	s.put(m)
 	return m
+}
+
+// put adds all captures to m.
+func (s *Signal) put(m map[string]any) {
+	for i := range s.words {
+		m[s.Def.captures[i].name] = s.value(i)
+	}
 }
 
 // IDKind is what a captured value identifies.
@@ -166,10 +176,10 @@ type Identity struct {
 // subject, in capture order.
 func (s *Signal) Identities() []Identity {
 	var out []Identity
-	for i, v := range s.values {
+	for i := range s.words {
 		c := &s.Def.captures[i]
-		if s.Def.subject == nil || s.Def.subject[c.name] {
-			out = appendIdentities(out, c.kind, v)
+		if c.kind.names() && (s.Def.subject == nil || s.Def.subject[c.name]) {
+			out = appendIdentities(out, c.kind, s.value(i))
 		}
 	}
 	return out
