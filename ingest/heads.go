@@ -15,7 +15,7 @@ type head struct {
 	trust      Trust
 
 	span  *spanOf // nil until its first line was passed over
-	spoke *time.Time
+	voice *voice
 	taint taint // of the document then
 }
 
@@ -26,7 +26,7 @@ type heads struct {
 	second int                  // where the second word begins
 }
 
-const lateBits = 6
+const lateBits = 8
 
 // minute is the one that the lines are in, as they spell it.
 type minute struct {
@@ -73,36 +73,36 @@ const (
 	syslogMinute = 13
 )
 
-// read reads the time of a line of this minute; rest begins with the space
-// behind it.
-func (m *minute) read(b []byte) (at time.Time, rest []byte, ok bool) {
+// read reads how far in this minute a line was written; rest begins with the
+// space behind its time.
+func (m *minute) read(b []byte) (past time.Duration, rest []byte, ok bool) {
 	i := len(m.text)
 	if i == 0 || len(b) < i+3 || string(b[:i]) != m.text || !digit(b[i]) || !digit(b[i+1]) {
-		return at, nil, false
+		return 0, nil, false
 	}
-	past := time.Duration(b[i]-'0')*10*time.Second + time.Duration(b[i+1]-'0')*time.Second
+	past = time.Duration(b[i]-'0')*10*time.Second + time.Duration(b[i+1]-'0')*time.Second
 	i += 2
 	if past >= time.Minute { // a leap second
-		return at, nil, false
+		return 0, nil, false
 	}
 	if b[i] == '.' {
 		if i+1 == len(b) || !digit(b[i+1]) {
-			return at, nil, false
+			return 0, nil, false
 		}
 		from, n := i+1, 0
 		for i++; i < len(b) && digit(b[i]); i++ {
 			n = 10*n + int(b[i]-'0')
 		}
 		if i-from >= len(fractions) { // finer than peelSyslog takes
-			return at, nil, false
+			return 0, nil, false
 		}
 		past += time.Duration(n) * fractions[i-from]
 	}
 	end := i + len(m.zone)
 	if end > len(b) || string(b[i:end]) != m.zone {
-		return at, nil, false
+		return 0, nil, false
 	}
-	return m.from.Add(past), b[end-1:], true
+	return past, b[end-1:], true
 }
 
 // fractions are what the last of so many digits behind a point counts.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,12 @@ import (
 // readAll reads text as a document and splits what comes out of it.
 func readAll(t testing.TB, d Document, text string) (entries, marks []Entry) {
 	t.Helper()
-	err := d.Read(strings.NewReader(text), func(e Entry) bool {
+	return readFrom(t, d, strings.NewReader(text))
+}
+
+func readFrom(t testing.TB, d Document, in io.Reader) (entries, marks []Entry) {
+	t.Helper()
+	err := d.Read(in, func(e Entry) bool {
 		if e.Mark != nil {
 			marks = append(marks, e)
 		} else {

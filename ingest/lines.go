@@ -16,24 +16,31 @@ const maxLine = 1 << 20
 
 // lines cuts a document into lines in bounded memory.
 type lines struct {
-	r    *bufio.Reader
-	long []byte // a line that did not fit r's buffer
+	r    buffer
+	long []byte // a line that did not fit r
 	n    int    // number of the line last returned
 	cut  int    // bytes of that line beyond maxLine
 
 	ahead int // bytes behind that line that were looked at and are dull; below 0: the line itself was not
 	even  int // the same of those that are plain
+
+	scout Scouted // who looked at them before; nil: nobody did
 }
 
 // lineBuffer is twice what the readers below hold: reading goes past them.
 const lineBuffer = 2 * headSize
 
 func newLines(r io.Reader) *lines {
-	br := bufio.NewReaderSize(r, lineBuffer)
-	if bom, _ := br.Peek(2); len(bom) == 2 && (bom[0]^bom[1]) == 0xFE^0xFF && bom[0]|bom[1] == 0xFF {
-		br = bufio.NewReaderSize(&utf16Reader{r: br, big: bom[0] == 0xFE}, lineBuffer)
+	l := &lines{}
+	if l.scout, _ = r.(Scouted); l.scout != nil {
+		l.r = l.scout
+	} else {
+		l.r = bufio.NewReaderSize(r, lineBuffer)
 	}
-	return &lines{r: br}
+	if bom, _ := l.r.Peek(2); len(bom) == 2 && (bom[0]^bom[1]) == 0xFE^0xFF && bom[0]|bom[1] == 0xFF {
+		l.r, l.scout = bufio.NewReaderSize(&utf16Reader{r: l.r, big: bom[0] == 0xFE}, lineBuffer), nil
+	}
+	return l
 }
 
 // next returns the next line without its end, valid until the next call. At
@@ -51,6 +58,20 @@ func (l *lines) next() ([]byte, error) {
 		return nil, err
 	}
 	return trimEOL(line), nil
+}
+
+// known are the bytes behind the line last returned that are read already and
+// dull. They can end within a line.
+func (l *lines) known() []byte {
+	b, _ := l.r.Peek(max(l.ahead, 0)) // no error: it is there
+	return b
+}
+
+// pass goes over lines of that many bytes that known gave.
+func (l *lines) pass(size, lines int) {
+	_, _ = l.r.Discard(size) // as above
+	l.n += lines
+	l.ahead, l.even = l.ahead-size, l.even-size
 }
 
 // spill collects a long line and drops what exceeds maxLine.
@@ -99,7 +120,7 @@ func (l *lines) sized() ([]byte, error) {
 
 // utf16Reader turns what PowerShell's `>` writes into UTF-8.
 type utf16Reader struct {
-	r    *bufio.Reader
+	r    io.Reader
 	big  bool
 	rest []byte
 }

@@ -142,8 +142,8 @@ func (r *reader) gap(d *draft, text string) {
 // lossBegan is the earliest that records of src can have been dropped: after
 // its last one, however much others said since.
 func (r *reader) lossBegan(src Source) time.Time {
-	if last := r.spoke[src]; last != nil {
-		return *last
+	if v := r.spoke[src]; v != nil {
+		return v.last
 	}
 	return r.times.last
 }

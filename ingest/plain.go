@@ -18,6 +18,10 @@ func (l *lines) dull(b []byte, next func([]byte, int) int) bool {
 	if l.even < 0 && !plain(b) || next(b, 0) >= 0 {
 		return false
 	}
+	if l.scout != nil {
+		l.ahead = l.scout.Dull()
+		return true
+	}
 	more, _ := l.r.Peek(l.r.Buffered()) // no error: it is there
 	if l.even <= 0 {
 		l.even = oddAt(more)

@@ -14,10 +14,10 @@ type quiet struct {
 	heads  heads
 	minute minute
 
-	line []byte // what waits for the next line; empty: nothing does
-	n    int    // its number
-	head *head
+	head *head // of the line that waits for the next one; nil: none does
 	at   time.Time
+	line []byte // all of it
+	n    int    // its number
 }
 
 // skips says whether b was dealt with as a line that gives no entry.
@@ -26,54 +26,64 @@ func (r *reader) skips(b []byte) bool {
 		return false
 	}
 	q := &r.quiet
-	at, h, text := q.shape(b)
+	past, h, text := q.shape(b)
 	if h == nil {
 		r.reread()
 		return false
 	}
 	r.settle()
-	if !r.boring(h, text) || !r.in.dull(b, r.doc.Next) {
+	if !r.calm() || !q.boring(h, text) || !r.in.dull(b, r.doc.Next) {
 		return false
 	}
-	if len(b) < shortWrap || len(b) > longWrap {
-		r.pass(h, at)
-	} else {
-		q.line, q.n, q.head, q.at = append(q.line[:0], b...), r.n, h, at
-	}
+	r.wait(b, h, past)
+	r.coast()
 	return true
 }
 
-// shape is the time, the head and the text of a line that begins like one that
-// was read before; nil where it does not.
-func (q *quiet) shape(b []byte) (time.Time, *head, []byte) {
-	at, rest, ok := q.minute.read(b)
+// shape is the time in the minute, the head and the text of a line that begins
+// like one that was read before; nil where it does not.
+func (q *quiet) shape(b []byte) (time.Duration, *head, []byte) {
+	past, rest, ok := q.minute.read(b)
 	if !ok {
-		return at, nil, nil
+		return 0, nil, nil
 	}
 	h, text := q.heads.of(rest)
-	return at, h, text
+	return past, h, text
+}
+
+// wait passes over the line b, or lets it wait for the next one if that can go
+// on with it.
+func (r *reader) wait(b []byte, h *head, past time.Duration) {
+	q := &r.quiet
+	at := q.minute.from.Add(past)
+	if len(b) < shortWrap || len(b) > longWrap {
+		r.pass(h, at)
+		return
+	}
+	q.head, q.at, q.line, q.n = h, at, append(q.line[:0], b...), r.in.n
 }
 
 // known is what peel would make of a line that begins like one that was read
 // before, where reading it would do no more with it than yield it.
 func (r *reader) known(d *draft, s string) (text string, ok bool) {
-	at, h, rest := r.quiet.shape(bytesOf(s))
-	if h == nil || !r.boring(h, rest) {
+	q := &r.quiet
+	past, h, rest := q.shape(bytesOf(s))
+	if h == nil || !r.calm() || !q.boring(h, rest) {
 		return "", false
 	}
-	if r.quiet.minute.dated {
-		r.times.saw(at)
+	d.At, d.Clock, d.wraps = q.minute.from.Add(past), q.minute.clock, hosted
+	if q.minute.dated {
+		r.times.saw(d.At)
 	}
-	d.At, d.Clock, d.wraps = at, r.quiet.minute.clock, hosted
 	d.Node, d.Unit, d.Source, d.Trust = h.node, h.unit, h.source, h.trust
 	return s[len(s)-len(rest):], true
 }
 
 // settle passes over the line that waited.
 func (r *reader) settle() {
-	if q := &r.quiet; len(q.line) > 0 {
-		q.line = q.line[:0]
-		r.pass(q.head, q.at)
+	if h := r.quiet.head; h != nil {
+		r.quiet.head = nil
+		r.pass(h, r.quiet.at)
 	}
 }
 
@@ -89,14 +99,8 @@ func (r *reader) pass(h *head, at time.Time) {
 		return
 	}
 	r.times.last = at
-	if h.spoke != nil {
-		*h.spoke = at
-	}
-	if s := h.span; at.After(s.to) { // it has both ends since it was opened
-		s.to = at
-	} else if at.Before(s.from) {
-		s.from = at
-	}
+	h.voice.last = at
+	h.span.from, h.span.to = span(h.span.from, h.span.to, at)
 }
 
 // open accounts for a line in full and notes where the next of its head count.
@@ -104,27 +108,34 @@ func (r *reader) open(h *head, at time.Time) {
 	d := draft{Entry: Entry{At: at, Clock: r.quiet.minute.clock, Boot: r.boot, Node: h.node, Unit: h.unit, Source: h.source, Trust: h.trust}, wraps: hosted}
 	r.trustHost(&d)
 	r.account(&d)
-	h.span, h.spoke, h.taint = r.cover.spans[spanKey{h.node, r.boot}], r.spoke[h.source], r.taint
+	h.span, h.voice, h.taint = r.cover.spans[spanKey{h.node, r.boot}], r.spoke[h.source], r.taint
+	if h.voice == nil {
+		h.voice = &voice{} // of somebody whom nobody asks about
+	}
 }
 
 // reread reads the line that waited in full.
 func (r *reader) reread() {
 	q := &r.quiet
-	if len(q.line) == 0 {
+	if q.head == nil {
 		return
 	}
 	line, n, cut := q.line, r.n, r.in.cut
-	q.line = q.line[:0]
+	q.head = nil
 	r.n, r.in.cut = q.n, 0
 	_ = r.line(line) // no export record begins so
 	r.n, r.in.cut = n, cut
 }
 
-// boring says whether the reader, in the state that it is in, would do no more
-// with such a line than yield it.
-func (r *reader) boring(h *head, text []byte) bool {
-	m := &r.quiet.minute
-	if r.seen <= 3 || r.verbose || r.pretty != nil || r.grafana.on || r.closed() || m.betray != r.times.betrayed || len(text) < 2 {
+// calm says whether the reader is in a state in which it would do no more with
+// a boring line than yield it. Passing over one does not change that.
+func (r *reader) calm() bool {
+	return r.seen > 3 && !r.verbose && r.pretty == nil && !r.grafana.on && !r.closed() && r.quiet.minute.betray == r.times.betrayed
+}
+
+// boring says whether a line of the head says no more than that it was written.
+func (q *quiet) boring(h *head, text []byte) bool {
+	if len(text) < 2 {
 		return false
 	}
 	switch c := text[0]; {
@@ -135,7 +146,7 @@ func (r *reader) boring(h *head, text []byte) bool {
 	case digit(c):
 		return len(text) < 21 || text[19] != 'Z' // a runner's own prefix
 	case c == 't' || c == '{':
-		if m.clock != WallClock { // it tells a better time
+		if q.minute.clock != WallClock { // it tells a better time
 			return false
 		}
 	}

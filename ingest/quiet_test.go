@@ -3,11 +3,13 @@ package ingest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -23,29 +25,36 @@ func onlyNeedle(entries []Entry) (out []Entry) {
 	return out
 }
 
+// nextNeedle is a Document.Next that knows one text.
+func nextNeedle(b []byte, from int) int {
+	if i := bytes.Index(b[from:], []byte(needle)); i >= 0 {
+		return from + i
+	}
+	return -1
+}
+
 // sameWhenSkipping fails unless passing over the lines that nobody wants leaves
-// the others, and what is said of the reading, as they are. It returns how many
-// entries were not made.
-func sameWhenSkipping(t *testing.T, d Document, data []byte) int {
+// the others, and what is said of the reading, as they are: whoever looks which
+// those are, and however much is read at a time. It returns how many entries were
+// not made.
+func sameWhenSkipping(t *testing.T, d Document, data []byte) (skipped int) {
 	t.Helper()
 	all, marks := readInFull(t, d, data)
 	if got, gotMarks := readAll(t, d, string(data)); !reflect.DeepEqual(got, all) || !reflect.DeepEqual(gotMarks, marks) {
 		t.Fatalf("entries of known heads:\n got %+v %v\nwant %+v %v\nof %q", got, spell(gotMarks), all, spell(marks), data)
 	}
-	d.Next = func(b []byte, from int) int {
-		if i := bytes.Index(b[from:], []byte(needle)); i >= 0 {
-			return from + i
+	d.Next = nextNeedle
+	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), newLookout(data, 1<<20), newLookout(data, 300)} {
+		some, quietMarks := readFrom(t, d, in)
+		if got, want := onlyNeedle(some), onlyNeedle(all); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%T: entries:\n got %+v\nwant %+v\nof %q", in, got, want, data)
 		}
-		return -1
+		if !reflect.DeepEqual(quietMarks, marks) {
+			t.Fatalf("%T: marks:\n got %v\nwant %v\nof %q", in, spell(quietMarks), spell(marks), data)
+		}
+		skipped = len(all) - len(some)
 	}
-	some, quietMarks := readAll(t, d, string(data))
-	if got, want := onlyNeedle(some), onlyNeedle(all); !reflect.DeepEqual(got, want) {
-		t.Fatalf("entries:\n got %+v\nwant %+v\nof %q", got, want, data)
-	}
-	if !reflect.DeepEqual(quietMarks, marks) {
-		t.Fatalf("marks:\n got %v\nwant %v\nof %q", spell(quietMarks), spell(marks), data)
-	}
-	return len(all) - len(some)
+	return skipped
 }
 
 // readInFull reads as Document.Read does, by a reader that forgets after each line
@@ -148,6 +157,8 @@ May 04 10:00:04 node foo: five
 2026-05-04T10:00:01+0200 node-1 kubelet[812]: two
 2026-05-04T10:00:02+0200 node-1 kubelet[812]: three
 2026-05-04T10:00:04.+0200 node-1 kubelet[812]: a point and no fraction
+2026-05-04T10:00:04.
+2026-05-04T10:00:04
 2026-05-04T10:00:05+0200 node foo: a stamped line of nobody
 2026-05-04T10:00:06+0200 node-1 kubelet[812]: OOM-kill`,
 	`2026-05-04 10:00:00,900 node kubelet[1]: one

@@ -34,7 +34,7 @@ type reader struct {
 	common  labels // labels that logcli gave once for all lines
 
 	cover   coverage
-	spoke   map[Source]*time.Time // when each program of a host was last read
+	spoke   map[Source]*voice // the programs of a host that were read
 	taint   taint
 	seen    int  // lines that were not blank
 	runners int  // of them, lines that only a runner prints
@@ -44,7 +44,7 @@ type reader struct {
 }
 
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
-	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]*time.Time{}}
+	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]*voice{}}
 	r.times = times{ref: d.Ref, given: d.Zone}
 	r.main = d.streamOfPath()
 	if r.main == nil {
@@ -309,14 +309,21 @@ func (r *reader) account(d *draft) {
 	}
 }
 
+// voice is when a program of the host was last read.
+type voice struct {
+	last time.Time
+	past time.Duration // in the minute of a lull
+	rose bool          // in the lull
+}
+
 // heard notes when a program of the host spoke last.
 func (r *reader) heard(src Source, at time.Time) {
-	last := r.spoke[src]
-	if last == nil {
-		last = new(time.Time)
-		r.spoke[src] = last
+	v := r.spoke[src]
+	if v == nil {
+		v = new(voice)
+		r.spoke[src] = v
 	}
-	*last = at
+	v.last = at
 }
 
 // names keeps one copy of the strings that repeat in every record.

@@ -59,7 +59,7 @@ func TestUTF16(t *testing.T) {
 }
 
 func TestReadErrors(t *testing.T) {
-	broken := io.MultiReader(strings.NewReader("one\ntwo\n"), iotest{})
+	broken := io.MultiReader(strings.NewReader("one\ntwo\n"), closed{})
 	n := 0
 	if err := (Document{}).Read(broken, func(Entry) bool { n++; return true }); err != io.ErrClosedPipe || n != 2 {
 		t.Errorf("error %v after %d entries", err, n)
@@ -71,9 +71,9 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-type iotest struct{}
+type closed struct{}
 
-func (iotest) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
+func (closed) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestScanObject(t *testing.T) {
 	o, _ := scanObject([]byte(` {"a":"x\"y", "b" : [1,"]"], "c":{"d":"}"},"e":-1.5,"f":null,"g":"` + `\u00e9\ud83d\ude00"} rest`))

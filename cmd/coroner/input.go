@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -92,7 +93,9 @@ func (r *reading) record() *classify.Record {
 
 // start loads and opens everything that a command reads.
 func (f *inputFlags) start(p *program) (*reading, error) {
+	usual := debug.SetGCPercent(-1) // loading leaves less behind than looking for it costs
 	book, err := loadBook(f.Rules)
+	debug.SetGCPercent(usual)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,184 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lookout is a document that was gone through, three lines at a time, before it
+// is read.
+type lookout struct {
+	*bufio.Reader
+	in     *bytes.Reader
+	points []int
+}
+
+// newLookout reads at most so much at a time.
+func newLookout(data []byte, most int) *lookout {
+	l := &lookout{in: bytes.NewReader(data)}
+	l.Reader = bufio.NewReaderSize(sips{l.in, most}, lineBuffer)
+	for at := 0; at < len(data); {
+		end := lineAfter(data, at)
+		for range 2 {
+			end = lineAfter(data, end)
+		}
+		for _, p := range Points(data[at:end], nextNeedle, nil) {
+			l.points = append(l.points, at+p)
+		}
+		at = end
+	}
+	return l
+}
+
+func (l *lookout) Dull() int {
+	at := int(l.in.Size()) - l.in.Len() - l.Buffered()
+	for len(l.points) > 0 && l.points[0] < at {
+		l.points = l.points[1:]
+	}
+	if len(l.points) == 0 {
+		return l.Buffered()
+	}
+	return min(l.Buffered(), l.points[0]-at)
+}
+
+// sips gives at most so much at a time.
+type sips struct {
+	io.Reader
+	most int
+}
+
+func (s sips) Read(p []byte) (int, error) { return s.Reader.Read(p[:min(len(p), s.most)]) }
+
+// hostile makes up a log whose lines change their form, their writers and their
+// time now and then.
+type hostile struct {
+	*rand.Rand
+	now  time.Time
+	form string
+}
+
+// seldom is true once in n times.
+func (h *hostile) seldom(n int) bool { return h.IntN(n) == 0 }
+
+func pick[T any](h *hostile, from ...T) T { return from[h.IntN(len(from))] }
+
+func (h *hostile) log(lines int) []byte {
+	var b bytes.Buffer
+	for range lines {
+		h.turn()
+		line := h.line()
+		if h.seldom(60) {
+			line = h.stranger()
+		}
+		b.WriteString(line + pick(h, "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\r\n"))
+	}
+	return b.Bytes()
+}
+
+// turn moves the clock and changes the form of the lines, mostly little.
+func (h *hostile) turn() {
+	h.now = h.now.Add(time.Duration(h.IntN(900_000)) * time.Microsecond)
+	if h.seldom(20) {
+		h.now = h.now.Add(pick(h, -3*time.Second, -time.Minute, 30*time.Second, time.Minute, time.Hour, 24*time.Hour, -25*time.Hour))
+	}
+	if h.form == "" || h.seldom(150) {
+		h.form = pick(h, "2006-01-02T15:04:05.000000-0700", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05.000000-07:00", "Jan 02 15:04:05",
+			"Jan 02 15:04:05.000000", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05", "2006-01-02T15:04:05.000-0700")
+		h.now = h.now.In(pick(h, time.UTC, time.FixedZone("", 7200)))
+	}
+}
+
+// line is one of a program of the host.
+func (h *hostile) line() string {
+	stamp := h.now.Format(h.form)
+	if h.seldom(200) {
+		stamp = strings.Replace(stamp, ":59", ":60", 1)
+	}
+	node := pick(h, "node-1", "node-1", "node-1", "node-1", "n", "ip-10-0-12-34.eu-central-1.compute.internal")
+	who := pick(h, "kubelet[812]", "kubelet[812]", "kernel", "kernel", "sshd[%d]", "CRON[%d]", "systemd[1]", "containerd[640]",
+		"systemd-journald[300]", "a-program-with-a-name-that-is-long[%d]", "kernel[%d]", "x[]", "y[12345678901]", "chronyd[%d]:")
+	if strings.Contains(who, "%d") {
+		who = fmt.Sprintf(who, h.IntN(1<<uint(h.IntN(30))))
+	}
+	return stamp + " " + node + " " + who + ": " + h.text()
+}
+
+func (h *hostile) text() string {
+	if h.seldom(40) {
+		return pick(h, needle, "a line with "+needle+" in it", "\tgoes on", " >", "", "x", "#033[1m"+needle, "täglich", "\x1b[1mred", "Suppressed 3 messages from kubelet.service",
+			"Missed 2 kernel messages", "2026-05-04T10:00:00.0000000Z ", "2026-05-04 10:00:0Z a runner", `{"a":1}`, "[   12.000001", "[  x] ", `time="2026-05-04T07:00:00Z" msg=x`)
+	}
+	return pick(h, "short", "I0504 10:00:00.000001     812 kubelet.go:1] \"a line like any other\"", "[   12.000001] eth0: link becomes ready",
+		"a line that is about as long as one that a mail program would break off", `time="2026-05-04T08:00:00Z" level=info msg="nothing"`,
+		strings.Repeat("a line that is longer than a mail's ", 5), "level=info msg=x source=virtcontainers")
+}
+
+// stranger is a line that is no host's, or not all of one.
+func (h *hostile) stranger() string {
+	line := h.line()
+	return pick(h, line[:h.IntN(len(line))], line[:h.IntN(min(40, len(line)))], "", "and the rest of it", "-- Reboot --", "-- Boot 8a6f --", "-- No entries --", "what nobody said", `{"MESSAGE":"x"}`, "   ", needle,
+		"and the rest, with "+needle, "##[error]Process completed with exit code 1.", "2026-05-04T10:00:00.000000001Z stdout F x",
+		strings.Repeat("x", 1+h.IntN(2000)), h.line()+strings.Repeat(" so on", h.IntN(3)*lineBuffer/6), h.line()+strings.Repeat("é", 100))
+}
+
+func newHostile(seed uint64) *hostile {
+	return &hostile{Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 5, 4, 23, 50, 0, 0, time.UTC)}
+}
+
+// Whatever stands between dull lines, passing over them together changes nothing.
+func TestHostileLogsArePassedOverLikeOthers(t *testing.T) {
+	skipped := 0
+	for seed := range uint64(150) {
+		h := newHostile(seed)
+		skipped += sameWhenSkipping(t, seedDocuments()[seed%3], h.log(20+h.IntN(400)))
+	}
+	if skipped < 5000 {
+		t.Errorf("only %d lines were passed over", skipped)
+	}
+}
+
+// The same where lines lie over the borders of the buffer.
+func TestLinesAtTheBuffersBorders(t *testing.T) {
+	const line = "2026-05-04T10:00:%02d.%06d+0200 node-1 kubelet[812]: one of many lines of a log, %s\n"
+	for shift := range 60 {
+		var b strings.Builder
+		b.WriteString(strings.Repeat("x", 2*shift) + "\n")
+		for n := 0; b.Len() < 3*lineBuffer; n++ {
+			what := "dull"
+			if b.Len()%lineBuffer > lineBuffer-200 || n%500 == shift {
+				what = needle
+			}
+			if n == 300 || n == 900 {
+				what = strings.Repeat("y", lineBuffer-70+shift)
+			}
+			fmt.Fprintf(&b, line, n/100, n, what)
+		}
+		sameWhenSkipping(t, Document{Name: "journal.log"}, []byte(b.String()))
+	}
+}
+
+// Every line that holds a text that is wanted, or a byte that is odd, has a
+// point, and no two points are in one line.
+func TestPointsAreInTheirLines(t *testing.T) {
+	for seed := range uint64(50) {
+		data := newHostile(seed).log(100)
+		points := Points(data, nextNeedle, nil)
+		for at := 0; at < len(data); {
+			end, in := lineAfter(data, at), 0
+			for ; len(points) > 0 && points[0] < end; points = points[1:] {
+				in++
+			}
+			line := data[at:end]
+			if in > 1 || in == 0 && (bytes.Contains(line, []byte(needle)) || oddAt(line) < len(line)) {
+				t.Fatalf("%d points in %q", in, line)
+			}
+			at = end
+		}
+	}
+}
