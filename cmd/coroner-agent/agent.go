@@ -111,6 +111,7 @@ func (a *agent) takeJournal(b journal.Batch) error {
 	}
 	a.reached[fromJournal] = b.Reached
 	a.metrics.lag.WithLabelValues(fromJournal).Set(b.Behind.Seconds())
+	a.relieve()
 	return nil
 }
 
@@ -133,6 +134,7 @@ func (a *agent) takePods(b podlog.Batch) error {
 		a.reached[fromPods] = b.Reached
 		a.metrics.lag.WithLabelValues(fromPods).Set(max(0, time.Since(b.Reached).Seconds()))
 	}
+	a.relieve()
 	return nil
 }
 
@@ -256,11 +258,7 @@ const keepEvery = 2 * time.Second
 // comes after its last words. The positions are stored with what they stand for,
 // now and then: after a crash what was read since is read again.
 func (a *agent) store(now time.Time, keep bool) error {
-	if !a.away.Load() { // nothing will have to be dropped: one push is less work than two
-		a.evidence = slices.Insert(a.evidence, 0, a.context...)
-		a.context = slices.Delete(a.context, 0, len(a.context))
-	}
-	if err := errors.Join(a.put(spool.Context, &a.context), a.put(spool.Evidence, &a.evidence)); err != nil {
+	if err := a.putAll(); err != nil {
 		return err
 	}
 	if !keep && now.Sub(a.stored) < keepEvery {
@@ -274,12 +272,43 @@ func (a *agent) store(now time.Time, keep bool) error {
 	return err
 }
 
+func (a *agent) putAll() error {
+	if !a.away.Load() { // nothing will have to be dropped: one push is less work than two
+		a.evidence = slices.Insert(a.evidence, 0, a.context...)
+		a.context = emptied(a.context)
+	}
+	return errors.Join(a.put(spool.Context, &a.context), a.put(spool.Evidence, &a.evidence))
+}
+
+// relieve puts much that came at once into the spool, where it takes a small part
+// of the room. What cannot be encoded the next flush says.
+func (a *agent) relieve() {
+	if len(a.evidence)+len(a.context) >= maxHeld {
+		_ = a.putAll()
+		a.busyUntil = time.Now().Add(busy) // its mark is not to wait either
+	}
+}
+
 // maxEntries keeps a push well under the server's limit: entries have at most
 // 16 KiB, and nearly all of them some hundred bytes.
 const maxEntries = 400
 
+// maxHeld is how many entries wait for the next flush at most, and of how many the
+// room is kept.
+const maxHeld = 4 * maxEntries
+
+// emptied is a list's room for the next entries, if it is not that of a burst.
+func emptied(list []ingest.Entry) []ingest.Entry {
+	if cap(list) > maxHeld {
+		return nil
+	}
+	clear(list)
+	return list[:0]
+}
+
 // put spools entries and empties the list.
 func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
+	all := *entries
 	for len(*entries) > 0 {
 		some := (*entries)[:min(len(*entries), maxEntries)]
 		body, err := push.Encode(some)
@@ -290,8 +319,9 @@ func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
 		l := lapseOf(some)
 		item.From, item.To = l.From, l.To
 		a.spool.Put(item, body)
-		*entries = slices.Delete(*entries, 0, len(some))
+		*entries = (*entries)[len(some):]
 	}
+	*entries = emptied(all)
 	return nil
 }
 

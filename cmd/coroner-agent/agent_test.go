@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	"coroner/ingest/podlog"
 	"coroner/ingest/push"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 )
@@ -322,5 +326,50 @@ func TestFollowGlobs(t *testing.T) {
 		if got := c.wanted(tt.namespace, tt.pod, tt.container); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
+	}
+}
+
+// What comes in a burst waits in the spool, not as entries, and the list does not
+// keep its room. Nothing of it is lost or out of order.
+func TestBurstIsNotHeld(t *testing.T) {
+	s := newServer(t)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<26)
+	var want []string
+	var burst []ingest.Entry
+	for i := range 3*maxHeld + 7 {
+		want = append(want, fmt.Sprint(oom, i))
+		burst = append(burst, line(ingest.Kernel, want[i]))
+	}
+	for some := range slices.Chunk(burst, maxHeld-1) {
+		_ = a.takePods(podlog.Batch{Context: some, Lines: len(some), Reached: now})
+		if n := len(a.evidence) + len(a.context); n >= maxHeld {
+			t.Errorf("%d entries are held", n)
+		}
+	}
+	_ = a.takeJournal(journal.Batch{Entries: burst, Lines: len(burst), Reached: now})
+	a.flush(context.Background(), true)
+	if n := cap(a.evidence) + cap(a.context); n > 2*maxHeld {
+		t.Errorf("room of %d entries is kept", n)
+	}
+	sendUntil(t, a, "an empty spool", a.empty)
+	want = append(want, want...)
+	if diff := cmp.Diff(append(want, "reached agent"), s.texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// How much garbage there may be is the environment's to say.
+func TestCollect(t *testing.T) {
+	before := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(before)
+	t.Setenv("GOGC", "77")
+	collect(50)
+	if got := debug.SetGCPercent(77); got != 77 {
+		t.Errorf("%d %%", got)
+	}
+	t.Setenv("GOGC", "")
+	collect(50)
+	if got := debug.SetGCPercent(77); got != 50 {
+		t.Errorf("%d %%", got)
 	}
 }

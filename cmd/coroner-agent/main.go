@@ -71,8 +71,13 @@ func modest() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
 	}
+	collect(400) // reading the rulebook leaves a few MB, once
+}
+
+// collect says how much garbage there may be, in percent of what is in use.
+func collect(percent int) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(percent)
 	}
 }
 
@@ -132,6 +137,8 @@ func (c *cli) run(ctx context.Context) error {
 	}
 	d.Log.Info().Str("server", c.Server).Str("address", d.Addr()).Str("rulebook", a.book.Load().Hash).Msg("coroner-agent follows the node")
 	d.Ready.Store(true)
+	collect(50)
+	debug.FreeOSMemory() // of what the start took nearly all is done with
 	err = d.Run(ctx, a.run)
 	d.Log.Info().Msg("coroner-agent stopped")
 	return err

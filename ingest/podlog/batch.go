@@ -96,7 +96,7 @@ func (r *Reader) beats() {
 // sendIfFull sends a batch in the middle of a turn. It holds more where there are
 // many streams, for it tells of all of them.
 func (r *Reader) sendIfFull() error {
-	n := len(r.out.Entries)
+	n := len(r.out.Entries) + len(r.out.Context)
 	if n >= max(batchSize, len(r.order)) || n+r.out.Lines > 0 && r.elapsed(r.sent, 2*r.every.tick) {
 		return r.send()
 	}

@@ -134,25 +134,30 @@ func (f *file) read(buf []byte) (n int, err error) {
 // lines hands the complete lines of what was read to take, with how many bytes
 // were cut off and how many the line takes in the file. The rest waits.
 func (f *file) lines(chunk []byte, take func(line []byte, cut int, size int64)) {
-	for {
-		i := bytes.IndexByte(chunk, '\n')
-		if i < 0 {
-			f.keep(chunk)
-			return
-		}
-		line := chunk[:i]
-		if len(f.part) > 0 || f.cut > 0 {
-			f.keep(line)
-			line = f.part
-		}
-		cut := f.cut
-		f.part, f.cut = f.part[:0], 0
-		take(line, cut, int64(len(line)+cut+1))
-		if cap(f.part) > chunkSize {
-			f.part = nil
-		}
-		chunk = chunk[i+1:]
+	for len(chunk) > 0 {
+		chunk = f.next(chunk, take)
 	}
+}
+
+// next is lines of one line. It returns what is behind it.
+func (f *file) next(chunk []byte, take func(line []byte, cut int, size int64)) []byte {
+	i := bytes.IndexByte(chunk, '\n')
+	if i < 0 {
+		f.keep(chunk)
+		return nil
+	}
+	line := chunk[:i]
+	if len(f.part) > 0 || f.cut > 0 {
+		f.keep(line)
+		line = f.part
+	}
+	cut := f.cut
+	f.part, f.cut = f.part[:0], 0
+	take(line, cut, int64(len(line)+cut+1))
+	if cap(f.part) > chunkSize {
+		f.part = nil
+	}
+	return chunk[i+1:]
 }
 
 // keep holds the begin of a line until its end comes.

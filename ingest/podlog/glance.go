@@ -32,14 +32,29 @@ func (g *glance) dull(line []byte, cut int, size int64) bool {
 	if begin < 0 { // its begin was in the chunk before
 		return g.next(line, 0) < 0 && ingest.Clean(line)
 	}
-	if g.hit < begin {
-		g.seek(begin)
-	}
+	g.seek(begin)
 	return g.hit >= g.end && g.clean(line, begin)
+}
+
+// quiet is what the chunk goes on with, up to where something is that may be of
+// interest: its lines are dull unless they are too long.
+func (g *glance) quiet() []byte {
+	begin := g.end
+	if g.next == nil || begin < 0 {
+		return nil
+	}
+	g.seek(begin)
+	if g.odd < begin {
+		g.odd = begin + ingest.CleanTo(g.chunk[begin:])
+	}
+	return g.chunk[begin:min(g.hit, g.odd, len(g.chunk))]
 }
 
 // seek finds the next place of interest; it is behind the chunk if there is none.
 func (g *glance) seek(from int) {
+	if g.hit >= from {
+		return
+	}
 	if g.hit = g.next(g.chunk, from); g.hit < 0 {
 		g.hit = len(g.chunk) + 1
 	}

@@ -27,7 +27,10 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 	line = bytes.TrimRight(line, "\r")
 	alone := h.size > 0 && s.seq.lines == 1 && cut == 0 && len(line) <= dullSize && s.feed.Alone(h.output)
 	if alone && dull && s.known && s.feed.Passes(line[h.size:]) {
-		r.pass(s, f, line, h.at)
+		s.feed.Skip(h.at)
+		r.rememberLine(s, s.at.spot, line, s.at.lines+1)
+		r.out.Passed++
+		r.commit(s, f, 1)
 		return
 	}
 	got := s.feed.Line(line, cut)
@@ -40,15 +43,6 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 	case s.seq.bytes >= maxLine:
 		r.flush(s, f)
 	}
-}
-
-// pass counts a record that is not given, and keeps its line: it may turn out to
-// be one of the last words.
-func (r *Reader) pass(s *stream, f *file, line []byte, at time.Time) {
-	s.feed.Skip(at)
-	r.remember(s, s.word(line, s.at.lines+1), line)
-	r.out.Passed++
-	r.commit(s, f, 1)
 }
 
 // count adds a line to those that were read behind the stream's place.
@@ -105,6 +99,7 @@ func (r *Reader) flush(s *stream, f *file) {
 	if s.seq.lines > 0 {
 		r.commit(s, f, len(got))
 	}
+	s.words.own()
 }
 
 // give puts one record into the batch and among the last words. Of one that is
@@ -114,9 +109,9 @@ func (r *Reader) give(s *stream, e *ingest.Entry, number int, line []byte, alone
 	s.known = true
 	r.out.Entries = append(r.out.Entries, *e)
 	if alone {
-		r.remember(s, s.word(line, number), line)
+		r.rememberLine(s, s.at.spot, line, number)
 	} else {
-		r.remember(s, wordOf(s.at.spot, *e), nil)
+		r.remember(s, s.at.spot, &r.out.Entries[len(r.out.Entries)-1])
 	}
 }
 

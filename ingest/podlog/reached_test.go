@@ -138,3 +138,28 @@ func TestMaxAge(t *testing.T) {
 	s.turns(1)
 	same(t, "late", s.kinds(late.doc()), []string{"covered 1"})
 }
+
+// Where many streams fall quiet at once, their last words come in several batches
+// and each once. Only the last of them says that all was read.
+func TestManyFallQuiet(t *testing.T) {
+	n := newNode(t)
+	const pods = 250
+	for i := range pods {
+		n.runner(fmt.Sprint("p", i)).count(0, 10)
+	}
+	s := n.steps(Config{})
+	words := 0
+	s.r.emit = func(b Batch) error {
+		if words += len(b.Context); len(b.Context) > batchSize+10 {
+			t.Errorf("%d last words in a batch", len(b.Context))
+		}
+		if !b.Reached.IsZero() && words < 10*pods {
+			t.Errorf("reached with %d last words", words)
+		}
+		return nil
+	}
+	s.turns(6)
+	if words != 10*pods {
+		t.Errorf("%d last words", words)
+	}
+}

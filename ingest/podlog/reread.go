@@ -69,7 +69,7 @@ func (a *rereading) line(b []byte, cut int, end spot) {
 	a.lines++
 	for _, e := range a.s.feed.Line(b, cut) {
 		a.s.own(&e, a.r.c.Node, a.lines)
-		a.r.remember(a.s, wordOf(a.start, e), nil)
+		a.r.remember(a.s, a.start, &e)
 	}
 	if !readHeader(b).split {
 		a.start = end
@@ -79,6 +79,7 @@ func (a *rereading) line(b []byte, cut int, end spot) {
 // finish numbers the records so that the last line is the one before the place.
 func (a *rereading) finish() {
 	a.s.feed.Flush()
+	a.s.words.own()
 	for i := range a.s.words.n {
 		a.s.words.at(i).entry.Line += a.s.at.lines - a.lines
 	}

@@ -22,7 +22,9 @@ func (r *Reader) turn() (more bool, err error) {
 			r.glance()
 		}
 	}
-	r.settle()
+	if err := r.settle(); err != nil {
+		return false, err
+	}
 	more = slices.ContainsFunc(r.order, func(s *stream) bool { return s.due && !s.waiting && !s.ended })
 	return more, r.sendIfDue()
 }
@@ -181,7 +183,14 @@ func (r *Reader) visit(s *stream) error {
 func (r *Reader) take(s *stream, f *file, chunk []byte) {
 	s.idle, s.wrote, s.fresh = false, r.now, s.emptyAt
 	see := r.glanceAt(f, chunk)
-	f.lines(chunk, func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size, see.dull(line, cut, size)) })
+	one := func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size, see.dull(line, cut, size)) }
+	for len(chunk) > 0 {
+		if s.calm() {
+			chunk = chunk[r.pass(s, f, &see):]
+		}
+		chunk = f.next(chunk, one)
+	}
+	s.words.own()
 }
 
 // ready opens a stream's files. Where that is not possible now, the next walk
@@ -240,6 +249,7 @@ func (r *Reader) leave(s *stream, f *file) {
 	if len(s.queue) == 1 {
 		r.flush(s, f)
 	}
+	s.words.own()
 	f.close()
 	s.queue = s.queue[1:]
 }
@@ -271,12 +281,15 @@ func (r *Reader) broken(s *stream, f *file, err error) bool {
 
 // settle gives the last words of streams that went quiet, sees whether the
 // round is over, and forgets what is gone.
-func (r *Reader) settle() {
+func (r *Reader) settle() error {
 	behind := false
 	for _, s := range r.order {
 		behind = behind || s.behind && !s.ended
 		if s.atEnd() && s.words.n > 0 && r.now.Sub(s.fresh) >= r.c.Quiet {
 			r.lastWords(s)
+			if err := r.sendIfFull(); err != nil {
+				return err
+			}
 		}
 	}
 	if r.rounding && !behind {
@@ -286,6 +299,7 @@ func (r *Reader) settle() {
 		}
 	}
 	r.drop(func(s *stream) bool { return s.ended && s.noFiles })
+	return nil
 }
 
 // makeRoom parks the streams that were written to least recently until so many
@@ -339,9 +353,14 @@ func (r *Reader) last() error {
 			}
 		}
 	}
-	r.settle()
+	if err := r.settle(); err != nil {
+		return err
+	}
 	for _, s := range r.order {
 		r.lastWords(s)
+		if err := r.sendIfFull(); err != nil {
+			return err
+		}
 	}
 	return r.send()
 }

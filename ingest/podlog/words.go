@@ -13,15 +13,10 @@ type word struct {
 	line   int
 	source ingest.Source
 	trust  ingest.Trust
-}
 
-// word is a line of the stream that is alone: of its text it can be made valid,
-// which an invalid byte makes longer.
-func (s *stream) word(line []byte, number int) word {
-	return word{spot: s.at.spot, size: validGrowth * len(line), line: number, source: s.id.Source, trust: s.id.Trust}
+	lent bool   // text and entry are the reader's, for as long as it takes one chunk
+	room []byte // what text is kept in
 }
-
-func wordOf(at spot, e ingest.Entry) word { return word{spot: at, entry: &e, size: len(e.Text)} }
 
 // words are the last records of a stream: so many, and of their text not more
 // than wordsBytes.
@@ -40,18 +35,19 @@ func (w *words) at(i int) *word {
 	return &w.ring[i]
 }
 
-// push adds a word, with its line if it is not a record yet.
-func (w *words) push(most int, x word, line []byte) {
+// push makes room for one more word, of so many bytes, and drops the oldest where
+// there are too many.
+func (w *words) push(most, size int) *word {
 	if w.ring == nil {
 		w.ring = make([]word, most+1)
 	}
 	p := w.at(w.n)
-	x.text = append(p.text[:0], line...)
-	*p = x
+	p.size, p.lent = size, true
 	w.n++
-	if w.kept += x.size; w.n > most {
+	if w.kept += size; w.n > most {
 		w.drop()
 	}
+	return p
 }
 
 func (w *words) drop() {
@@ -64,10 +60,42 @@ func (w *words) drop() {
 	}
 }
 
+// own copies what was lent: of the many lines of a chunk only the last are kept.
+func (w *words) own() {
+	for i := range w.n {
+		p := w.at(i)
+		switch {
+		case !p.lent:
+		case p.entry != nil:
+			e := *p.entry
+			p.entry = &e
+		default:
+			p.room = append(p.room[:0], p.text...)
+			p.text = p.room
+		}
+		p.lent = false
+	}
+}
+
 // remember keeps a record as one of the last words.
-func (r *Reader) remember(s *stream, x word, line []byte) {
+func (r *Reader) remember(s *stream, at spot, e *ingest.Entry) {
+	p := s.words.push(r.c.LastLines, len(e.Text))
+	p.spot, p.entry, p.text = at, e, nil
+	r.bound(s)
+}
+
+// rememberLine keeps a line of the stream that is alone. Of its text it can be made
+// valid, which an invalid byte makes longer.
+func (r *Reader) rememberLine(s *stream, at spot, line []byte, number int) {
+	p := s.words.push(r.c.LastLines, validGrowth*len(line))
+	p.spot, p.entry, p.text, p.line = at, nil, line, number
+	p.source, p.trust = s.id.Source, s.id.Trust
+	r.bound(s)
+}
+
+// bound drops words until their text is not too much.
+func (r *Reader) bound(s *stream) {
 	w := &s.words
-	w.push(r.c.LastLines, x, line)
 	if w.kept > wordsBytes {
 		r.resolve(s)
 	}
@@ -89,7 +117,7 @@ func (r *Reader) resolve(s *stream) {
 		for _, e := range feed.Line(x.text, 0) { // it is exactly one
 			e.Node, e.Line, e.Source, e.Trust = r.c.Node, x.line, x.source, x.trust
 			w.kept += len(e.Text) - x.size
-			x.entry, x.size = &e, len(e.Text)
+			x.entry, x.size, x.lent = &e, len(e.Text), false
 		}
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"coroner/ingest"
 
 	"github.com/grafana/loki/pkg/push"
-	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/s2"
 )
 
 // Path is where Loki takes pushes, and the server too.
@@ -55,7 +55,7 @@ func Encode(entries []ingest.Entry) ([]byte, error) {
 		s.Entries = append(s.Entries, push.Entry{Timestamp: stampOf(e), Line: e.Text, StructuredMetadata: metadata(e)})
 	}
 	data, err := req.Marshal()
-	return snappy.Encode(nil, data), err
+	return s2.EncodeSnappy(nil, data), err // not as small as can be, but in a tenth of the memory
 }
 
 // labelsOf are the labels of an entry's stream: few, and none with a pod's name.
