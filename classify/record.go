@@ -21,7 +21,7 @@ type Record struct {
 	shelves map[shelfKey]*shelf
 	mixed   map[string]bool
 	tails   map[string]*tail
-	words   map[string]string // one copy of every name
+	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
 }
 
 // Collect scans entries and keeps what the rulebook recognises, the last words
@@ -56,7 +56,17 @@ type Scanned struct {
 }
 
 func take(entries iter.Seq[*Scanned]) *Part {
+	return newRecord().take(entries)
+}
+
+// keepScanned is take for entries that stay as they are.
+func keepScanned(entries iter.Seq[*Scanned]) *Part {
 	r := newRecord()
+	r.words = nil
+	return r.take(entries)
+}
+
+func (r *Record) take(entries iter.Seq[*Scanned]) *Part {
 	for e := range entries {
 		r.add(&e.Entry, e.Signals)
 	}
@@ -168,6 +178,9 @@ func subject(s *rules.Signal) string {
 // own copies a signal out of the buffers that it was read in.
 func (r *Record) own(s *rules.Signal) *rules.Signal {
 	c := *s
+	if r.words == nil {
+		return &c
+	}
 	c.Text = strings.Clone(s.Text)
 	for _, word := range []*string{&c.Node, &c.Boot, &c.Namespace, &c.Pod, &c.PodUID, &c.Container, &c.ContainerID, &c.Doc} {
 		*word = r.word(*word)
@@ -320,22 +333,40 @@ type record struct {
 	line                                       int
 }
 
-// unique drops repetitions. The one that stays has the best trust of them.
+// unique drops repetitions from signals that are in their order. The one that stays
+// has the best trust of them.
 func unique(signals []*rules.Signal) []*rules.Signal {
-	seen := make(map[record][]*rules.Signal, len(signals))
-	return slices.DeleteFunc(signals, func(s *rules.Signal) bool {
-		k := record{def: s.Def, at: s.At.UTC(), source: s.Source, node: s.Node, namespace: s.Namespace, pod: s.Pod, uid: s.PodUID,
-			container: s.Container, text: s.Text}
-		if s.At.IsZero() {
-			k.doc, k.line = s.Doc, s.Line
+	seen, out := map[record][]*rules.Signal{}, signals[:0]
+	for i, s := range signals {
+		if alone(signals, i) || !repeats(seen, s) {
+			out = append(out, s)
 		}
-		for _, first := range seen[k] { // most often none
-			if valuesText(first) == valuesText(s) {
-				first.Trust = max(first.Trust, s.Trust)
-				return true
-			}
+	}
+	clear(signals[len(out):])
+	return out
+}
+
+// alone says whether no signal stands beside one that was written at its moment:
+// most have no repetition, and need not be remembered.
+func alone(signals []*rules.Signal, i int) bool {
+	s := signals[i]
+	same := func(t *rules.Signal) bool { return placeInTime(t).Equal(s.At) }
+	return !s.At.IsZero() && (i == 0 || !same(signals[i-1])) && (i == len(signals)-1 || !same(signals[i+1]))
+}
+
+// repeats says whether a signal was seen before, and remembers it.
+func repeats(seen map[record][]*rules.Signal, s *rules.Signal) bool {
+	k := record{def: s.Def, at: s.At.UTC(), source: s.Source, node: s.Node, namespace: s.Namespace, pod: s.Pod, uid: s.PodUID,
+		container: s.Container, text: s.Text}
+	if s.At.IsZero() {
+		k.doc, k.line = s.Doc, s.Line
+	}
+	for _, first := range seen[k] { // most often none
+		if valuesText(first) == valuesText(s) {
+			first.Trust = max(first.Trust, s.Trust)
+			return true
 		}
-		seen[k] = append(seen[k], s)
-		return false
-	})
+	}
+	seen[k] = append(seen[k], s)
+	return false
 }

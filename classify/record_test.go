@@ -45,3 +45,32 @@ func TestRepeatedSignalsAreBounded(t *testing.T) {
 		t.Error("what is kept depends on who read it")
 	}
 }
+
+// A record that was delivered twice is one signal, whatever stands around it, and
+// records of one moment that differ are two.
+func TestRepetitionsGo(t *testing.T) {
+	book := loadBook(t)
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	entry := func(at time.Time, doc string, line, job int) ingest.Entry {
+		return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Runner, Namespace: "ci", Pod: "amber-1", Container: "runner",
+			Doc: doc, Line: line, Text: fmt.Sprintf("Successfully renew job %d", job)}
+	}
+	for what, tt := range map[string]struct {
+		list []ingest.Entry
+		want int
+	}{
+		"in another document":      {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "b", 7, 1)}, 1},
+		"with another between":     {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "a", 2, 2), entry(start, "b", 3, 1)}, 2},
+		"in another zone":          {[]ingest.Entry{entry(start, "a", 1, 1), entry(start.In(time.FixedZone("z", 3600)), "b", 1, 1)}, 1},
+		"first and last":           {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "b", 1, 1), entry(start.Add(1), "a", 2, 1), entry(start.Add(2), "a", 3, 1), entry(start.Add(2), "b", 3, 1)}, 3},
+		"without a time":           {[]ingest.Entry{entry(time.Time{}, "a", 1, 1), entry(time.Time{}, "a", 1, 1), entry(time.Time{}, "a", 2, 1)}, 2},
+		"each at a time of itself": {[]ingest.Entry{entry(start, "a", 1, 1), entry(start.Add(1), "a", 2, 1)}, 2},
+	} {
+		for range 2 {
+			if got := classify.Collect(slices.Values(tt.list), book).Signals; len(got) != tt.want {
+				t.Errorf("%s: %d signals, want %d", what, len(got), tt.want)
+			}
+			slices.Reverse(tt.list)
+		}
+	}
+}

@@ -23,9 +23,10 @@ func Replay(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) []r
 	return Collect(entries, book).Verdicts(book, o)
 }
 
-// ReplayScanned is Replay for entries that were scanned with the same rulebook.
+// ReplayScanned is Replay for entries that were scanned with the same rulebook, and
+// that nobody changes while a verdict is in use.
 func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) []rules.Verdict {
-	return Join([]*Part{take(entries)}).Verdicts(book, o)
+	return Join([]*Part{keepScanned(entries)}).Verdicts(book, o)
 }
 
 // Verdicts judges everything in the record.

@@ -114,7 +114,7 @@ func (d *Docket) SetBook(b *rules.Rulebook) { d.book.Store(b) }
 // how long it does not look again in any case: every push wakes it.
 const (
 	tick = 500 * time.Millisecond
-	rest = 50 * time.Millisecond
+	rest = 20 * time.Millisecond
 )
 
 // Run judges what settles until ctx is done.

@@ -125,25 +125,25 @@ func (g *gathering) surroundings() {
 	}
 	g.last = latest(g.last, g.c.Died)
 	from, to := classify.Window(g.first, g.last)
-	l := g.q
+	around, own := ledger.Owners{"controller", "kube:" + g.c.Namespace}, ledger.Owners{}
 	if g.c.Node != "" {
 		g.wide(from, to)
-		g.marks("node:"+g.c.Node, from, to)
+		around[2] = "node:" + g.c.Node
 	}
-	g.marks("controller", from, to)
-	g.marks("kube:"+g.c.Namespace, from, to)
-	for _, key := range []string{classify.KeyUID + g.c.UID, classify.KeyName + g.c.Name} {
-		if strings.HasSuffix(key, ":") {
-			continue
-		}
-		g.all(l.Marks(g.ctx, key, time.Time{}))
-		g.all(l.Tail(g.ctx, key))
+	if g.c.UID != "" {
+		own[0] = classify.KeyUID + g.c.UID
 	}
+	if g.c.Name != "" {
+		own[1] = classify.KeyName + g.c.Name
+	}
+	g.marks(around, from, to)
+	g.all(g.q.Marks(g.ctx, own, time.Time{}))
+	g.all(g.q.Tails(g.ctx, own))
 }
 
-// marks adds what was read, or lost, of an owner between two times.
-func (g *gathering) marks(owner string, from, to time.Time) {
-	some, err := g.q.Marks(g.ctx, owner, from)
+// marks adds what was read, or lost, of some owners between two times.
+func (g *gathering) marks(of ledger.Owners, from, to time.Time) {
+	some, err := g.q.Marks(g.ctx, of, from)
 	g.all(slices.DeleteFunc(some, func(e ingest.Entry) bool { return e.Mark.From.After(to) }), err)
 }
 

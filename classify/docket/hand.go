@@ -115,10 +115,18 @@ func (h *hand) flush() error {
 		if c.gone || c.Case == c.stored {
 			continue
 		}
-		if err := h.tx.MoveCase(c.Case); err != nil {
+		if err := h.move(c); err != nil {
 			return err
 		}
 		c.stored = c.Case
 	}
 	return nil
+}
+
+// move writes what changed of a case: most often only that it was heard of.
+func (h *hand) move(c *held) error {
+	if c.stored.Heard = c.Heard; c.stored == c.Case {
+		return h.tx.HearCase(c.ID, c.Heard)
+	}
+	return h.tx.MoveCase(c.Case)
 }

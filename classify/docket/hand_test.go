@@ -43,6 +43,27 @@ func TestOnePushIsAsManyPushes(t *testing.T) {
 	}
 }
 
+// Lines that come later move when a case was heard of, and nothing that they do
+// not speak of.
+func TestACaseIsHeardOf(t *testing.T) {
+	x := newLoad(t, loadBook(t), 1)
+	x.clock.at = x.clock.at.Add(time.Minute)
+	tell := func(lines []ingest.Entry) (c ledger.Case) {
+		x.tell(lines)
+		all, err := x.ledger.Cases(context.Background(), ledger.StateOpen, 0)
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[0]
+	}
+	want := tell(x.town.born(0, x.clock.at))
+	x.clock.at = x.clock.at.Add(time.Minute)
+	want.Heard = x.clock.at
+	if diff := cmp.Diff(want, tell(x.town.lives(0, x.clock.at))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // casesOf are all cases after some pushes at one moment.
 func casesOf(t *testing.T, pushes ...[]ingest.Entry) map[string]ledger.Case {
 	x := newLoad(t, loadBook(t), 2)

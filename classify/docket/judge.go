@@ -66,19 +66,25 @@ func (d *Docket) decide(ctx context.Context, q ledger.Questions, id string) (o o
 	if err != nil {
 		return o, false, err
 	}
-	last, had, err := q.LastVerdict(ctx, c.ID)
-	if err != nil {
-		return o, false, err
-	}
-	lost := false
-	if had {
-		lost, err = incomplete(ctx, q, &c)
-	}
+	had, stands, err := before(ctx, q, &c, v)
 	alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
-	if lost || (had && same(&last.Verdict, v)) || (!had && alive) {
+	if stands || !had && alive {
 		v = nil
 	}
-	return outcome{c, had, v}, true, err
+	return outcome{c, had, v}, err == nil, err
+}
+
+// before says whether a case has a verdict, and whether that one stands beside v.
+func before(ctx context.Context, q ledger.Questions, c *ledger.Case, v *rules.Verdict) (had, stands bool, err error) {
+	if c.Revision == 0 {
+		return false, false, nil
+	}
+	last, had, err := q.LastVerdict(ctx, c.ID)
+	if err != nil || !had {
+		return false, false, err
+	}
+	lost, err := incomplete(ctx, q, c)
+	return true, lost || same(&last.Verdict, v), err
 }
 
 // Opinion is what a case would be judged now, without recording it.
@@ -222,7 +228,7 @@ func (d *Docket) update(tx *ledger.Tx, o *outcome, at time.Time) error {
 	if again {
 		now.State, now.Due = ledger.StateEnding, due
 	}
-	return tx.MoveCase(now)
+	return tx.SettleCase(now)
 }
 
 // vanished looks for nodes whose agents went silent. That is evidence of its

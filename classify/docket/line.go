@@ -22,8 +22,8 @@ type line struct {
 }
 
 // maxTogether is how many entries are filed in one write, unless one parcel alone
-// has more.
-const maxTogether = 10_000
+// has more: a verdict that is to be recorded waits for that long.
+const maxTogether = 2000
 
 func (l *line) join(p *parcel) {
 	l.mu.Lock()

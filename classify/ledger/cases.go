@@ -110,10 +110,23 @@ func (t *Tx) PutCase(c Case) error {
 }
 
 // MoveCase writes what changes in the life of a case that is there: all but its
-// names and when it was opened. That spares the indexes of those.
+// names and when it was opened. That spares the indexes of those: the database
+// writes those of every column that is named here, changed or not.
 func (t *Tx) MoveCase(c Case) error {
 	_, err := t.pen.exec("UPDATE cases SET node = ?, runner = ?, heard = ?, state = ?, died = ?, due = ?, revision = ? WHERE id = ?",
 		c.Node, c.Runner, nanos(c.Heard), string(c.State), nanos(c.Died), nanos(c.Due), c.Revision, c.ID)
+	return err
+}
+
+// HearCase is MoveCase where only Heard changed: that spares the other indexes.
+func (t *Tx) HearCase(id string, heard time.Time) error {
+	_, err := t.pen.exec("UPDATE cases SET heard = ? WHERE id = ?", nanos(heard), id)
+	return err
+}
+
+// SettleCase is MoveCase after a judgement: nothing was heard of the case.
+func (t *Tx) SettleCase(c Case) error {
+	_, err := t.pen.exec("UPDATE cases SET state = ?, due = ?, revision = ? WHERE id = ?", string(c.State), nanos(c.Due), c.Revision, c.ID)
 	return err
 }
 

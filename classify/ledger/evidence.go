@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // Tx is one write to the ledger. Its methods return only what the file system
 // or the database refuses.
 type Tx struct {
-	pen *pen
-	now time.Time
+	pen    *pen
+	now    time.Time
+	drafts map[draft]*rules.Verdict // what went into the outbox
 }
 
 // AddEvidence stores a recognised entry under its names. added is false when

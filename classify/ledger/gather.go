@@ -65,8 +65,8 @@ const maxWide = 512
 // times, and of what has no time; the nearest to the end where there is very much.
 func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (out []int64, _ error) {
 	rows, err := q.get(ctx, `SELECT id FROM (
-			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 ORDER BY at DESC, id DESC LIMIT ?4)
-			UNION SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0 ORDER BY id DESC LIMIT ?4))
+			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 AND at <> 0 ORDER BY at DESC, id DESC LIMIT ?4)
+			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0 ORDER BY id DESC LIMIT ?4))
 		ORDER BY at DESC, id DESC LIMIT ?4`, node, nanos(from), nanos(to), maxWide)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var id int64
@@ -86,14 +86,17 @@ func (q Questions) Evidence(ctx context.Context, id int64) (e ingest.Entry, ok b
 	return found[0], true, nil
 }
 
-// Marks returns the coverage marks of an owner that end after from.
-func (q Questions) Marks(ctx context.Context, owner string, from time.Time) ([]ingest.Entry, error) {
-	return q.entries(ctx, "SELECT entry FROM marks WHERE owner = ? AND (reached >= ? OR reached = 0) ORDER BY reached, hash", owner, nanos(from))
+// Owners are whose marks or last lines are asked for; "" is nobody.
+type Owners [3]string
+
+// Marks returns the coverage marks of some owners that end after from.
+func (q Questions) Marks(ctx context.Context, of Owners, from time.Time) ([]ingest.Entry, error) {
+	return q.entries(ctx, "SELECT entry FROM marks WHERE owner IN (?, ?, ?) AND (reached >= ? OR reached = 0) ORDER BY owner, reached, hash", of[0], of[1], of[2], nanos(from))
 }
 
-// Tail returns the last lines of every stream of a pod.
-func (q Questions) Tail(ctx context.Context, owner string) (out []ingest.Entry, _ error) {
-	rows, err := q.get(ctx, "SELECT entries FROM tails WHERE owner = ? ORDER BY stream", owner)
+// Tails returns the last lines of every stream of some pods.
+func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ error) {
+	rows, err := q.get(ctx, "SELECT entries FROM tails WHERE owner IN (?, ?, ?) ORDER BY owner, stream", of[0], of[1], of[2])
 	err = each(rows, err, func(r *sql.Rows) error {
 		var data []byte
 		var some []ingest.Entry

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"coroner/rules"
 )
 
 // Write runs f as one write at the time now. When f or the commit fails
 // nothing of it is there.
 func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) error {
-	if err := l.pen.write(ctx, func() error { return f(&Tx{l.pen, now}) }); err != nil {
+	tx := &Tx{pen: l.pen, now: now, drafts: map[draft]*rules.Verdict{}}
+	if err := l.pen.write(ctx, func() error { return f(tx) }); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
+	l.mailed(tx.drafts)
 	return nil
 }
 

@@ -22,20 +22,25 @@ import (
 	"syscall"
 	"time"
 
+	"coroner/rules"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
 )
 
 // Ledger is one open file. It is safe for concurrent use.
 type Ledger struct {
 	Questions
-	path  string
-	lock  *os.File // held as long as the ledger is open
-	write *sql.DB  // one connection: writes are one after another
-	pen   *pen     // holds it
-	look  *sql.DB  // one connection: views are one after another
-	views *pen     // holds it
-	read  *shelf
-	ask   *sql.DB // what people ask: a slow question must not hold up the judging
+	path   string
+	lock   *os.File // held as long as the ledger is open
+	write  *sql.DB  // one connection: writes are one after another
+	pen    *pen     // holds it
+	look   *sql.DB  // one connection: views are one after another
+	views  *pen     // holds it
+	read   *shelf
+	ask    *sql.DB                           // what people ask: a slow question must not hold up the judging
+	mail   chan struct{}                     // see Mail; never closed
+	drafts *lru.Cache[draft, *rules.Verdict] // what waits to be published, as it was recorded: to read it back costs more than to send it
 }
 
 // readers is how many connections read at one time.
@@ -56,7 +61,8 @@ func Open(path string) (*Ledger, error) {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
 	l := &Ledger{path: path, lock: lock, write: open(path, 1, "&_pragma=wal_autocheckpoint(8000)"),
-		look: open(path, 1, ""), read: &shelf{DB: open(path, readers, "")}, ask: open(path, readers, "")}
+		look: open(path, 1, ""), read: &shelf{DB: open(path, readers, "")}, ask: open(path, readers, ""), mail: make(chan struct{}, 1)}
+	l.drafts, _ = lru.New[draft, *rules.Verdict](drafts) // an error only for a size below 1
 	l.Questions = Questions{l.read.get}
 	if err := l.begin(); err != nil {
 		_ = l.Close()
@@ -120,6 +126,10 @@ func (l *Ledger) Close() error {
 	}
 	return errors.Join(err, l.ask.Close(), l.look.Close(), l.read.Close(), l.write.Close(), l.lock.Close())
 }
+
+// Mail gives something soon after a Write put a verdict into the outbox, once for
+// several of them where nobody takes it. One may take it.
+func (l *Ledger) Mail() <-chan struct{} { return l.mail }
 
 // Size is the file's size in bytes, its write-ahead log's included.
 func (l *Ledger) Size() (total int64) {

@@ -158,8 +158,8 @@ func read(t testing.TB, l *Ledger) (x everything) {
 		}
 	}
 	x.Wide = wideOf(t, l, after(-60), after(60))
-	x.Marks = get(l.Marks(ctx, "node:n1", time.Time{}))(t)
-	x.Tail = get(l.Tail(ctx, "uid:u"))(t)
+	x.Marks = get(l.Marks(ctx, Owners{"node:n1"}, time.Time{}))(t)
+	x.Tail = get(l.Tails(ctx, Owners{"uid:u"}))(t)
 	x.Cases = get(l.Cases(ctx, StateEnding, 0))(t)
 	x.Nodes = get(l.Nodes(ctx))(t)
 	x.Verdicts = get(l.Verdicts(ctx, Query{Limit: 10}))(t)
@@ -311,7 +311,7 @@ func TestYearsBeyondWhatCanBeStored(t *testing.T) {
 	if len(found) != 4 || found[0].Entry.At.After(t0) || found[3].Entry.At.Before(t0) {
 		t.Errorf("%+v", found)
 	}
-	if n, m := len(get(l.Marks(t.Context(), "far", time.Time{}))(t)), len(get(l.Tail(t.Context(), "far"))(t)); n < 2 || m != 4 {
+	if n, m := len(get(l.Marks(t.Context(), Owners{"far"}, time.Time{}))(t)), len(get(l.Tails(t.Context(), Owners{"far"}))(t)); n < 2 || m != 4 {
 		t.Errorf("%d marks, %d last lines", n, m)
 	}
 }
@@ -352,7 +352,7 @@ func TestMarksGrow(t *testing.T) {
 		}
 	}
 	spans := func(from time.Time) (out []string) {
-		for _, e := range get(l.Marks(t.Context(), "node:n1", from))(t) {
+		for _, e := range get(l.Marks(t.Context(), Owners{"node:n1"}, from))(t) {
 			out = append(out, fmt.Sprint(e.Source, e.Mark.Kind, " ", e.Mark.From.Sub(t0), "-", e.Mark.To.Sub(t0), e.Mark.Why))
 		}
 		slices.Sort(out)
@@ -365,7 +365,7 @@ func TestMarksGrow(t *testing.T) {
 	if diff := cmp.Diff([]string{"kernel0 0s-20s", "kernel1 0s-30srotated"}, spans(after(20))); diff != "" {
 		t.Errorf("what ends before the time that is asked for must not come: %s", diff)
 	}
-	if n := len(get(l.Marks(t.Context(), "node:n2", time.Time{}))(t)); n != 0 {
+	if n := len(get(l.Marks(t.Context(), Owners{"node:n2"}, time.Time{}))(t)); n != 0 {
 		t.Errorf("%d marks of another node", n)
 	}
 }
@@ -536,7 +536,7 @@ func TestTailKeepsTheLatestLines(t *testing.T) {
 				lines = lines[n:]
 			}
 		}
-		if diff := cmp.Diff(want, texts(get(l.Tail(t.Context(), "uid:u"))(t))); diff != "" {
+		if diff := cmp.Diff(want, texts(get(l.Tails(t.Context(), Owners{"uid:u"}))(t))); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
 		}
 	}
@@ -551,7 +551,7 @@ func TestTailsOfAPod(t *testing.T) {
 			tx.AddTail("uid:u/dind", "uid:u", []ingest.Entry{line(after(3), "d")}, 5),
 			tx.AddTail("uid:v/runner", "uid:v", []ingest.Entry{line(after(4), "other")}, 5))
 	})
-	if diff := cmp.Diff([]string{"d", "r1", "r2"}, texts(get(l.Tail(t.Context(), "uid:u"))(t))); diff != "" {
+	if diff := cmp.Diff([]string{"d", "r1", "r2"}, texts(get(l.Tails(t.Context(), Owners{"uid:u"}))(t))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -918,6 +918,74 @@ func TestOutbox(t *testing.T) {
 
 // A sweep takes what is too old and nothing else: a verdict that is still to be
 // published stays, a case that waits for its verdict too.
+func TestWhoPublishesIsWoken(t *testing.T) {
+	l := fresh(t)
+	woken := func() bool {
+		select {
+		case <-l.Mail():
+			return true
+		default:
+			return false
+		}
+	}
+	add := func(publish bool, runners ...string) {
+		write(t, l, t0, func(tx *Tx) (err error) {
+			for _, r := range runners {
+				err = errors.Join(err, tx.AddVerdict(r, verdict(r, 1), t0, publish))
+			}
+			return err
+		})
+	}
+	if add(false, "a"); woken() {
+		t.Error("by what is not published")
+	}
+	failed := errors.New("failed")
+	err := l.Write(t.Context(), t0, func(tx *Tx) error { return errors.Join(tx.AddVerdict("b", verdict("b", 1), t0, true), failed) })
+	if !errors.Is(err, failed) || woken() || len(get(l.Letters(t.Context(), t0, 9))(t)) > 0 {
+		t.Error("by what was not recorded", err)
+	}
+	add(true, "b", "c")
+	if add(true, "d"); !woken() || woken() {
+		t.Error("not once by several")
+	}
+}
+
+// A letter is the same whether its verdict is still in memory or not.
+func TestALetterIsWhatIsOnDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l.db")
+	l := reopen(t, path)
+	write(t, l, t0, func(tx *Tx) (err error) {
+		for i, text := range []string{"text", "no text \xff\xfe", "a rune that stands for one \ufffd", "<&>\u2028"} {
+			v := verdict(fmt.Sprint("p", i), 1)
+			v.Evidence = []rules.EvidenceLine{{At: v.DiedAt, Text: text}, {}}
+			err = errors.Join(err, tx.AddVerdict(v.Runner, v, t0, true))
+		}
+		return err
+	})
+	inMemory := get(l.Letters(t.Context(), t0, 9))(t)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(get(reopen(t, path).Letters(t.Context(), t0, 9))(t), inMemory); diff != "" || len(inMemory) != 4 {
+		t.Error(len(inMemory), diff)
+	}
+}
+
+// A case that is only heard of, or judged, stays what it is else.
+func TestHearAndSettleCase(t *testing.T) {
+	l := fresh(t)
+	c := Case{ID: "a", Namespace: "ns", Name: "p", UID: "u", Node: "n", Runner: true, Opened: t0, Heard: t0, State: StateEnding, Died: t0, Due: after(5), Revision: 2}
+	write(t, l, t0, func(tx *Tx) error {
+		return errors.Join(tx.PutCase(c), tx.HearCase("a", after(3)), tx.HearCase("nobody", after(3)),
+			tx.SettleCase(Case{ID: "a", State: StateJudged, Due: after(9), Revision: 3}))
+	})
+	c.Heard, c.State, c.Due, c.Revision = after(3), StateJudged, after(9), 3
+	got, ok, err := l.Case(t.Context(), "a")
+	if diff := cmp.Diff(c, got); diff != "" || !ok || err != nil {
+		t.Error(ok, err, diff)
+	}
+}
+
 func TestSweep(t *testing.T) {
 	l := fresh(t)
 	for _, second := range []int{-1, 0} {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -37,6 +38,10 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
+		t.drafts[draft{member, v.Revision}] = v
+		if bytes.Contains(data, []byte(`\ufffd`)) { // bytes that are no text: it reads otherwise than it was
+			t.drafts[draft{member, v.Revision}] = nil
+		}
 		_, err = t.pen.exec("INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", k.pod, v.Revision, nanos(stamp))
 	}
 	return err
@@ -107,23 +112,63 @@ type Letter struct {
 	Attempts int
 }
 
-// Letters returns what the outbox holds that is due, the oldest first.
+// draft names a verdict that is to be published.
+type draft struct {
+	member   string
+	revision int
+}
+
+// drafts is how many are kept in memory.
+const drafts = 256
+
+// mailed notes what a write put into the outbox, and wakes who publishes it.
+func (l *Ledger) mailed(all map[draft]*rules.Verdict) {
+	for k, v := range all {
+		if l.drafts.Remove(k); v != nil {
+			l.drafts.Add(k, v)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	select {
+	case l.mail <- struct{}{}:
+	default:
+	}
+}
+
+// Letters returns what the outbox holds that is due, the oldest first. Nobody may
+// change their verdicts.
 func (l *Ledger) Letters(ctx context.Context, now time.Time, limit int) (out []Letter, _ error) {
-	rows, err := l.read.get(ctx, `SELECT v.member, o.stamp, o.attempts, v.recorded, v.verdict FROM outbox o JOIN verdicts v USING (pod, revision)
+	rows, err := l.read.get(ctx, `SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision FROM outbox o JOIN verdicts v USING (pod, revision)
 		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, nanos(now), limit)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var x Letter
 		var stamp, recorded int64
-		var data []byte
-		if err := r.Scan(&x.Case, &stamp, &x.Attempts, &recorded, &data); err != nil {
-			return err
-		}
+		err := r.Scan(&x.Case, &stamp, &x.Attempts, &recorded, &x.Verdict.Revision)
 		x.Stamp, x.Recorded = moment(stamp), moment(recorded)
-		err := json.Unmarshal(data, &x.Verdict)
 		out = append(out, x)
 		return err
 	})
+	for i := range out {
+		if err == nil {
+			err = l.draft(ctx, &out[i])
+		}
+	}
 	return out, err
+}
+
+// draft fills in a letter's verdict.
+func (l *Ledger) draft(ctx context.Context, x *Letter) error {
+	if v, ok := l.drafts.Get(draft{x.Case, x.Verdict.Revision}); ok {
+		x.Verdict = *v
+		return nil
+	}
+	var data []byte
+	if err := l.read.getRow(ctx, "SELECT verdict FROM verdicts WHERE pod = "+podOf+" AND revision = ?", x.Case, x.Verdict.Revision).Scan(&data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &x.Verdict)
 }
 
 // Outbox says how many verdicts are still to be published.

@@ -52,8 +52,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
+// pause is between two looks for what is due again; what is new wakes Run.
+var pause = time.Second
+
 const (
-	pause    = 100 * time.Millisecond // an empty outbox is quickly looked through
 	batch    = 100
 	longest  = 5 * time.Minute // between two attempts
 	attempts = 30              // of what Loki refuses each time
@@ -71,6 +73,7 @@ func (p *Loki) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+		case <-p.Ledger.Mail():
 		}
 	}
 }

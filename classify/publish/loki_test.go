@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -607,9 +608,37 @@ func TestTextIsCutBetweenRunes(t *testing.T) {
 	}
 }
 
-// The publisher looks into the outbox again and again, sends what it finds, and
-// stops when it is told to, even while Loki does not answer.
+// What Loki was to get later is found without that anything new comes.
+func TestRunLooksAgain(t *testing.T) {
+	defer func(was time.Duration) { pause = was }(pause)
+	pause = time.Millisecond
+	f := newLoki(t)
+	r := newRig(t, f)
+	var looks atomic.Int64 // each a second after the one before
+	r.Now = func() time.Time { return t0.Add(time.Duration(looks.Add(1)) * time.Second) }
+	r.record(t0, verdict("amber-1"))
+	pushes := make(chan int, 2)
+	f.set(func(http.Header, []sent) int {
+		pushes <- 0
+		return map[int]int{1: http.StatusServiceUnavailable, 2: http.StatusNoContent}[len(pushes)]
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	for f.lines() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-ended; err != nil || len(pushes) != 2 {
+		t.Error(err, len(pushes))
+	}
+}
+
+// The publisher looks into the outbox whenever something comes into it, sends what
+// it finds, and stops when it is told to, even while Loki does not answer.
 func TestRun(t *testing.T) {
+	defer func(was time.Duration) { pause = was }(pause)
+	pause = time.Hour // it must be woken
 	f := newLoki(t)
 	r := newRig(t, f)
 	got := make(chan string, 1) // the runner of each push
@@ -630,7 +659,6 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
-	<-looked
 	<-looked
 	r.record(t0, verdict("amber-1"))
 	for i := 1; i <= 3; i++ {
