@@ -84,9 +84,14 @@ func (env *envelope) startsWith(c byte) bool {
 }
 
 // peel takes the envelopes off s, from the outside in.
-func (r *reader) peel(d *draft, s string) string {
-	allowed := r.allowed()
-	for depth := 0; depth < 6 && s != ""; depth++ {
+func (r *reader) peel(d *draft, s string) string { return r.unwrap(d, s, r.allowed(), maxDepth) }
+
+// maxDepth is how many envelopes a line has at most.
+const maxDepth = 6
+
+// unwrap takes so many of the envelopes off s that are allowed.
+func (r *reader) unwrap(d *draft, s string, allowed wrap, depth int) string {
+	for ; depth > 0 && s != ""; depth-- {
 		env, inner := r.fit(d, s, allowed)
 		if env == nil {
 			break

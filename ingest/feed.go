@@ -38,6 +38,21 @@ func (f *Feed) Line(b []byte, cut int) []Entry {
 	return f.end()
 }
 
+// Record is Line for a whole line of the container's log whose header somebody
+// read: it was written at that time, and text is what follows the header. The line
+// must be Alone.
+func (f *Feed) Record(at time.Time, text []byte) []Entry {
+	f.begin(0)
+	r := f.r
+	r.seen++
+	r.times.saw(at)
+	d := &r.scratch
+	*d = draft{Entry: Entry{At: at, Clock: WallClock, Line: r.n, Boot: r.boot}, stream: r.main, wraps: criLine, size: len(text)}
+	inner := r.unwrap(d, clean(string(text)), stamped|running, maxDepth-1)
+	r.fromStream(d, inner)
+	return f.end()
+}
+
 // Journal reads one journald record from its fields, `__REALTIME_TIMESTAMP`,
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
 func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []Entry {

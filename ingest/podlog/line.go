@@ -33,7 +33,7 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 		r.commit(s, f, 1)
 		return
 	}
-	got := s.feed.Line(line, cut)
+	got := s.entries(line, cut, h, alone)
 	for i := range got {
 		r.give(s, &got[i], s.at.lines+s.seq.lines, line, alone)
 	}
@@ -43,6 +43,14 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 	case s.seq.bytes >= maxLine:
 		r.flush(s, f)
 	}
+}
+
+// entries are what the line is, or completes.
+func (s *stream) entries(line []byte, cut int, h header, alone bool) []ingest.Entry {
+	if alone {
+		return s.feed.Record(h.at, line[h.size:])
+	}
+	return s.feed.Line(line, cut)
 }
 
 // count adds a line to those that were read behind the stream's place.
