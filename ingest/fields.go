@@ -46,6 +46,11 @@ func (f Fields) has(name string) bool {
 	return ok
 }
 
+// several says whether the fields have more than one name.
+func (f Fields) several() bool {
+	return slices.ContainsFunc(f, func(field Field) bool { return field.Name != f[0].Name })
+}
+
 // without drops the fields called name.
 func (f Fields) without(name string) Fields {
 	return slices.DeleteFunc(f, func(field Field) bool { return field.Name == name })

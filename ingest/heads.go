@@ -19,6 +19,12 @@ type head struct {
 	taint taint // of the document then
 }
 
+// Of a head that is remembered, so that identOf takes it with every process id.
+const (
+	maxDigits = 18
+	maxKey    = 200
+)
+
 // heads are those of the lines that were read in full.
 type heads struct {
 	known  map[string]*head
@@ -143,7 +149,7 @@ func (h *head) begins(s []byte) (text []byte, ok bool) {
 	}
 	if s[i-1] == '[' {
 		from := i
-		if i = digits(s, i); i == from || i+2 > len(s) || s[i] != ']' || s[i+1] != ':' {
+		if i = digits(s, i); i == from || i > from+maxDigits || i+2 > len(s) || s[i] != ']' || s[i+1] != ':' {
 			return nil, false
 		}
 		i += 2
@@ -186,7 +192,7 @@ func headKey(s []byte) (key, text []byte, ok bool) {
 	}
 	for i -= 2; i > 0 && digit(s[i]); i-- {
 	}
-	return s[:i+1], s[end+1:], s[i] == '[' && i < end-3
+	return s[:i+1], s[end+1:], s[i] == '[' && i < end-3 && i+3+maxDigits >= end && i < maxKey
 }
 
 // wordEnd is where the word at i ends: a space, or the end of s.

@@ -79,7 +79,7 @@ func splitKlog(s string, f Fields) (string, Fields, bool) {
 	if !ok {
 		return "", f, false
 	}
-	known := len(f)
+	begin := len(f)
 	if severity != "" {
 		f = append(f, Field{"severity", severity})
 	}
@@ -88,7 +88,7 @@ func splitKlog(s string, f Fields) (string, Fields, bool) {
 	}
 	msg, tail := unquote(rest)
 	f, left := f.addPairs(tail)
-	if len(f) < known+2 && strings.TrimSpace(left) != "" {
+	if !f[begin:].several() && strings.TrimSpace(left) != "" {
 		return rest, f, true // the text merely begins with a quotation
 	}
 	return msg, f, true
@@ -200,7 +200,7 @@ func splitSpaced(s string, f Fields) (string, Fields, bool) {
 	if slices.ContainsFunc(tail, func(p Field) bool { return strings.HasSuffix(p.Value, ",") }) {
 		return "", f, false // prose: `code=killed, status=9/KILL`
 	}
-	return msg, f, msg != "" && (leveled || len(tail) > 1)
+	return msg, f, msg != "" && (leveled || tail.several())
 }
 
 // takeLogger takes a zap logger's name off the words behind the level.

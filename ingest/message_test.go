@@ -101,6 +101,21 @@ func TestFieldsOfOneName(t *testing.T) {
 	}
 }
 
+// One field given twice is one: it makes no message of a sentence.
+func TestOneFieldGivenTwice(t *testing.T) {
+	for text, want := range map[string]string{
+		"exit status=137 status=137":                             "exit status=137 status=137",
+		"exit status=137 code=137":                               "exit",
+		`server.go:12] "OOM" killed=a killed=a and more`:         `"OOM" killed=a killed=a and more`,
+		`server.go:12] "OOM" killed=a by=b and more`:             "OOM",
+		`I0504 10:00:00.000001    1 a.go:1] "OOM" killed=a more`: "OOM",
+	} {
+		if msg, _, _ := (&Entry{Text: text}).Message(nil); msg != want {
+			t.Errorf("%s: %q, want %q", text, msg, want)
+		}
+	}
+}
+
 // What a caller put into the room stays in front.
 func TestFieldsBehindRoom(t *testing.T) {
 	room := append(make(Fields, 0, 9), Field{"mine", "1"})

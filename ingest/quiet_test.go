@@ -196,6 +196,17 @@ func seedDocuments() []Document {
 	}
 }
 
+// A process id that no reader takes is none behind a known head either.
+func TestKnownHeadOfABadProcess(t *testing.T) {
+	for _, pid := range []string{"9999999999999999999", strings.Repeat("1", 300), strings.Repeat("0", 19) + "1"} {
+		text := ""
+		for i := range 6 {
+			text += fmt.Sprintf("2026-05-04T10:00:0%d+0200 node-1 kubelet[812]: a line\n", i)
+		}
+		sameWhenSkipping(t, Document{Name: "x.log"}, []byte(text+"2026-05-04T10:00:09+0200 node-1 kubelet["+pid+"]: "+needle+"\n"))
+	}
+}
+
 // Lines that nobody wants are passed over, and nothing else changes.
 func TestPassedOverLinesChangeNothingElse(t *testing.T) {
 	skipped := 0

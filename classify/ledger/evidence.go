@@ -20,7 +20,8 @@ import (
 type Tx struct {
 	pen    *pen
 	now    time.Time
-	drafts map[draft]*rules.Verdict // what went into the outbox
+	mail   bool                     // something went into the outbox
+	drafts map[draft]*rules.Verdict // what went into it and is to be kept in memory; nil: no longer
 }
 
 // AddEvidence stores a recognised entry under its names. added is false when

@@ -17,7 +17,7 @@ func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) er
 	if err := l.pen.write(ctx, func() error { return f(tx) }); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	l.mailed(tx.drafts)
+	l.mailed(tx)
 	return nil
 }
 

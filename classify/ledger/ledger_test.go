@@ -950,6 +950,24 @@ func TestWhoPublishesIsWoken(t *testing.T) {
 	}
 }
 
+// What was sent is not kept in memory, nor what is large.
+func TestDraftsAreLetGo(t *testing.T) {
+	l := fresh(t)
+	large := verdict("large", 1)
+	large.Evidence = []rules.EvidenceLine{{Text: strings.Repeat("x", draftSize)}}
+	write(t, l, t0, func(tx *Tx) error {
+		return errors.Join(tx.AddVerdict("a", verdict("a", 1), t0, true), tx.AddVerdict("b", verdict("b", 1), t0, true), tx.AddVerdict("large", large, t0, true))
+	})
+	if n := l.drafts.Len(); n != 2 {
+		t.Errorf("%d drafts", n)
+	}
+	all := get(l.Letters(t.Context(), t0, 9))(t)
+	write(t, l, t0, func(tx *Tx) error { return errors.Join(tx.Sent(all[0]), tx.Sent(all[1]), tx.Sent(all[2])) })
+	if n := l.drafts.Len(); n != 0 || len(all) != 3 {
+		t.Errorf("%d drafts of %d letters that were sent", n, len(all))
+	}
+}
+
 // A letter is the same whether its verdict is still in memory or not.
 func TestALetterIsWhatIsOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")

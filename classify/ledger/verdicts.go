@@ -38,10 +38,8 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
-		t.drafts[draft{member, v.Revision}] = v
-		if bytes.Contains(data, []byte(`\ufffd`)) { // bytes that are no text: it reads otherwise than it was
-			t.drafts[draft{member, v.Revision}] = nil
-		}
+		t.mail = true
+		t.keepDraft(draft{member, v.Revision}, v, data)
 		_, err = t.pen.exec("INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)", k.pod, v.Revision, nanos(stamp))
 	}
 	return err
@@ -118,17 +116,29 @@ type draft struct {
 	revision int
 }
 
-// drafts is how many are kept in memory.
-const drafts = 256
+// So many are kept in memory, of so many bytes as they are stored.
+const (
+	drafts    = 256
+	draftSize = 64 << 10
+)
 
-// mailed notes what a write put into the outbox, and wakes who publishes it.
-func (l *Ledger) mailed(all map[draft]*rules.Verdict) {
-	for k, v := range all {
+// keepDraft notes whether the verdict is kept in memory, as which data is stored.
+func (t *Tx) keepDraft(k draft, v *rules.Verdict, data []byte) {
+	if len(data) > draftSize || bytes.Contains(data, []byte(`\ufffd`)) { // bytes that are no text: it reads otherwise than it was
+		v = nil
+	}
+	t.drafts[k] = v
+}
+
+// mailed notes what a write put into the outbox or took out of it, and wakes who
+// publishes it.
+func (l *Ledger) mailed(tx *Tx) {
+	for k, v := range tx.drafts {
 		if l.drafts.Remove(k); v != nil {
 			l.drafts.Add(k, v)
 		}
 	}
-	if len(all) == 0 {
+	if !tx.mail {
 		return
 	}
 	select {
@@ -179,6 +189,7 @@ func (l *Ledger) Outbox(ctx context.Context) (n int, err error) {
 
 // Sent takes a letter out of the outbox.
 func (t *Tx) Sent(x Letter) error {
+	t.drafts[draft{x.Case, x.Verdict.Revision}] = nil
 	_, err := t.pen.exec("DELETE FROM outbox WHERE pod = "+podOf+" AND revision = ?", x.Case, x.Verdict.Revision)
 	return err
 }

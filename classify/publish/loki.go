@@ -35,6 +35,8 @@ type Loki struct {
 	Log     zerolog.Logger
 	Now     func() time.Time
 	Metrics *Metrics
+
+	rest time.Time // Loki is left in peace until then
 }
 
 // Metrics are what the publisher counts.
@@ -78,7 +80,7 @@ func (p *Loki) Run(ctx context.Context) error {
 	}
 }
 
-// Flush sends everything that is due once.
+// Flush sends everything that is due once, unless Loki wants to rest.
 func (p *Loki) Flush(ctx context.Context) error {
 	for {
 		letters, err := p.Ledger.Letters(ctx, p.Now(), batch)
@@ -88,7 +90,7 @@ func (p *Loki) Flush(ctx context.Context) error {
 		if n, err := p.Ledger.Outbox(ctx); err == nil {
 			p.Metrics.outbox.Set(float64(n))
 		}
-		if len(letters) == 0 || ctx.Err() != nil {
+		if len(letters) == 0 || ctx.Err() != nil || p.Now().Before(p.rest) {
 			return nil
 		}
 		if err := p.send(ctx, letters); err != nil {
@@ -164,6 +166,7 @@ func (p *Loki) postpone(ctx context.Context, letters []ledger.Letter, why error)
 	if errors.As(why, &later) {
 		asked = later.After
 	}
+	p.rest = p.Now().Add(max(asked, pause)) // new verdicts do not ask sooner either
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
 		for _, x := range letters {
 			if err := tx.Postpone(x, p.Now().Add(max(asked, backoff(x.Attempts))), time.Time{}); err != nil {

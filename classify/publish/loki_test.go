@@ -608,6 +608,33 @@ func TestTextIsCutBetweenRunes(t *testing.T) {
 	}
 }
 
+// A Loki that asks for a minute's rest has it from new verdicts too, and none that
+// was recorded meanwhile is forgotten.
+func TestLokiHasItsRest(t *testing.T) {
+	f := newLoki(t)
+	f.set(func(h http.Header, _ []sent) int {
+		h.Set("Retry-After", "60")
+		return http.StatusTooManyRequests
+	})
+	r := newRig(t, f)
+	for i := range 10 {
+		r.record(t0, verdict(fmt.Sprint("amber-", i)))
+		r.flush()
+	}
+	if n := len(f.take()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	f.set(func(http.Header, []sent) int { return http.StatusNoContent })
+	r.now = r.now.Add(59 * time.Second)
+	if r.flush(); f.lines() != 0 {
+		t.Error("asked too soon")
+	}
+	r.now = r.now.Add(2 * time.Second)
+	if r.flush(); r.outbox() != 0 || f.lines() != 10 {
+		t.Errorf("%d wait, %d lines", r.outbox(), f.lines())
+	}
+}
+
 // What Loki was to get later is found without that anything new comes.
 func TestRunLooksAgain(t *testing.T) {
 	defer func(was time.Duration) { pause = was }(pause)

@@ -46,7 +46,9 @@ func (r *Reader) lastWords(s *stream) {
 	}
 	r.resolve(s)
 	for i := range s.words.n {
-		r.out.Context = append(r.out.Context, *s.words.at(i).entry)
+		if e := s.words.at(i).entry; e != nil {
+			r.out.Context = append(r.out.Context, *e)
+		}
 	}
 	s.words = words{}
 }

@@ -183,7 +183,13 @@ func (r *Reader) visit(s *stream) error {
 func (r *Reader) take(s *stream, f *file, chunk []byte) {
 	s.idle, s.wrote, s.fresh = false, r.now, s.emptyAt
 	see := r.glanceAt(f, chunk)
-	one := func(line []byte, cut int, size int64) { r.line(s, f, line, cut, size, see.dull(line, cut, size)) }
+	one := func(line []byte, cut int, size int64) {
+		whole := see.end >= 0
+		r.line(s, f, line, cut, size, see.dull(line, cut, size))
+		if !whole { // it lies where the begin of the chunk's last line is kept
+			s.words.own()
+		}
+	}
 	for len(chunk) > 0 {
 		if s.calm() {
 			chunk = chunk[r.pass(s, f, &see):]

@@ -1,6 +1,7 @@
 package podlog
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,4 +72,71 @@ func TestLongLinesAreGiven(t *testing.T) {
 	c.count(3, 5)
 	s.turns(1)
 	same(t, "entries", texts(s.entries, ""), []string{"line 0", long(dullSize)})
+}
+
+// A last word whose line came in two reads, and half a line after it in the second,
+// is itself: not what is kept of the half one.
+func TestLastWordsOfTwoReads(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	s := n.steps(Config{Next: nextDeath})
+	c.count(0, 2)
+	s.turns(1)
+	at := c.now.Format("2006-01-02T15:04:05.999999999Z07:00")
+	c.raw(at + " stdout F the li")
+	s.turns(1)
+	c.raw("ne that came in two\n" + at + " stdout F THE HALF ONE IS HER")
+	s.turns(1)
+	c.raw("E NOW\n")
+	s.turns(6)
+	same(t, "last words", texts(s.context, ""), []string{"line 0", "line 1", "the line that came in two", "THE HALF ONE IS HERE NOW"})
+}
+
+// The same, where the half line is part of a split one, which alone is no record.
+func TestLastWordsOfTwoReadsBeforeAPart(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	s := n.steps(Config{Next: nextDeath})
+	c.count(0, 2)
+	s.turns(1)
+	at := c.now.Format("2006-01-02T15:04:05.999999999Z07:00")
+	c.raw(at + " stdout F the li")
+	s.turns(1)
+	c.raw("ne that came in two\n" + at + " stdout P ha")
+	s.turns(1)
+	c.raw("lf\n" + at + " stdout F and half\n")
+	s.turns(6)
+	same(t, "last words", texts(s.context, ""), []string{"line 0", "line 1", "the line that came in two", "halfand half"})
+}
+
+// Without any half-written line: a log of whole lines that is read cold, whose chunk
+// borders cut two lines that are both among the last ten.
+func TestLastWordsOverBorders(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	s := n.steps(Config{Next: nextDeath})
+	at := 0
+	say := func(tag, text string) { // its time is always of 30 bytes
+		line := dawn.Format("2006-01-02T15:04:05.000000000Z") + " stdout " + tag + " " + text + "\n"
+		c.raw(line)
+		at += len(line)
+	}
+	const head = 30 + 10 + 1
+	for at < chunkSize-400 {
+		say("F", "short")
+	}
+	first := "the first line " + long(600)
+	say("F", first) // over the first border
+	for range 2 {   // longer than a text may be
+		say("P", long(16384))
+		say("F", long(13000))
+	}
+	say("F", "C "+long(2*chunkSize-at-head-2-150)) // leaves 150 bytes to the border
+	say("F", "D "+long(600))                       // over the second one
+	s.turns(6)
+	if got := texts(s.context, ""); !slices.Contains(got, first) {
+		for i := range got {
+			t.Errorf("%.80q %d", got[i], len(got[i]))
+		}
+	}
 }
