@@ -54,7 +54,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// pause is between two looks for what is due again; what is new wakes Run.
+// pause is between two looks for what is due again, and the least that Loki rests
+// after it did not take something; what is new wakes Run. Tests change it.
 var pause = time.Second
 
 const (

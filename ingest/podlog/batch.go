@@ -46,7 +46,7 @@ func (r *Reader) lastWords(s *stream) {
 	}
 	r.resolve(s)
 	for i := range s.words.n {
-		if e := s.words.at(i).entry; e != nil {
+		if e := s.words.at(i).entry; e != nil { // a line is one, see Feed.Alone; what is none must not stop the agent
 			r.out.Context = append(r.out.Context, *e)
 		}
 	}

@@ -75,38 +75,25 @@ func TestLongLinesAreGiven(t *testing.T) {
 }
 
 // A last word whose line came in two reads, and half a line after it in the second,
-// is itself: not what is kept of the half one.
+// is itself: not what is kept of the half one, be that a line or a part of a split
+// one, which alone is no record.
 func TestLastWordsOfTwoReads(t *testing.T) {
-	n := newNode(t)
-	c := n.runner("a")
-	s := n.steps(Config{Next: nextDeath})
-	c.count(0, 2)
-	s.turns(1)
-	at := c.now.Format("2006-01-02T15:04:05.999999999Z07:00")
-	c.raw(at + " stdout F the li")
-	s.turns(1)
-	c.raw("ne that came in two\n" + at + " stdout F THE HALF ONE IS HER")
-	s.turns(1)
-	c.raw("E NOW\n")
-	s.turns(6)
-	same(t, "last words", texts(s.context, ""), []string{"line 0", "line 1", "the line that came in two", "THE HALF ONE IS HERE NOW"})
-}
-
-// The same, where the half line is part of a split one, which alone is no record.
-func TestLastWordsOfTwoReadsBeforeAPart(t *testing.T) {
-	n := newNode(t)
-	c := n.runner("a")
-	s := n.steps(Config{Next: nextDeath})
-	c.count(0, 2)
-	s.turns(1)
-	at := c.now.Format("2006-01-02T15:04:05.999999999Z07:00")
-	c.raw(at + " stdout F the li")
-	s.turns(1)
-	c.raw("ne that came in two\n" + at + " stdout P ha")
-	s.turns(1)
-	c.raw("lf\n" + at + " stdout F and half\n")
-	s.turns(6)
-	same(t, "last words", texts(s.context, ""), []string{"line 0", "line 1", "the line that came in two", "halfand half"})
+	for _, next := range []func([]byte, int) int{nextDeath, nil} {
+		for _, half := range [][3]string{{"F THE HALF ONE IS HER", "E NOW", "THE HALF ONE IS HERE NOW"}, {"P ha", "lf\nAT stdout F and half", "halfand half"}} {
+			n := newNode(t)
+			c := n.runner("a")
+			s := n.steps(Config{Next: next})
+			c.count(0, 2)
+			s.turns(1)
+			at := c.now.Format("2006-01-02T15:04:05.999999999Z07:00")
+			for _, some := range []string{"AT stdout F the li", "ne that came in two\nAT stdout " + half[0], half[1] + "\n"} {
+				c.raw(strings.ReplaceAll(some, "AT", at))
+				s.turns(1)
+			}
+			s.turns(5)
+			same(t, "last words", texts(s.context, ""), []string{"line 0", "line 1", "the line that came in two", half[2]})
+		}
+	}
 }
 
 // Without any half-written line: a log of whole lines that is read cold, whose chunk
