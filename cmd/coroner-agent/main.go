@@ -136,7 +136,7 @@ func (c *cli) run(ctx context.Context) error {
 		return usageError{err}
 	}
 	d.Log.Info().Str("server", c.Server).Str("address", d.Addr()).Str("rulebook", a.book.Load().Hash).Msg("coroner-agent follows the node")
-	d.Ready.Store(true)
+	d.Ready()
 	collect(50)
 	debug.FreeOSMemory() // of what the start took nearly all is done with
 	err = d.Run(ctx, a.run)

@@ -213,7 +213,7 @@ func (s *server) run(ctx context.Context) error {
 	if s.cmd.PushToken == "" && s.cmd.WebConfig == "" {
 		s.daemon.Log.Warn().Msg("anybody who reaches this port can push as an agent; --push.token-file or client certificates (--web.config.file) keep others out")
 	}
-	s.daemon.Ready.Store(true)
+	s.daemon.Ready()
 	err := s.daemon.Run(ctx, tasks...)
 	s.daemon.Log.Info().Msg("coroner stopped")
 	return err

@@ -61,12 +61,23 @@ type Daemon struct {
 	Registry *prometheus.Registry
 	Mux      *http.ServeMux
 	Reload   func() error // for SIGHUP and POST /-/reload; nil = nothing to reload
-	Ready    atomic.Bool  // set by the program once it serves its purpose
 
+	state      atomic.Int32 // starting, ready, stopping: never back
 	listener   net.Listener
 	reloaded   prometheus.Gauge
 	reloadTime prometheus.Gauge
 }
+
+// A daemon's states, in their order.
+const (
+	starting = iota
+	ready
+	stopping
+)
+
+// Ready says that the program serves its purpose now. A daemon that was told to
+// stop never becomes ready again, however late a task says so.
+func (d *Daemon) Ready() { d.state.CompareAndSwap(starting, ready) }
 
 // New returns a daemon with the operations endpoints on its mux. Nothing runs
 // yet.
@@ -86,7 +97,7 @@ func (d *Daemon) endpoints() {
 	d.Mux.Handle("GET /metrics", promhttp.HandlerFor(d.Registry, promhttp.HandlerOpts{}))
 	d.Mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "healthy") })
 	d.Mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
-		if !d.Ready.Load() {
+		if d.state.Load() != ready {
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
 			return
 		}
@@ -150,7 +161,7 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 	g.Go(func() error { return d.serve(server) })
 	g.Go(func() error {
 		<-ctx.Done()
-		d.Ready.Store(false)
+		d.state.Store(stopping)
 		stop, done := context.WithTimeout(context.Background(), d.Flags.Stop)
 		defer done()
 		return server.Shutdown(stop)

@@ -97,7 +97,9 @@ func TestEndpoints(t *testing.T) {
 		{true, "GET", "/debug/pprof/heap", 404, ""},
 		{true, "GET", "/", 404, ""},
 	} {
-		d.Ready.Store(tt.ready)
+		if tt.ready {
+			d.Ready()
+		}
 		if w := request(d.Mux, tt.method, tt.path); w.Code != tt.code || !strings.Contains(w.Body.String(), tt.says) {
 			t.Errorf("%s %s, ready %v: %d %.200s", tt.method, tt.path, tt.ready, w.Code, w.Body)
 		}
@@ -221,7 +223,7 @@ func TestGracefulStop(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := run(t, d, ctx, func(ctx context.Context) error {
-		d.Ready.Store(true)
+		d.Ready()
 		<-ctx.Done()
 		close(stopped)
 		return nil
@@ -252,8 +254,9 @@ func TestGracefulStop(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if d.Ready.Load() {
-		t.Error("it is ready after its end")
+	d.Ready() // a task that was slow to start
+	if w := request(d.Mux, "GET", "/-/ready"); w.Code != 503 {
+		t.Errorf("it is ready after its end: %d", w.Code)
 	}
 	if c, err := net.Dial("tcp", d.Addr()); err == nil {
 		_ = c.Close()
