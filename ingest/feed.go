@@ -38,18 +38,20 @@ func (f *Feed) Line(b []byte, cut int) []Entry {
 	return f.end()
 }
 
-// Record is Line for a whole line of the container's log whose header somebody
-// read: it was written at that time, and text is what follows the header. The line
-// must be Alone.
-func (f *Feed) Record(at time.Time, text []byte) []Entry {
+// Record is Line for a line of the container's log whose header somebody read: it
+// was written at that time to that output, text is what follows the header, and it
+// ends with the line if that is whole. The feed must be one that Reads.
+func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []Entry {
 	f.begin(0)
 	r := f.r
 	r.seen++
 	r.times.saw(at)
 	d := &r.scratch
 	*d = draft{Entry: Entry{At: at, Clock: WallClock, Line: r.n, Boot: r.boot}, stream: r.main, wraps: criLine, size: len(text)}
-	inner := r.unwrap(d, clean(string(text)), stamped|running, maxDepth-1)
-	r.fromStream(d, inner)
+	s := r.join(d, int(out), clean(string(text)), whole)
+	if !d.swallowed {
+		r.fromStream(d, r.unwrap(d, s, stamped|running, maxDepth-1))
+	}
 	return f.end()
 }
 

@@ -222,6 +222,9 @@ func isLogger(word string) bool {
 
 // addTail splits words from the key=value pairs that end the text, and adds these.
 func (f Fields) addTail(s string) (msg string, all Fields) {
+	if strings.IndexByte(s, '=') < 0 { // most words
+		return strings.TrimSpace(s), f
+	}
 	for i := 0; i < len(s); i++ {
 		if (i > 0 && s[i-1] != ' ') || keySize(s[i:]) == 0 {
 			continue

@@ -12,8 +12,9 @@ func sameRecord(t *testing.T, path string, texts ...string) {
 	whole, known := Document{Name: path}.Feed(), Document{Name: path}.Feed()
 	for i, text := range texts {
 		second := fmt.Sprintf("2026-05-04T10:00:%02d.123456789Z", i%60)
-		want := whole.Line([]byte(second+" stdout F "+text), 0)
-		got := known.Record(at(second), []byte(text))
+		out, tag := i/3%2, "FPF"[(i+len(text))%3]
+		want := whole.Line(fmt.Appendf(nil, "%s %s %c %s", second, []string{"stdout", "stderr"}[out], tag, text), 0)
+		got := known.Record(at(second), Output(out), []byte(text), tag == 'F')
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q of %q:\n got %+v\nwant %+v", text, texts, got, want)
 		}

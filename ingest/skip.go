@@ -14,12 +14,12 @@ const (
 	Stderr
 )
 
-// Alone says whether a whole line of a container's log, with its runtime's
-// header, will be one entry, whatever lines came before it.
-func (f *Feed) Alone(out Output) bool {
-	s := f.r.main
-	return s != nil && f.r.pretty == nil && len(s.parts[out].text) == 0
-}
+// Reads says whether a line with its runtime's header will be read as one of the
+// container's log, whatever lines came before it.
+func (f *Feed) Reads() bool { return f.r.main != nil && f.r.pretty == nil }
+
+// Alone says whether such a line, if it is whole, will be one entry by itself.
+func (f *Feed) Alone(out Output) bool { return f.Reads() && len(f.r.main.parts[out].text) == 0 }
 
 // Passes says whether such a line, with this text, can be left out: it is of what
 // the stream is already, and no other line would be read differently without it.

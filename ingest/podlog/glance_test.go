@@ -190,6 +190,27 @@ func FuzzHeaders(f *testing.F) {
 			if !got.at.Equal(want.at) || got.whole != want.whole || got.split != want.split {
 				t.Errorf("%q: %+v, want %+v", line, got, want)
 			}
+			if at, size := c.whole(line); size > 0 && (!want.whole || !want.at.Equal(time.Unix(0, at)) || size != c.header(line).size) {
+				t.Errorf("%q: %d %d, want %+v", line, at, size, want)
+			}
 		}
 	})
+}
+
+// A header with any byte changed is read as a closer look reads it.
+func TestHeaderByteByByte(t *testing.T) {
+	var c clock
+	good := "2026-05-04T10:00:07.123456789Z stderr F text"
+	for i := range usualSize {
+		for b := range 256 {
+			c.whole([]byte(good))
+			line := []byte(good)
+			line[i] = byte(b)
+			want := readHeader(line)
+			at, size := c.whole(line)
+			if size > 0 && (!want.whole || !want.at.Equal(time.Unix(0, at))) || string(line) == good && size != usualSize {
+				t.Errorf("%q: %d %d, want %+v", line, at, size, want)
+			}
+		}
+	}
 }

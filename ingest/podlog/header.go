@@ -2,6 +2,7 @@ package podlog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"time"
 
 	"coroner/ingest"
@@ -14,7 +15,7 @@ type header struct {
 	whole  bool      // F: the text ends with the line
 	split  bool      // P: the next line goes on with this one's text
 	output ingest.Output
-	size   int // where the text begins; 0 where that takes a closer look
+	size   int // where the text begins, of these two; 0 where that takes a closer look
 }
 
 func readHeader(line []byte) (h header) {
@@ -44,51 +45,100 @@ func firstTime(head []byte) time.Time {
 const (
 	secondSize = len("2006-01-02T15:04:05")
 	tagSize    = len("Z stdout F ")
+	usualSize  = secondSize + len(".123456789") + tagSize // nine times in ten
 )
 
 // clock reads headers. Lines come in the order of their times, many in each
 // second: what the last one's second was need not be found out again.
 type clock struct {
-	second [secondSize]byte // as it is written
+	second [secondSize + 1]byte // as it is written, with the point behind it
 	at     time.Time
+	unix   int64 // at, in nanoseconds since 1970
 }
 
 // header is readHeader. It is quick with lines as containerd writes them on a node
-// whose clock is UTC, and of whole ones it also says where the text begins.
+// whose clock is UTC, and of those it also says where the text begins.
 func (c *clock) header(line []byte) header {
-	n := secondSize + 10 // nine times in ten, the fraction has nine digits
-	if len(line) < n+tagSize || line[n] != 'Z' {
-		n = secondSize + fraction(line)
-	}
+	n := secondSize + fraction(line)
 	if n == secondSize || len(line) < n+tagSize {
 		return readHeader(line)
 	}
-	h := header{whole: true, size: n + tagSize}
+	h := header{size: n + tagSize}
 	switch string(line[n:h.size]) {
 	case "Z stdout F ":
+		h.whole = true
 	case "Z stderr F ":
-		h.output = ingest.Stderr
-	case "Z stdout P ", "Z stderr P ":
-		h = header{split: true}
+		h.whole, h.output = true, ingest.Stderr
+	case "Z stdout P ":
+		h.split = true
+	case "Z stderr P ":
+		h.split, h.output = true, ingest.Stderr
 	default:
 		return readHeader(line)
 	}
 	nanos, ok := nanoseconds(line[secondSize:n])
-	if !ok || string(line[:secondSize]) != string(c.second[:]) && !c.read(line) {
+	if !ok || string(line[:secondSize]) != string(c.second[:secondSize]) && !c.read(line) {
 		return readHeader(line)
 	}
 	h.at = c.at.Add(nanos)
 	return h
 }
 
+// whole is header for a whole line: when it was written, in nanoseconds since 1970,
+// and where its text begins; 0 where that takes a closer look.
+func (c *clock) whole(line []byte) (at int64, size int) {
+	if at, ok := c.usual(line); ok {
+		return at, usualSize
+	}
+	if h := c.header(line); h.whole && h.size > 0 {
+		return h.at.UnixNano(), h.size
+	}
+	return 0, 0
+}
+
+// usual is whole for a line of the second of the one before, with nine digits. It
+// looks at eight bytes at a time.
+func (c *clock) usual(line []byte) (at int64, ok bool) {
+	if len(line) < usualSize {
+		return 0, false
+	}
+	b, eight, four := line[:usualSize], binary.LittleEndian.Uint64, binary.LittleEndian.Uint32
+	tag, s := eight(b[29:]), c.second[:]
+	if eight(b) != eight(s) || eight(b[8:]) != eight(s[8:]) || four(b[16:]) != four(s[16:]) || b[secondSize] != '.' || tag != zStdout && tag != zStderr || four(b[36:])>>8 != spaceF {
+		return 0, false
+	}
+	nanos, ok := eightDigits(eight(b[20:]))
+	last := b[28] - '0'
+	return c.unix + int64(10*nanos) + int64(last), ok && last <= 9
+}
+
+// The tags, as they are read.
+var (
+	zStdout = binary.LittleEndian.Uint64([]byte("Z stdout"))
+	zStderr = binary.LittleEndian.Uint64([]byte("Z stderr"))
+	spaceF  = binary.LittleEndian.Uint32([]byte(" F \x00"))
+)
+
+// eightDigits is the number that eight bytes of text are, the first being the
+// lowest of v: digits become pairs, pairs fours, and fours the number.
+func eightDigits(v uint64) (n uint64, ok bool) {
+	const sixes, high, zeros = 0x0606060606060606, 0xf0f0f0f0f0f0f0f0, 0x3030303030303030
+	ok = v&high == zeros && (v+sixes)&high == zeros
+	v -= zeros
+	v = 10*v + v>>8
+	const pair = 0x000000ff000000ff
+	return (v&pair*(100+1000000<<32) + v>>16&pair*(1+10000<<32)) >> 32, ok
+}
+
 // read takes a line's second, if it is one that every reader understands alike.
 func (c *clock) read(line []byte) bool {
 	at, err := time.Parse("2006-01-02T15:04:05", string(line[:secondSize]))
-	if err != nil || at.Year() < 1970 || at.Format("2006-01-02T15:04:05") != string(line[:secondSize]) {
+	if err != nil || at.Year() < 1970 || at.Year() > 2261 || at.Format("2006-01-02T15:04:05") != string(line[:secondSize]) {
 		return false
 	}
-	copy(c.second[:], line)
-	c.at = at
+	copy(c.second[:], line[:secondSize])
+	c.second[secondSize] = '.'
+	c.at, c.unix = at, at.UnixNano()
 	return true
 }
 

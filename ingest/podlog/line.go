@@ -25,7 +25,8 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 	}
 	r.closeGap(s, h.at)
 	line = bytes.TrimRight(line, "\r")
-	alone := h.size > 0 && s.seq.lines == 1 && cut == 0 && len(line) <= dullSize && s.feed.Alone(h.output)
+	read := h.size > 0 && cut == 0 && s.feed.Reads()
+	alone := read && h.whole && s.seq.lines == 1 && len(line) <= dullSize && s.feed.Alone(h.output)
 	if alone && dull && s.known && s.feed.Passes(line[h.size:]) {
 		s.feed.Skip(h.at)
 		r.rememberLine(s, s.at.spot, line, s.at.lines+1)
@@ -33,7 +34,7 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 		r.commit(s, f, 1)
 		return
 	}
-	got := s.entries(line, cut, h, alone)
+	got := s.entries(line, cut, h, read)
 	for i := range got {
 		r.give(s, &got[i], s.at.lines+s.seq.lines, line, alone)
 	}
@@ -46,9 +47,9 @@ func (r *Reader) line(s *stream, f *file, line []byte, cut int, size int64, dull
 }
 
 // entries are what the line is, or completes.
-func (s *stream) entries(line []byte, cut int, h header, alone bool) []ingest.Entry {
-	if alone {
-		return s.feed.Record(h.at, line[h.size:])
+func (s *stream) entries(line []byte, cut int, h header, read bool) []ingest.Entry {
+	if read {
+		return s.feed.Record(h.at, h.output, line[h.size:], h.whole)
 	}
 	return s.feed.Line(line, cut)
 }

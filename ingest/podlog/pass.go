@@ -2,6 +2,7 @@ package podlog
 
 import (
 	"bytes"
+	"time"
 
 	"coroner/ingest"
 )
@@ -16,34 +17,46 @@ func (s *stream) calm() bool {
 // a record that is not given, but may turn out to be one of the last words. It
 // returns how many bytes they are.
 func (r *Reader) pass(s *stream, f *file, see *glance) int {
-	quiet, begin, end := see.quiet(), s.at.spot, f.spot(f.off)
+	quiet, most, last, n := see.quiet(), int64(0), int64(0), 0
+	ends := r.ends[:0]
 	for {
-		i := bytes.IndexByte(quiet[s.seq.bytes:], '\n')
+		i := bytes.IndexByte(quiet[n:], '\n')
 		if i < 0 || i > dullSize {
 			break
 		}
-		line := quiet[s.seq.bytes:][:i]
-		h := r.clock.header(line)
-		if h.size == 0 || !s.feed.Passes(line[h.size:]) {
+		at, size := r.clock.whole(quiet[n : n+i])
+		if size == 0 || !s.feed.Passes(quiet[n+size:n+i]) {
 			break
 		}
-		s.count(h.at, int64(i+1))
-		s.feed.Skip(h.at)
-		r.rememberLine(s, begin, line, s.at.lines+s.seq.lines)
-		end.offset += int64(i + 1)
-		begin = end
+		if len(ends) == 0 {
+			s.seq.first = time.Unix(0, at).UTC()
+		}
+		most, last = max(most, at), at
+		n += i + 1
+		ends = append(ends, n)
 	}
-	return r.passed(s, f, see)
-}
-
-// passed moves the stream's place behind the lines that were passed over.
-func (r *Reader) passed(s *stream, f *file, see *glance) int {
-	n := int(s.seq.bytes)
-	if n > 0 {
-		f.off += s.seq.bytes
-		see.end += n
-		r.out.Passed += s.seq.lines
-		r.commit(s, f, s.seq.lines)
+	if r.ends = ends; n > 0 {
+		s.seq.lines, s.seq.bytes, s.seq.last = len(ends), int64(n), time.Unix(0, most).UTC()
+		s.feed.Skip(s.seq.last)
+		s.feed.Skip(time.Unix(0, last).UTC())
+		r.passed(s, f, see, quiet)
 	}
 	return n
+}
+
+// passed keeps the last of the lines that were passed over, which end there, and
+// moves the stream's place behind them.
+func (r *Reader) passed(s *stream, f *file, see *glance, quiet []byte) {
+	for i := max(0, len(r.ends)-r.c.LastLines); i < len(r.ends); i++ {
+		begin, at := 0, s.at.spot
+		if i > 0 {
+			begin = r.ends[i-1]
+			at = f.spot(f.off + int64(begin))
+		}
+		r.rememberLine(s, at, quiet[begin:r.ends[i]-1], s.at.lines+i+1)
+	}
+	f.off += s.seq.bytes
+	see.end += int(s.seq.bytes)
+	r.out.Passed += s.seq.lines
+	r.commit(s, f, s.seq.lines)
 }

@@ -142,6 +142,7 @@ type Reader struct {
 	strange  map[string]bool                 // paths that were complained of, while they exist
 	crowded  bool                            // complained that there are too many streams
 	buf      []byte                          // of one read
+	ends     []int                           // of the lines that are passed over together
 	clock    clock
 
 	rounding bool      // a round is under way: every stream is read to where it was at its begin
