@@ -36,10 +36,22 @@ func (l *lines) dull(b []byte, next func([]byte, int) int) bool {
 // part in no escape, so that cleaning b would change nothing.
 func plain(b []byte) bool { return oddAt(b) == len(b) && bytes.IndexByte(b, '\n') < 0 }
 
-// oddAt is where in b eight bytes stand, or at its end fewer, of which one is
-// neither a newline nor such a character, and none before them; the length of b if
-// there are none.
-func oddAt(b []byte) int {
+// oddAt is where the first byte of b stands that is neither a newline nor such a
+// character; the length of b if there is none.
+func oddAt(b []byte) int { return oddFrom(b, oddBlock(b)) }
+
+func oddFrom(b []byte, i int) int {
+	for i < len(b) && !oddByte(b[i]) {
+		i++
+	}
+	return i
+}
+
+func oddByte(c byte) bool { return c < ' ' && c != '\n' || c >= 0x7f || c == '#' }
+
+// oddWords is how far b is not odd, up to seven bytes before the first that is or
+// before its end.
+func oddWords(b []byte) int {
 	i := 0
 	for ; i+32 <= len(b); i += 32 {
 		c := b[i : i+32 : i+32]
@@ -49,15 +61,8 @@ func oddAt(b []byte) int {
 			break
 		}
 	}
-	for ; i+8 <= len(b); i += 8 {
-		if odd(binary.LittleEndian.Uint64(b[i:]))&tops != 0 {
-			return i
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c < ' ' && c != '\n' || c >= 0x7f || c == '#' {
-			return i
-		}
+	for i+8 <= len(b) && odd(binary.LittleEndian.Uint64(b[i:]))&tops == 0 {
+		i += 8
 	}
 	return i
 }

@@ -256,8 +256,12 @@ func TestOddBytes(t *testing.T) {
 			for at := range b {
 				old := b[at]
 				b[at] = byte(c)
-				if got := oddAt(b); want && (got > at || got < at-7) || !want && got != len(b) {
-					t.Fatalf("%#x at %d of %d: %d", c, at, len(b), got)
+				place := at
+				if !want {
+					place = len(b)
+				}
+				if got, words := oddAt(b), oddFrom(b, oddWords(b)); got != place || words != place {
+					t.Fatalf("%#x at %d of %d: %d %d", c, at, len(b), got, words)
 				}
 				b[at] = old
 			}
