@@ -46,3 +46,34 @@ end:
 	VZEROUPPER
 	MOVQ AX, ret+24(FP)
 	RET
+
+// func avx2() bool
+//
+// The processor must have the instructions and the system must keep their registers.
+TEXT ·avx2(SB), NOSPLIT, $0-1
+	MOVB $0, ret+0(FP)
+	XORL AX, AX
+	XORL CX, CX
+	CPUID
+	CMPL AX, $7
+	JLT no
+	MOVL $1, AX
+	XORL CX, CX
+	CPUID
+	ANDL $(1<<27 | 1<<28), CX // OSXSAVE, AVX
+	CMPL CX, $(1<<27 | 1<<28)
+	JNE no
+	XORL CX, CX
+	XGETBV
+	ANDL $6, AX // XMM, YMM
+	CMPL AX, $6
+	JNE no
+	MOVL $7, AX
+	XORL CX, CX
+	CPUID
+	SHRL $5, BX // AVX2
+	ANDL $1, BX
+	MOVB BX, ret+0(FP)
+
+no:
+	RET
