@@ -183,6 +183,9 @@ func FuzzHeaders(f *testing.F) {
 	for _, s := range lineSeeds {
 		f.Add([]byte(s), []byte(stamped+"out F "))
 	}
+	nothing := strings.Repeat("\x00", secondSize) + ".123456789Z stdout " // what a clock that has read no line might take for the same second
+	f.Add([]byte(nothing+"F text"), []byte(stamped+"out F "))
+	f.Add([]byte(nothing+"P text"), []byte(stamped+"out F "))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		var c clock
 		for _, line := range [][]byte{a, b, a} {

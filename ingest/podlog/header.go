@@ -77,7 +77,7 @@ func (c *clock) header(line []byte) header {
 		return readHeader(line)
 	}
 	nanos, ok := nanoseconds(line[secondSize:n])
-	if !ok || string(line[:secondSize]) != string(c.second[:secondSize]) && !c.read(line) {
+	if !ok || !c.same(line) && !c.read(line) {
 		return readHeader(line)
 	}
 	h.at = c.at.Add(nanos)
@@ -130,7 +130,14 @@ func eightDigits(v uint64) (n uint64, ok bool) {
 	return (v&pair*(100+1000000<<32) + v>>16&pair*(1+10000<<32)) >> 32, ok
 }
 
-// read takes a line's second, if it is one that every reader understands alike.
+// same says whether a line was written in the second of the one before. The point
+// says that there was one.
+func (c *clock) same(line []byte) bool {
+	return c.second[secondSize] == '.' && string(line[:secondSize]) == string(c.second[:secondSize])
+}
+
+// read takes a line's second, if it is one that every reader understands alike and
+// that its nanoseconds can be counted in.
 func (c *clock) read(line []byte) bool {
 	at, err := time.Parse("2006-01-02T15:04:05", string(line[:secondSize]))
 	if err != nil || at.Year() < 1970 || at.Year() > 2261 || at.Format("2006-01-02T15:04:05") != string(line[:secondSize]) {
