@@ -102,12 +102,15 @@ func (c *clock) usual(line []byte) (at int64, ok bool) {
 	if len(line) < usualSize {
 		return 0, false
 	}
-	b, eight, four := line[:usualSize], binary.LittleEndian.Uint64, binary.LittleEndian.Uint32
-	tag, s := eight(b[29:]), c.second[:]
-	if eight(b) != eight(s) || eight(b[8:]) != eight(s[8:]) || four(b[16:]) != four(s[16:]) || b[secondSize] != '.' || tag != zStdout && tag != zStderr || four(b[36:])>>8 != spaceF {
+	b, s, little := (*[usualSize]byte)(line), &c.second, binary.LittleEndian
+	if little.Uint64(b[:]) != little.Uint64(s[:]) || little.Uint64(b[8:]) != little.Uint64(s[8:]) ||
+		little.Uint32(b[16:]) != little.Uint32(s[16:]) || b[secondSize] != '.' {
 		return 0, false
 	}
-	nanos, ok := eightDigits(eight(b[20:]))
+	if tag := little.Uint64(b[29:]); tag != zStdout && tag != zStderr || little.Uint32(b[36:])>>8 != spaceF {
+		return 0, false
+	}
+	nanos, ok := eightDigits(little.Uint64(b[20:]))
 	last := b[28] - '0'
 	return c.unix + int64(10*nanos) + int64(last), ok && last <= 9
 }
