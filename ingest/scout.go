@@ -26,8 +26,7 @@ type Scouted interface {
 
 // Points appends where in b, which holds whole lines, stands what Document.Next
 // finds or a byte that cleaning may change. Of a line the first such place
-// counts: lines without one are the dull ones. Where a place is not exact, it
-// is before the first such byte, and behind that of the line before.
+// counts: lines without one are the dull ones.
 func Points(b []byte, next func(b []byte, from int) int, points []int) []int {
 	for from := 0; from < len(b); {
 		odd := from + oddAt(b[from:])
