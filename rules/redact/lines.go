@@ -1,0 +1,90 @@
+package redact
+
+import "strings"
+
+// PrivateKey is the kind of what KeyLines finds.
+const PrivateKey = "private-key"
+
+const (
+	keyBegins  = "-----BEGIN "
+	keyEnds    = "-----END "
+	keyNamed   = "PRIVATE KEY"
+	keyLine    = 40  // a key's lines have 64, 70 or 76 characters; a shorter one may be anything
+	maxKeyLine = 128 // longer ones are no key's
+	maxKey     = 400 // lines; a private key of 16384 bits has 200
+)
+
+// KeyLines says which of some lines, the last ones of one stream in their order,
+// are a private key's. Its first lines may have gone before, so what fills the
+// first lines like a key is one, and so is what fills two lines in a row.
+func KeyLines(lines []string) []bool {
+	secret := make([]bool, len(lines))
+	open := maxKey // a key can go on from before the first line
+	if len(lines) > 0 && !fullKeyLine(lines[0]) {
+		open = 0
+	}
+	for i, line := range lines {
+		switch {
+		case keyEdge(line, keyBegins) || strings.TrimSpace(line) == Mark(PrivateKey):
+			open = maxKey
+			continue
+		case keyEdge(line, keyEnds):
+			markBack(lines, secret, i)
+			open = 0
+			continue
+		case open == 0 && fullKeyLine(line) && i+1 < len(lines) && fullKeyLine(lines[i+1]):
+			open = maxKey
+		}
+		if open = max(0, open-1); open > 0 && inKey(line) {
+			secret[i] = true
+		} else if !keyHeader(line) {
+			open = 0
+		}
+	}
+	return secret
+}
+
+// markBack marks the lines of the key that ends at end.
+func markBack(lines []string, secret []bool, end int) {
+	for i := end - 1; i >= 0 && base64Only(lines[i]); i-- {
+		secret[i] = true
+	}
+}
+
+// keyEdge says whether a line is all that stands before or behind a private key.
+func keyEdge(line, edge string) bool {
+	i := strings.LastIndex(line, edge)
+	return i >= 0 && strings.Contains(line[i:], keyNamed) && strings.HasSuffix(strings.TrimSpace(line), "-----")
+}
+
+// keyHeader: an old key has a few lines of its own before it, and an empty one.
+func keyHeader(line string) bool {
+	line = strings.TrimSpace(line)
+	name, _, _ := strings.Cut(line, ":")
+	return line == "" || name == "Proc-Type" || name == "DEK-Info" || name == "Comment"
+}
+
+// inKey says whether a line can be one of a key whose beginning was seen.
+func inKey(line string) bool {
+	line = strings.TrimSpace(line)
+	return base64Only(line) && (len(line) >= 16 || strings.HasSuffix(line, "="))
+}
+
+// fullKeyLine says whether a line looks like one of a key without one beside it. A
+// container id, a digest or a word does not.
+func fullKeyLine(line string) bool {
+	line = strings.TrimSpace(line)
+	return len(line) >= keyLine && base64Only(line) && strings.ContainsAny(line, digits) &&
+		strings.ToLower(line) != line && strings.ToUpper(line) != line
+}
+
+// base64Only says whether a line is one word of base64.
+func base64Only(line string) bool {
+	line = strings.TrimSpace(line)
+	for _, c := range []byte(line) {
+		if !letter(c) && (c < '0' || c > '9') && c != '+' && c != '/' && c != '=' {
+			return false
+		}
+	}
+	return line != "" && len(line) <= maxKeyLine
+}

@@ -1,0 +1,144 @@
+package redact
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func with(t *testing.T, patterns ...Pattern) *Redactor {
+	t.Helper()
+	r := New()
+	for _, p := range patterns {
+		if err := r.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// A pattern that would match everything, or nothing, is refused with the field to mend.
+func TestMistakesNameTheirField(t *testing.T) {
+	for _, c := range []struct {
+		p           Pattern
+		field, says string
+	}{
+		{Pattern{Kind: "X y", Keys: []string{"code"}}, "name", "small letters"},
+		{Pattern{Kind: "x"}, "name", "one of begins, keys and words"},
+		{Pattern{Kind: "x", Keys: []string{"code"}, Words: []string{"code"}}, "name", "one of begins"},
+		{Pattern{Kind: "x", Keys: []string{"pwd"}}, "keys", `"pwd" has less than 4 characters`},
+		{Pattern{Kind: "x", Begins: []string{"abcd"}}, "begins", "needs chars"},
+		{Pattern{Kind: "x", Begins: []string{"abcd"}, Chars: "a-z"}, "begins", "least"},
+		{Pattern{Kind: "x", Begins: []string{"abcd"}, Chars: "z-a", Least: 1}, "chars",
+			"invalid character class range"},
+		{Pattern{Kind: "x", Begins: []string{"abcd"}, Chars: "!-~", Least: 1}, "chars", "must not hold ["},
+		{Pattern{Kind: "x", Words: []string{"abcd"}}, "words", "need a match"},
+		{Pattern{Kind: "x", Words: []string{"abcd"}, Match: "abcd(.*)"}, "match", "no group"},
+		{Pattern{Kind: "x", Words: []string{"abcd"}, Match: "abcd("}, "match", "missing closing"},
+		{Pattern{Kind: "x", Keys: []string{"abcd"}, Like: "("}, "like", "missing closing"},
+		{Pattern{Kind: "x", Keys: []string{"abcd"}, Unlike: "("}, "unlike", "missing closing"},
+	} {
+		err := New().Add(c.p)
+		var e *Error
+		if !errors.As(err, &e) || e.Field != c.field || !strings.Contains(e.Why, c.says) {
+			t.Errorf("%+v: %v, want %s: %s", c.p, err, c.field, c.says)
+		}
+	}
+}
+
+// Where two patterns see a secret it is one, under the name of the one that knows its form.
+func TestOverlapsAreOneSecret(t *testing.T) {
+	r := with(t, Pattern{Kind: "named", Keys: []string{"token"}},
+		Pattern{Kind: "formed", Begins: []string{"tok-"}, Chars: "a-z0-9", Least: 4})
+	for text, want := range map[string]string{
+		"token=tok-abcd,x=1":            "token=[redacted:formed],x=1",
+		`token="a tok-abcd b" tok-efgh`: `token="[redacted:formed]" [redacted:formed]`,
+		"token=swordfish tok-abc":       "token=[redacted:named] tok-abc",
+		"nothing":                       "nothing",
+	} {
+		if got, _ := r.Text(text, nil); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	sure := func(s Span) bool { return s.Sure }
+	if got, changed := r.Text("token=swordfish tok-abcd", sure); got != "token=swordfish [redacted:formed]" ||
+		!changed {
+		t.Errorf("%q", got)
+	}
+	if n := testing.AllocsPerRun(10, func() { r.Find("a line of which not much begins like to-ken or ey-J") }); n != 0 {
+		t.Errorf("%v allocations for a line without a secret", n)
+	}
+}
+
+const (
+	keyBody  = "MIIEpAIBAAKCAQEA0000000000000000000000000000000000000000000000x7"
+	keyBody2 = "aIIEpAIBAAKCAQEA0000000000000000000000000000000000000000000000x8"
+)
+
+// A key of several lines is found from any of them, and nothing beside it.
+func TestKeyLines(t *testing.T) {
+	const (
+		begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+		id         = "ab00000000000000000000000000000000000000000000000000000000000012"
+	)
+	for name, c := range map[string][2][]string{
+		"whole":                 {{"a", begin, keyBody, keyBody2, "x9==", end, "b"}, {keyBody, keyBody2, "x9=="}},
+		"its beginning is gone": {{keyBody, "MIIE", end, "done"}, {keyBody, "MIIE"}},
+		"it goes on":            {{"a", begin, keyBody, keyBody2}, {keyBody, keyBody2}},
+		"its middle":            {{keyBody, keyBody2, keyBody[1:]}, {keyBody, keyBody2, keyBody[1:]}},
+		"behind other lines":    {{"a", keyBody, keyBody2, "b"}, {keyBody, keyBody2}},
+		"with a header": {{begin, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,00", "", keyBody, end},
+			{keyBody}},
+		"behind one taken out":   {{"[redacted:private-key]", keyBody, "done"}, {keyBody}},
+		"behind a stamp":         {{"10:00 " + begin, keyBody, "10:00 " + end}, {keyBody}},
+		"certificate":            {{"-----BEGIN CERTIFICATE-----", keyBody, "-----END CERTIFICATE-----"}, nil},
+		"one line of base64":     {{"the answer:", keyBody, "ok"}, nil},
+		"ids":                    {{"ids:", id, id, id, "ok"}, nil},
+		"words after no key":     {{begin, "is what a key begins with", "done"}, nil},
+		"words before an end":    {{begin, keyBody, "done", "Killed", end}, {keyBody, "done", "Killed"}}, // of base64
+		"empty":                  {nil, nil},
+		"another stream's words": {{begin, "[build] compiling", keyBody, "x"}, nil},
+	} {
+		got := map[string]bool{}
+		for i, secret := range KeyLines(c[0]) {
+			if secret {
+				got[c[0][i]] = true
+			}
+		}
+		for _, line := range c[1] {
+			if !got[line] {
+				t.Errorf("%s: %q stays", name, line)
+			}
+			delete(got, line)
+		}
+		if len(got) > 0 {
+			t.Errorf("%s: %v is taken out", name, got)
+		}
+	}
+}
+
+// What looks like a thousand secrets and is none costs as much a byte as a few do.
+func TestCostGrowsWithLengthAlone(t *testing.T) {
+	r := with(t, Pattern{Kind: "a", Keys: []string{"token"}},
+		Pattern{Kind: "b", Begins: []string{"eyJh"}, Chars: "A-Za-z0-9_.-", Least: 20, Like: `^eyJ\.x`},
+		Pattern{Kind: "c", Words: []string{"p://", "b://"}, Match: `.://[^\s/:]*:(?P<secret>[^\s/]+)@`})
+	best := func(text string) (least time.Duration) {
+		for i := range 7 {
+			begin := time.Now()
+			r.Text(text, nil)
+			if took := time.Since(begin); i == 0 || took < least {
+				least = took
+			}
+		}
+		return least
+	}
+	for _, hostile := range []string{"token:", "token: ", "token=$(", `token="`, "-eyJh", "eyJh", "p://", "b://b:",
+		"token=none,", "--token a "} {
+		text := strings.Repeat(hostile, (16<<10)/len(hostile))
+		short, long := best(text), best(strings.Repeat(text, 8))
+		if long > 32*short+time.Millisecond { // eight times as long; 64 times would be the square
+			t.Errorf("%q: %v, and eight times as much %v", hostile, short, long)
+		}
+	}
+}
