@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/rules/redact"
 
 	"github.com/expr-lang/expr/types"
 	"golang.org/x/tools/txtar"
@@ -23,6 +24,7 @@ type Rulebook struct {
 	Facts   []*Fact
 	Rules   []*Rule // highest precedence first
 	Labels  map[Label]*LabelDef
+	Secrets []*SecretDef
 	Hash    string // first 12 hex digits of the SHA-256 of everything read
 
 	source []byte
@@ -33,6 +35,7 @@ type Rulebook struct {
 	env     types.Map
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames
+	redact  *redact.Redactor
 }
 
 // Fact is a named expression that rules use like a word.
@@ -68,7 +71,7 @@ func Load(layers ...fs.FS) (*Rulebook, error) {
 }
 
 // LoadSignals is Load for a program that only scans: facts, labels and verdict
-// rules are left out, and files without signals are not parsed. The hash is that of
+// rules are left out, and files without signals or secrets are not parsed. The hash is that of
 // the whole.
 func LoadSignals(layers ...fs.FS) (*Rulebook, error) { return load(layers, true) }
 
@@ -120,7 +123,7 @@ func (b *builder) read(layer fs.FS) error {
 		}
 		b.hash.Write(data)
 		b.files.Files = append(b.files.Files, txtar.File{Name: layerName(b.layers) + "/" + path.Base(name), Data: data})
-		if b.signalsOnly && !bytes.Contains(data, []byte("signals")) {
+		if b.signalsOnly && !bytes.Contains(data, []byte("signals")) && !bytes.Contains(data, []byte("secrets")) {
 			continue // no such section: who reads it for its verdicts says what is wrong with it
 		}
 		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}
@@ -164,6 +167,7 @@ func (b *builder) merge(s specs) {
 	b.specs.facts = overlay(&b.errs, b.specs.facts, s.facts, func(x factSpec) scalar { return x.name })
 	b.specs.verdicts = overlay(&b.errs, b.specs.verdicts, s.verdicts, func(x ruleSpec) scalar { return x.id })
 	b.specs.labels = overlay(&b.errs, b.specs.labels, s.labels, func(x labelSpec) scalar { return x.name })
+	b.specs.secrets = overlay(&b.errs, b.specs.secrets, s.secrets, func(x secretSpec) scalar { return x.name })
 }
 
 // overlay replaces entries of below that above names again and appends the

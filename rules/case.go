@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -9,15 +10,26 @@ import (
 // Case is all that is known about one runner: the input of Judge. It is built
 // by classify; nothing in it is read from anywhere else.
 type Case struct {
-	Namespace, Name, UID, Node, Pool string
+	Cluster, Namespace, Name, UID, Node, Pool string
 
 	Evidence []Evidence // in time order
 	Coverage []Coverage // what was read of the case's pod
 	Around   []Coverage // what was read of its node and of the controllers; other cases may share it
 	Log      LogRead
 
+	Attempt int // which life of a pod whose container was started again; 0: it had one
+
 	Containers map[string]string // container id -> name, of this pod
 	Sandboxes  map[string]bool   // sandbox ids of this pod
+
+	life *life // worked out from the evidence when it is first asked for
+}
+
+// PoolName is the one name of a pool: some controllers call it as Kubernetes calls
+// an object, namespace/name, others by its name, and it is one pool.
+func PoolName(s string) string {
+	s = strings.TrimRight(s, "/")
+	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
 // nobody says whether the case stands for text that names no pod at all.

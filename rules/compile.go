@@ -33,6 +33,7 @@ func (b *builder) compile() *Rulebook {
 		b.signal(s)
 	}
 	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
+	b.secrets()
 	if b.signalsOnly {
 		return b.book
 	}
@@ -65,9 +66,9 @@ func (b *builder) signal(s signalSpec) {
 	family, _, _ := strings.Cut(s.name.value, ".")
 	d := &SignalDef{
 		Name: s.name.value, Family: family, Doc: s.doc.value, Printed: s.printed.value,
-		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Tests: s.tests, pos: s.name.pos, Fills: map[string]string{},
+		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Starts: s.starts, Tests: s.tests, pos: s.name.pos, Fills: map[string]string{},
 	}
-	d.Sources = b.sources(s.source, s.name.pos)
+	d.Sources, d.writers = b.sources(s.source, s.name.pos), b.writers(s.writers)
 	d.Reach = Reach(b.oneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
 	for _, sh := range s.shapes {
 		b.shape(d, sh)
@@ -119,6 +120,9 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	}
 	if s.match.value != "" {
 		sh.match, at = b.pattern(s.match), s.match.pos
+		if slices.Contains(d.Sources, ingest.Kernel) && !sh.match.anchored {
+			b.errs.add(at, "signal %s: a kernel line can name a process or a file, whose name anybody chooses: begin every alternative with ^", d.Name)
+		}
 		if inner, ok := strings.CutPrefix(s.match.value, anchor); ok {
 			if re, err := regex.Compile(inner); err == nil {
 				sh.loose = &pattern{Regexp: re}
@@ -156,7 +160,25 @@ func (b *builder) pattern(s scalar) *pattern {
 		b.errs.add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		re = regex.MustCompile(`$^`)
 	}
-	return &pattern{Regexp: re}
+	return &pattern{Regexp: re, anchored: anchored(s.value)}
+}
+
+// anchored says whether every match of an expression begins where the text does.
+func anchored(expr string) bool {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	return err == nil && beginsText(re)
+}
+
+func beginsText(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginText:
+		return true
+	case syntax.OpCapture, syntax.OpConcat:
+		return len(re.Sub) > 0 && beginsText(re.Sub[0])
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !beginsText(sub) })
+	}
+	return false
 }
 
 func (b *builder) captures(d *SignalDef, s signalSpec) {

@@ -21,6 +21,7 @@ var recordBase = types.Map{
 	"proven":    types.Bool,    // nobody in the job could have written it
 	"timed":     types.Bool,    // the line has a time
 	"sandbox":   types.Bool,    // the container it names is the pod's sandbox
+	"own":       types.Bool,    // it can be about the runner's own container: not a helper's, not the sandbox
 	"seq":       types.Int,     // place among the case's evidence, in time order
 	"line":      types.Int,     // line in its document, 0 when it has none
 	"source":    types.String,
@@ -44,7 +45,8 @@ var caseTypes = types.Map{
 	"pod": types.Map{
 		"name": types.String, "namespace": types.String, "uid": types.String,
 		"node": types.String, "pool": types.String,
-		"nobody": types.Bool, // the case of text that names no pod, container or microVM
+		"main":   types.String, // the name of the runner's own container, "" if it is not known
+		"nobody": types.Bool,   // the case of text that names no pod, container or microVM
 	},
 	"alarmed":    types.Bool,                // some line alone speaks of a death
 	"recognised": types.Bool,                // some line of what was read is known
@@ -149,7 +151,8 @@ func (c *Case) record(i int, died time.Time) map[string]any {
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
-	m["container"] = c.containerOf(e)
+	name := c.containerOf(e)
+	m["container"], m["own"] = name, !c.Sandboxes[idOf(e)] && c.mayBeRunners(name)
 	return m
 }
 
@@ -167,7 +170,7 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": orElse(c.Pool, f.fills["pool"]), "nobody": c.nobody(),
+		"pool": orElse(c.Pool, f.fills["pool"]), "nobody": c.nobody(), "main": c.lived().main,
 	}
 	covered := map[string]any{}
 	for s, ok := range f.covered {

@@ -3,9 +3,11 @@ package rules
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +23,20 @@ func defaultBook(t testing.TB) *Rulebook {
 	return b
 }
 
-// scanPlainly is Scan without a finder: every definition on every line.
+// scanPlainly is Scan without a finder and without a limit: every definition on
+// every line.
 func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
-	msg, fields, _ := e.Message(nil)
+	m := matching{e: e, steps: math.MaxInt}
+	var fields ingest.Fields
+	m.msg, fields, _ = e.Message(nil)
 	for _, d := range b.Signals {
-		if words, ok := d.recognise(e, msg, fields); ok && d.mayComeFrom(e.Source) {
+		if words, ok := m.recognise(d, fields); ok && d.mayComeFrom(e.Source) {
+			may, sure := d.mayWrite(e, fields)
+			if !may {
+				continue
+			}
 			out = append(out, d.signal(e, words))
+			out[len(out)-1].claim(!sure)
 		}
 	}
 	return out
@@ -46,7 +56,8 @@ func seedLines(b *Rulebook) (lines []string) {
 	return lines
 }
 
-// The fast scan finds what the plain one finds, in every line and from every source.
+// The fast scan finds what the plain one finds, in every line and from every source;
+// of one that is cut short, it may find less.
 func FuzzScanFindsWhatThePlainOneFinds(f *testing.F) {
 	b := defaultBook(f)
 	for i, l := range seedLines(b) {
@@ -55,7 +66,17 @@ func FuzzScanFindsWhatThePlainOneFinds(f *testing.F) {
 	sources := append([]ingest.Source{ingest.Unknown}, ingest.Sources...)
 	f.Fuzz(func(t *testing.T, text string, n uint8) {
 		e := ingest.Entry{Source: sources[int(n)%len(sources)], Trust: ingest.Attested, Text: text}
-		if got, want := b.Scan(&e), scanPlainly(b, &e); !reflect.DeepEqual(got, want) {
+		got, short := b.scan(&e)
+		want := scanPlainly(b, &e)
+		if short {
+			want = slices.DeleteFunc(want, func(s Signal) bool {
+				return !slices.ContainsFunc(got, func(g Signal) bool { return g.Def == s.Def })
+			})
+		}
+		if len(want) == 0 { // a line with a masked id is matched once more, by itself
+			got = slices.DeleteFunc(got, func(s Signal) bool { return s.Masked })
+		}
+		if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q from %q:\n got %v\nwant %v", text, e.Source, got, want)
 		}
 	})
@@ -120,4 +141,18 @@ func TestScanOfAnEverydayLineAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { b.Scan(&e); b.Next(buf, 0) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// What is looked for first misses no mask.
+func FuzzMayMask(f *testing.F) {
+	for _, text := range []string{"{id}", "< the-container >", "a[REDACTED-1]", "Hidden", "masked", "removed", "*#*#", "xXxX",
+		"0a1b2c...", "a0b1c2d…", `x \"deadbeef01\"`, `"..."`, `"…"`, "plain", `"` + noID + `"`, "{x:1}", "xxx", "abcde...", "{é id}"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.NewReplacer("ſ", "s", "K", "k").Replace(text) // in an expression without case they are letters
+		if mask.MatchString(text) && !mayMask(text) {
+			t.Errorf("%q is missed", text)
+		}
+	})
 }

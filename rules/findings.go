@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -16,6 +17,8 @@ type findings struct {
 	proven  bool // that it ended: a trusted record says so
 	covered map[ingest.Source]bool
 	fills   map[string]string
+
+	claimedJob bool // what is known of its job is the runner's own word
 }
 
 // exitRecord is the best account of how the runner's container ended.
@@ -38,10 +41,10 @@ type exitRecord struct {
 
 // examine derives the findings of a case.
 func examine(c *Case) findings {
-	f := findings{fills: map[string]string{}}
+	f := findings{}
 	f.exit = c.exitRecord()
 	f.died, f.ended = c.death(f.exit)
-	f.proven = f.exit.proven || !f.exit.known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Ends && e.Proven })
+	f.proven = f.exit.proven || !f.exit.known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Proven && c.endsRunner(&e) })
 	if c.Log.Last.Sub(f.died) > 5*time.Second && !f.died.IsZero() {
 		f.proven = false // the runner spoke on: it is another container's end, or a clock is wrong
 	}
@@ -49,14 +52,50 @@ func examine(c *Case) findings {
 	for _, s := range ingest.Sources {
 		f.covered[s] = c.covers(s, f.died)
 	}
-	for _, e := range c.Evidence {
+	f.fills, f.claimedJob = c.fills()
+	return f
+}
+
+// fills are what the lines say that a verdict names: of what several say, the
+// last word of those who can be trusted most. What the runner's output says of
+// its job counts only where nobody else tells of the job.
+func (c *Case) fills() (fills map[string]string, claimed bool) {
+	fills, ranks := map[string]string{}, map[string]int{}
+	told := 0 // how far those can be trusted who name the job
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
 		for target, capture := range e.Def.Fills {
-			if v := e.Str(capture); e.Mine && v != "" {
-				f.fills[target] = v
+			if v := e.Str(capture); e.Mine && v != "" && e.rank() >= ranks[target] {
+				fills[target], ranks[target] = v, e.rank()
+				if identifiesJob(target) {
+					told = max(told, e.rank())
+				}
 			}
 		}
 	}
-	return f
+	for target := range fills {
+		if identifiesJob(target) && ranks[target] < told && ranks[target] == 0 {
+			delete(fills, target)
+		}
+	}
+	fills["pool"] = PoolName(fills["pool"])
+	return fills, told == 0 && (fills["job.id"] != "" || fills["job.run_id"] != "")
+}
+
+// identifiesJob says whether a verdict's field says which job it was.
+func identifiesJob(target string) bool {
+	return strings.HasPrefix(target, "job.") && target != "job.step"
+}
+
+// rank is how far a line's word counts: 0 for what the job itself can print.
+func (e *Evidence) rank() int {
+	switch {
+	case e.Source.Forgeable() || e.Unsigned:
+		return 0
+	case e.Proven:
+		return 2
+	}
+	return 1
 }
 
 // at gives the findings with a time for a death whose end was not seen.
@@ -75,9 +114,8 @@ var exitRank = map[ingest.Source]int{
 
 func (c *Case) exitRecord() exitRecord {
 	var all []exitRecord
-	main := c.mainContainer()
 	for i := range c.Evidence {
-		if e := &c.Evidence[i]; e.Mine && e.Def.Exit && e.Value("exit_code") != noCode && c.isMain(e, main) {
+		if e := &c.Evidence[i]; e.Mine && e.Def.Exit && e.Value("exit_code") != noCode && c.isRunners(e) {
 			all = append(all, c.newExitRecord(e))
 		}
 	}
@@ -208,83 +246,15 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-// mainContainer is the container whose end is the runner's end.
-func (c *Case) mainContainer() string {
-	names := map[string]bool{}
-	for _, n := range c.Containers {
-		names[n] = true
-	}
-	for _, e := range c.Evidence {
-		if name := c.containerOf(&e); e.Mine && name != "" {
-			names[name] = true
-		}
-	}
-	for _, want := range []string{"runner", "build"} {
-		if names[want] {
-			return want
-		}
-	}
-	return ""
-}
-
-// containerOf is the name of the container that a line is about, "" if it is
-// not known.
-func (c *Case) containerOf(e *Evidence) string {
-	stood, id := e.Container, idOf(e)
-	if toldByOthers(e) {
-		stood = ""
-	}
-	if name := orElse(e.Str("container"), stood); name != "" {
-		return name
-	}
-	for i := range e.words {
-		if k := e.Def.captures[i].kind; k != kindCgroup && k != kindUnit {
-			continue
-		}
-		if name := c.Containers[parseCgroup(e.words[i]).ContainerID]; name != "" {
-			return name
-		}
-	}
-	return c.Containers[id]
-}
-
-// toldByOthers says whether a line stands in another pod's log than the one
-// that it speaks about.
-func toldByOthers(e *Evidence) bool { return hearsay(e.Source) }
-
-func hearsay(source ingest.Source) bool {
-	return source == ingest.Controller || source == ingest.Listener
-}
-
-// idOf is the id of the container that a line is about, "" if it is not known.
-func idOf(e *Evidence) string {
-	if toldByOthers(e) {
-		return e.Str("container_id")
-	}
-	return orElse(e.Str("container_id"), e.ContainerID)
-}
-
-// isMain says whether an exit record is the main container's: not a pause
-// container's, not a sidecar's.
-func (c *Case) isMain(e *Evidence, main string) bool {
-	id, name := idOf(e), c.containerOf(e)
-	if id != "" && c.Sandboxes[id] || e.Str("id") != "" && e.Str("id") != id {
-		return false // the pause container, or a process that was run beside
-	}
-	if init, _ := e.Value("init").(bool); init {
-		return false
-	}
-	return main == "" || name == "" || name == main
-}
-
 // death is when the runner ended, and whether it did.
 func (c *Case) death(exit exitRecord) (time.Time, bool) {
 	if exit.known && !exit.at.IsZero() {
 		return c.sharpen(exit.at), true
 	}
 	ended, last := exit.known, time.Time{}
-	for _, e := range c.Evidence {
-		if e.Def.Ends && (e.Mine || c.endsWithNode(&e)) {
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		if c.endsRunner(e) {
 			ended = true
 			if e.Mine && !e.At.IsZero() {
 				return e.At, true
@@ -314,19 +284,30 @@ func (c *Case) sharpen(at time.Time) time.Time {
 	return at
 }
 
-// endsWithNode says whether an event of the node ended the pod with it: it
-// came after the pod was there.
-func (c *Case) endsWithNode(e *Evidence) bool {
-	start := c.started()
-	return e.Def.Reach == ReachNode && !start.IsZero() && e.At.After(start)
+// endsRunner says whether the runner was over when a line was written.
+func (c *Case) endsRunner(e *Evidence) bool {
+	switch {
+	case !e.Def.Ends:
+		return false
+	case e.Mine:
+		return c.isRunners(e)
+	}
+	return c.endsWithNode(e)
 }
 
-// started is the first time anything was heard of the pod.
-func (c *Case) started() time.Time {
-	for _, e := range c.Evidence {
-		if e.Mine && !e.At.IsZero() {
-			return e.At
-		}
-	}
-	return time.Time{}
+// endsWithNode says whether an event of the node ended the pod with it: it
+// came after the pod was there. A claim cannot end a pod that trusted records
+// know.
+func (c *Case) endsWithNode(e *Evidence) bool {
+	start := c.started()
+	return e.Def.Reach == ReachNode && !start.IsZero() && e.At.After(start) && c.newBoot(e) && (e.Proven || !c.lived().proven)
 }
+
+// newBoot says whether a line is of a boot that no line before it is of.
+func (c *Case) newBoot(e *Evidence) bool {
+	return e.Boot == "" || !slices.ContainsFunc(c.Evidence, func(b Evidence) bool { return b.Boot == e.Boot && b.At.Before(e.At) && !e.At.IsZero() })
+}
+
+// started is the first record of a start of the pod or of a container of it;
+// zero if none was read. That something was heard of the pod is no start.
+func (c *Case) started() time.Time { return c.lived().started }

@@ -12,14 +12,72 @@ import (
 // Judge gives the verdict of a case: the rule of highest precedence that fits,
 // as sure as its evidence and the coverage allow, with what else was ruled out
 // or stays open. It always gives one; without any fitting rule it is unknown.
+//
+// What better evidence confirms by itself stands, whatever is claimed beside
+// it: a claim can add to a verdict, it cannot take a proven cause away.
 func (b *Rulebook) Judge(c *Case) Verdict {
-	f := examine(c)
-	env := b.environ(c, f)
-	rule, decisive := b.winner(env)
+	all := b.examine(c)
+	for _, better := range []func(*Evidence) bool{
+		func(e *Evidence) bool { return e.Proven },
+		func(e *Evidence) bool { return !e.Unsigned },
+	} {
+		if f := b.examineSome(c, better); f != nil && f.outweighs(all) {
+			return b.verdict(c, f, all)
+		}
+	}
+	return b.verdict(c, all, all)
+}
+
+// examineSome looks at a part of the evidence only; nil where that is all of
+// it, or nothing.
+func (b *Rulebook) examineSome(c *Case, some func(*Evidence) bool) *finding {
+	only := *c
+	only.life = nil
+	only.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e Evidence) bool { return !some(&e) })
+	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {
+		return nil
+	}
+	return b.examine(&only)
+}
+
+// outweighs says whether a finding of better evidence stands against all. An
+// all-clear never does: what is claimed against it may be true.
+func (f *finding) outweighs(all *finding) bool {
+	return f.confidence == Confirmed && f.label().Death() && (f.label() != all.label() || all.confidence != Confirmed)
+}
+
+// finding is a case with the rule that it fits.
+type finding struct {
+	findings
+	env        map[string]any
+	rule       *Rule // nil: none fits
+	decisive   []map[string]any
+	confidence Confidence
+	c          *Case
+}
+
+func (b *Rulebook) examine(c *Case) *finding {
+	f := &finding{findings: examine(c), c: c, confidence: Suspected}
+	f.env = b.environ(c, f.findings)
+	if f.rule, f.decisive = b.winner(f.env); f.rule != nil {
+		f.confidence = f.confidenceOf()
+	}
+	return f
+}
+
+func (f *finding) label() Label {
+	if f.rule == nil {
+		return Unknown
+	}
+	return f.rule.Label
+}
+
+// verdict writes down what was found; all is what all evidence says.
+func (b *Rulebook) verdict(c *Case, found, all *finding) Verdict {
+	f := found.findings
 	v := Verdict{
-		Runner: orElse(c.Name, f.fills["runner"]), Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
-		Pool: orElse(c.Pool, f.fills["pool"]), Rulebook: b.Hash, Revision: 1,
-		Job:  Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"], Repository: repository(f.fills["job.owner"], f.fills["job.repository"]), Step: f.fills["job.step"]},
+		Cluster: c.Cluster, Runner: orElse(c.Name, all.fills["runner"]), Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
+		Pool: orElse(c.Pool, all.fills["pool"]), Rulebook: b.Hash, Revision: 1, Job: all.job(), Attempt: c.Attempt,
 		Exit: Exit{Reason: f.exit.reason, Signal: f.exit.signal},
 	}
 	if f.exit.known {
@@ -29,14 +87,15 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 		died := f.died
 		v.DiedAt = &died
 	}
-	b.cause(&v, rule, decisive, env, f, c)
+	b.cause(&v, found)
 	if f.died.IsZero() && v.DiedAt != nil {
-		f = f.at(c, *v.DiedAt)
+		f = f.at(found.c, *v.DiedAt)
 	}
-	v.Evidence = evidenceLines(c, f, decisive)
+	v.Evidence, v.EvidenceOmitted = evidenceLines(c, f, found.deciding())
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
-	if v.Label.Death() {
-		b.differential(&v, env, f)
+	b.differential(&v, all.env, f)
+	if claimed := all.label(); claimed != found.label() && claimed.Death() && claimed != Unknown {
+		v.Open = append(v.Open, OpenLabel{claimed, "lines that nobody attests say so; they do not outweigh what is proven"})
 	}
 	if v.Label.Death() || len(c.Evidence) == 0 {
 		v.Missing = missing(c, f)
@@ -44,7 +103,22 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 	if v.Label.Death() {
 		v.Coverage = c.spans(f.died)
 	}
+	v.limit()
 	return v
+}
+
+// deciding are the signals of the lines that decide.
+func (f *finding) deciding() map[*Signal]bool {
+	out := map[*Signal]bool{}
+	for _, d := range f.decisive {
+		out[f.c.Evidence[d[indexKey].(int)].Signal] = true
+	}
+	return out
+}
+
+func (f findings) job() Job {
+	return Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"],
+		Repository: repository(f.fills["job.owner"], f.fills["job.repository"]), Step: f.fills["job.step"], Claimed: f.claimedJob}
 }
 
 // repository is OWNER/NAME, where both are told apart or together.
@@ -66,20 +140,21 @@ func (b *Rulebook) winner(env map[string]any) (*Rule, []map[string]any) {
 }
 
 // cause fills in what the winning rule says.
-func (b *Rulebook) cause(v *Verdict, r *Rule, decisive []map[string]any, env map[string]any, f findings, c *Case) {
+func (b *Rulebook) cause(v *Verdict, f *finding) {
+	r, env := f.rule, f.env
+	v.Confidence = f.confidence
 	if r == nil {
-		v.Label, v.Confidence, v.Domain, v.Initiator, v.Retry = Unknown, Suspected, "none", "unknown", "unknown"
+		v.Label, v.Domain, v.Initiator, v.Retry = Unknown, "none", "unknown", "unknown"
 		v.Summary = "No rule of the rulebook fits."
 		return
 	}
 	env["d"] = map[string]any{}
-	if len(decisive) > 0 {
-		env["d"] = decisive[0]
+	if len(f.decisive) > 0 {
+		env["d"] = f.decisive[0]
 	}
 	v.Label, v.Rule, v.Domain, v.Retry = r.Label, r.ID, r.Domain, r.Retry
-	v.Confidence = confidence(r, decisive, f, c)
 	if v.DiedAt == nil && r.Label.Death() {
-		v.DiedAt = firstTime(decisive) // no end was seen: the cause's time is the best there is
+		v.DiedAt = firstTime(f.decisive) // no end was seen: the cause's time is the best there is
 	}
 	v.Summary = r.summary.render(env)
 	v.Resource = r.resource.render(env)
@@ -99,18 +174,18 @@ func firstTime(decisive []map[string]any) *time.Time {
 	return nil
 }
 
-// confidence is the rule's own claim, held down by what cannot be trusted and
+// confidenceOf is the rule's own claim, held down by what cannot be trusted and
 // by what was not seen: confirmed takes a decisive line that nobody in the job
-// could have written; a need that was not covered costs one step.
-func confidence(r *Rule, decisive []map[string]any, f findings, c *Case) Confidence {
-	conf := r.Confidence
-	if conf == Confirmed && (!anyProven(decisive, c, f) || f.ended && !f.proven) {
+// could have written; what the rule asks for to be sure, and sources that it
+// needs covered, cost one step where they are missing.
+func (f *finding) confidenceOf() Confidence {
+	conf := f.rule.Confidence
+	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.findings) || f.ended && !f.findings.proven) {
 		conf = Probable
 	}
-	for _, s := range r.Needs {
-		if !f.covered[s] {
-			return conf.weaker()
-		}
+	unread := slices.ContainsFunc(f.rule.Needs, func(s ingest.Source) bool { return !f.covered[s] })
+	if unread || f.rule.sure != nil && !f.rule.sure.true(f.env) {
+		return conf.weaker()
 	}
 	return conf
 }
@@ -141,7 +216,7 @@ func toldLater(s ingest.Source) time.Duration {
 func (b *Rulebook) differential(v *Verdict, env map[string]any, f findings) {
 	for _, name := range Labels {
 		l := b.Labels[name]
-		if l == nil || name == v.Label || l.possible == nil || !l.possible.true(env) {
+		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v.Label) || !l.possible.true(env) {
 			continue
 		}
 		if because, ok := l.excluded(env); ok {
@@ -150,6 +225,12 @@ func (b *Rulebook) differential(v *Verdict, env map[string]any, f findings) {
 			v.Open = append(v.Open, OpenLabel{name, l.stillNeeds(f)})
 		}
 	}
+}
+
+// possibleBeside says whether the label is thought of beside a verdict: every one
+// beside a death, and beside a job that ended only what can kill a part of it.
+func (l *LabelDef) possibleBeside(v Label) bool {
+	return v.Death() || v == Completed && l.Label == ChildOOM
 }
 
 // stillNeeds says what would decide the label; where all of it was read, that
@@ -234,27 +315,6 @@ func whyMissing(c *Case, source ingest.Source, f findings) string {
 	return fmt.Sprintf("read, but not over the death at %s", clockText(f.died))
 }
 
-// maxEvidence bounds the evidence of one verdict; decisive lines always stay.
-const maxEvidence = 400
-
-// evidenceLines lists what the verdict rests on: the pod's own lines, the
-// deciding ones, and what the node said at the time.
-func evidenceLines(c *Case, f findings, decisive []map[string]any) []EvidenceLine {
-	decides := map[int]bool{}
-	for _, d := range decisive {
-		decides[d[indexKey].(int)] = true
-	}
-	out := []EvidenceLine{}
-	for i := range c.Evidence {
-		e := &c.Evidence[i]
-		if !decides[i] && (len(out) >= maxEvidence || !(e.Mine || c.nobody() || e.aroundDeath(f.died))) {
-			continue
-		}
-		out = append(out, e.line(decides[i]))
-	}
-	return out
-}
-
 func (e *Evidence) aroundDeath(died time.Time) bool {
 	if e.At.IsZero() || died.IsZero() {
 		return true
@@ -265,10 +325,11 @@ func (e *Evidence) aroundDeath(died time.Time) bool {
 
 func (e *Evidence) line(decisive bool) EvidenceLine {
 	l := EvidenceLine{
-		Source: string(e.Source), Node: e.Node, Signal: e.Def.Name, Text: e.Text, Decisive: decisive, Mine: e.Mine, Where: e.Doc,
+		Source: string(e.Source), Node: limited(e.Node, maxName), Signal: e.Def.Name, Text: limited(e.Text, maxLineText),
+		Decisive: decisive, Mine: e.Mine, Where: limited(e.Doc, maxWords),
 	}
 	if e.Line > 0 {
-		l.Where = fmt.Sprintf("%s:%d", e.Doc, e.Line)
+		l.Where = fmt.Sprintf("%s:%d", l.Where, e.Line)
 	}
 	if !e.At.IsZero() {
 		at := e.At

@@ -24,6 +24,7 @@ type Rule struct {
 	Tests      []RuleTest
 
 	when      *program
+	sure      *program // else the verdict is one step weaker
 	decisive  []*program
 	summary   *template
 	advice    *template
@@ -85,6 +86,9 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	}
 	if s.when.value != "" {
 		r.when = use(b.expression(s.when, b.book.env, "bool"))
+	}
+	if s.sure.value != "" {
+		r.sure = b.expression(s.sure, b.book.env, "bool")
 	}
 	for _, d := range s.decisive {
 		r.decisive = append(r.decisive, use(b.expression(d, b.book.env, "[]interface {}")))

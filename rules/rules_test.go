@@ -42,6 +42,10 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 		{"confused with no label", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drian: x}\n", "a.yaml:3:21", "did you mean SIGTERM-drain?"},
 		{"confused with itself", "labels:\n  - name: evicted\n    confused_with: {evicted: x}\n", "a.yaml:3:21", "cannot be confused with itself"},
 		{"not told apart", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drain: ''}\n", "a.yaml:3:21", "say how evicted and SIGTERM-drain are told apart"},
+		{"secret of no form", "secrets:\n  - {name: pin, doc: d}\n", "a.yaml:2:12", "give one of begins"},
+		{"secret by two letters", "secrets:\n  - {name: pin, keys: [door, pw]}\n", "a.yaml:2:24", `"pw" has less`},
+		{"secret without its group", "secrets:\n  - {name: pin, words: [door], match: door (.*)}\n",
+			"a.yaml:2:39", "has no group (?P<secret>"},
 		{"broken yaml", "verdicts:\n  - id: [x\n", "a.yaml:", ""},
 		{"not a mapping", "verdicts:\n  - just text\n", "a.yaml:2:5", "must be a mapping"},
 	} {
@@ -79,7 +83,7 @@ func TestLayersOverride(t *testing.T) {
 signals:
   - name: kernel.oom-memory
     source: kernel
-    match: 'memory: usage (?P<usage>\d+kB), limit (?P<limit>\d+kB) of mine'
+    match: '^memory: usage (?P<usage>\d+kB), limit (?P<limit>\d+kB) of mine'
     captures: {usage: bytes, limit: bytes}
   - name: mine.fire
     source: systemd

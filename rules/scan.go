@@ -7,10 +7,26 @@ import (
 	"coroner/ingest"
 )
 
-// Scan returns the signals in an entry, in rulebook order. An entry without a
-// hit costs one pass over its text and no allocation.
+// Scan returns the signals in an entry, in rulebook order, and takes the secrets
+// out of an entry that has some. An entry without a hit costs one pass over its
+// text and no allocation.
 func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
-	var room [16]int32
+	found, _ := b.ScanWithin(e)
+	return found
+}
+
+// ScanWithin is Scan, and says whether the entry was cut short: it holds so much
+// that looks like signals that not all of it was matched. What is found is right
+// then, too, but there may be more.
+func (b *Rulebook) ScanWithin(e *ingest.Entry) (found []Signal, short bool) {
+	if found, short = b.scan(e); len(found) == 0 {
+		return nil, short
+	}
+	return b.withoutSecrets(e, found, short)
+}
+
+func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
+	var room [32]int32
 	f := b.raw
 	if told(e.Source) {
 		f = b.find
@@ -18,21 +34,56 @@ func (b *Rulebook) Scan(e *ingest.Entry) []Signal {
 	hits := f.all(bytesOf(e.Text), room[:0])
 	hits = slices.DeleteFunc(hits, func(i int32) bool { return !b.Signals[i].mayComeFrom(e.Source) })
 	if len(hits) == 0 {
-		return nil
+		return nil, false
 	}
-	var out []Signal
+	m := matching{e: e, steps: steps(e)}
+	if e.Source.Forgeable() && len(hits) > maxCandidates {
+		hits, m.short = hits[:maxCandidates], true
+	}
 	var fieldRoom [24]ingest.Field // not in a struct: then it stays on the stack
-	msg, fields, _ := e.Message(fieldRoom[:0])
+	var fields ingest.Fields
+	m.msg, fields, _ = e.Message(fieldRoom[:0])
 	for _, i := range hits {
 		d := b.Signals[i]
-		if words, ok := d.recognise(e, msg, fields); ok {
-			if out == nil {
-				out = make([]Signal, 0, 1)
+		if words, ok := m.recognise(d, fields); ok {
+			if found == nil {
+				found = make([]Signal, 0, 1)
 			}
-			out = append(out, d.signal(e, words))
+			if may, sure := d.mayWrite(e, fields); may {
+				found = append(found, d.signal(e, words))
+				found[len(found)-1].claim(!sure)
+			}
 		}
 	}
-	return out
+	if found == nil && !told(e.Source) && !e.Source.Forgeable() {
+		found = b.maskedSignals(&m, hits)
+	}
+	return found, m.short
+}
+
+// maxCandidates is how many signals are matched against a line that a job can
+// write; of the others a line cannot hold so many. The lines of all incidents
+// have at most 7.
+const maxCandidates = 16
+
+// steps is how much may be done to match an entry, in the steps of regex: what a
+// line costs by its length, whatever is in it. The lines of all incidents take at
+// most a quarter. A line of a source that a job cannot write has so much that all
+// signals can be matched against what a kernel or kubelet prints: nothing that
+// somebody gets into such a line can hide what it says.
+func steps(e *ingest.Entry) int {
+	if e.Source.Forgeable() {
+		return 3000 + 8*len(e.Text)
+	}
+	return 60_000 + 16*len(e.Text)
+}
+
+// matching is one entry as it is matched against signals.
+type matching struct {
+	e     *ingest.Entry
+	msg   string
+	steps int  // that are left
+	short bool // they were not enough, or there were too many signals
 }
 
 // Next returns where in b, at or after from, a text begins that some printed
@@ -85,12 +136,12 @@ func (d *SignalDef) mayComeFrom(s ingest.Source) bool {
 
 // recognise matches the line against the definition's shapes and returns what
 // it has for each capture.
-func (d *SignalDef) recognise(e *ingest.Entry, msg string, fields ingest.Fields) ([]string, bool) {
+func (m *matching) recognise(d *SignalDef, fields ingest.Fields) ([]string, bool) {
 	var room [16]string
 	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
-		if d.shapes[i].fits(e, msg, fields, found) {
-			return d.words(e, fields, found), true
+		if m.fits(&d.shapes[i], fields, found) {
+			return d.words(m.e, fields, found), true
 		}
 		clear(found)
 	}
@@ -109,23 +160,28 @@ func (d *SignalDef) words(e *ingest.Entry, fields ingest.Fields, found []string)
 }
 
 // fits says whether the line has the shape, and what its groups hold.
-func (sh *shape) fits(e *ingest.Entry, msg string, fields ingest.Fields, found []string) bool {
+func (m *matching) fits(sh *shape, fields ingest.Fields, found []string) bool {
+	own := m.e.Trust == ingest.Attested && m.e.Source.Host() // a quoted part is somebody else's words
 	switch {
-	case slices.Contains(sh.messages, msg):
-	case sh.match != nil && sh.match.groups(msg, found):
-	case sh.match != nil && e.Source.Forgeable() && sh.match.groups(e.Text, found): // nothing is proven by it anyway
-	case sh.loose != nil && e.Source == ingest.Unknown && sh.loose.groups(e.Text, found):
+	case slices.Contains(sh.messages, m.msg):
+	case sh.match != nil && m.groups(sh.match, m.msg, own, found):
+	case sh.match != nil && m.mayBeAnywhere() && m.groups(sh.match, m.e.Text, false, found):
+	case sh.loose != nil && m.e.Source == ingest.Unknown && m.groups(sh.loose, m.e.Text, false, found):
 	case sh.match == nil && sh.messages == nil: // the fields alone tell
 	default:
 		return false
 	}
 	for _, w := range sh.where {
-		if !w.groups(fieldOf(e, fields, w.field), found) {
+		if !m.groups(w.pattern, fieldOf(m.e, fields, w.field), own, found) {
 			return false
 		}
 	}
 	return true
 }
+
+// mayBeAnywhere says whether the line is matched outside of its message, too: where
+// nothing is proven by it anyway, and where there is something outside.
+func (m *matching) mayBeAnywhere() bool { return m.e.Source.Forgeable() && m.msg != m.e.Text }
 
 // fieldOf is a field of the text, else one that travelled beside it.
 func fieldOf(e *ingest.Entry, fields ingest.Fields, name string) string {
@@ -135,37 +191,56 @@ func fieldOf(e *ingest.Entry, fields ingest.Fields, name string) string {
 	return e.Fields[name]
 }
 
-// groups matches s and notes the captures that took part.
-func (p *pattern) groups(s string, found []string) bool {
-	if p.captureless() {
-		return p.MatchString(s)
-	}
+// groups matches s and notes the captures that took part. With own the match
+// must begin in the writer's own words: a program quotes what others chose.
+func (m *matching) groups(p *pattern, s string, own bool, found []string) bool {
 	var room [48]int
-	m := p.Room(room[:])
-	if !p.Find(s, m) {
+	at := p.Room(room[:])
+	share := m.steps - m.steps/2 // no pattern takes all: others may fit
+	m.steps -= share
+	match, sure := p.FindWithin(s, at, &share)
+	m.steps += share
+	m.short = m.short || !sure
+	if !match || own && !p.anchored && quoted(s[:at[0]]) {
 		return false
 	}
 	for i, slot := range p.slots {
-		if slot >= 0 && m[2*i] >= 0 {
-			found[slot] = s[m[2*i]:m[2*i+1]]
+		if slot >= 0 && at[2*i] >= 0 {
+			found[slot] = s[at[2*i]:at[2*i+1]]
 		}
 	}
 	return true
 }
 
-func (p *pattern) captureless() bool {
-	return !slices.ContainsFunc(p.slots, func(slot int) bool { return slot >= 0 })
+// quoted says whether a text leaves a double quote open.
+func quoted(s string) (open bool) {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			open = !open
+		}
+	}
+	return open
 }
 
 func (d *SignalDef) signal(e *ingest.Entry, words []string) Signal {
 	s := Signal{
 		Def: d, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
-		Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
+		Cluster: e.Cluster, Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
 		Container: e.Container, ContainerID: e.ContainerID,
 		words: words, Text: e.Text, Doc: e.Doc, Line: e.Line,
 	}
 	if s.Source == ingest.Unknown {
-		s.Source, s.Trust = d.Sources[0], ingest.Claimed
+		s.Source, s.Trust, s.Unsigned = d.Sources[0], ingest.Claimed, true
 	}
 	return s
+}
+
+// claim takes the trust from a signal.
+func (s *Signal) claim(is bool) {
+	if is {
+		s.Trust = ingest.Claimed
+	}
 }

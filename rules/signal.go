@@ -25,14 +25,16 @@ type SignalDef struct {
 
 	shapes   []shape // what the line can look like
 	captures []capture
-	subject  map[string]bool // captures that name whose evidence it is; nil = all identities
-	literals []string        // every matching text contains one of these
+	subject  map[string]bool     // captures that name whose evidence it is; nil = all identities
+	writers  map[string][]writer // of an event: who may say its reason
+	literals []string            // every matching text contains one of these
 
-	Reach Reach
-	Alarm bool              // the line alone speaks of a death: it is never passed over as nothing
-	Ends  bool              // the pod or its container was over when this was written
-	Exit  bool              // carries an exit record: exit_code, reason, signal, …
-	Fills map[string]string // verdict field <- capture
+	Reach  Reach
+	Alarm  bool              // the line alone speaks of a death: it is never passed over as nothing
+	Starts bool              // the pod or a container of it began when this was written
+	Ends   bool              // the pod or its container was over when this was written
+	Exit   bool              // carries an exit record: exit_code, reason, signal, …
+	Fills  map[string]string // verdict field <- capture
 
 	Tests []SignalTest
 	pos   pos
@@ -55,7 +57,8 @@ type where struct {
 // pattern is a regular expression that knows which of its groups are captures.
 type pattern struct {
 	*regex.Regexp
-	slots []int // of each group: the capture that it holds, below 0 for none
+	slots    []int // of each group: the capture that it holds, below 0 for none
+	anchored bool  // it matches at the beginning only
 }
 
 // SignalTest is an inline test of a signal: a line and what it captures.
@@ -84,10 +87,13 @@ type Signal struct {
 	Clock  ingest.Clock
 	Source ingest.Source
 	Trust  ingest.Trust
-	Node   string
+	Node   string // on Cluster, as all identities
 	Boot   string
 
-	Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
+	Unsigned bool // its record names no writer: Source is whom the words look like
+	Masked   bool // the id of the container that it is about is masked or cut short
+
+	Cluster, Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
 
 	words []string // what the line has for each capture of Def
 	Text  string

@@ -8,8 +8,10 @@ import (
 	"coroner/ingest"
 )
 
-// TestSignals runs the inline tests of the signals and returns what failed.
+// TestSignals runs the inline tests of the secrets and the signals, and returns
+// what failed.
 func (b *Rulebook) TestSignals() (failed []string, ran int) {
+	failed, ran = b.testSecrets()
 	for _, d := range b.Signals {
 		for _, t := range d.Tests {
 			ran++

@@ -15,8 +15,8 @@ import (
 type signalSpec struct {
 	name, doc, printed, reach scalar
 	source, subject           []scalar
-	captures, fills           []pair
-	ends, exit, alarm         bool
+	captures, fills, writers  []pair
+	ends, exit, alarm, starts bool
 	shapes                    []shapeSpec // the first is the signal's own, or: gives the others
 	tests                     []SignalTest
 }
@@ -32,11 +32,11 @@ type pair struct{ key, value scalar }
 type factSpec struct{ name, doc, value scalar }
 
 type ruleSpec struct {
-	id, verdict, when, confidence, initiator, retry, domain scalar
-	summary, advice, resource, doc                          scalar
-	decisive, needs                                         []scalar
-	precedence                                              int
-	tests                                                   []RuleTest
+	id, verdict, when, sure, confidence, initiator, retry, domain scalar
+	summary, advice, resource, doc                                scalar
+	decisive, needs                                               []scalar
+	precedence                                                    int
+	tests                                                         []RuleTest
 }
 
 type labelSpec struct {
@@ -67,6 +67,7 @@ type specs struct {
 	facts    []factSpec
 	verdicts []ruleSpec
 	labels   []labelSpec
+	secrets  []secretSpec
 }
 
 func (r *reader) document(n *yaml.Node, into *specs) {
@@ -78,6 +79,7 @@ func (r *reader) document(n *yaml.Node, into *specs) {
 		"facts":    r.list(func(n *yaml.Node) { into.facts = append(into.facts, r.fact(n)) }),
 		"verdicts": r.list(func(n *yaml.Node) { into.verdicts = append(into.verdicts, r.rule(n)) }),
 		"labels":   r.list(func(n *yaml.Node) { into.labels = append(into.labels, r.label(n)) }),
+		"secrets":  r.list(func(n *yaml.Node) { into.secrets = append(into.secrets, r.secret(n)) }),
 	})
 }
 
@@ -92,10 +94,10 @@ func (r *reader) signal(n *yaml.Node) (s signalSpec) {
 	r.object(n, "signal", map[string]func(*yaml.Node){
 		"name": r.text(&s.name), "doc": r.text(&s.doc), "printed": r.text(&s.printed),
 		"source": r.texts(&s.source), "message": r.texts(&own.messages), "match": r.text(&own.match),
-		"where": r.pairs(&own.where), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills),
+		"where": r.pairs(&own.where), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills), "writers": r.pairs(&s.writers),
 		"or":      r.list(func(n *yaml.Node) { others = append(others, r.shape(n)) }),
 		"subject": r.texts(&s.subject), "reach": r.text(&s.reach),
-		"ends": r.bool(&s.ends), "exit": r.bool(&s.exit), "alarm": r.bool(&s.alarm),
+		"ends": r.bool(&s.ends), "starts": r.bool(&s.starts), "exit": r.bool(&s.exit), "alarm": r.bool(&s.alarm),
 		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	s.shapes = append([]shapeSpec{own}, others...)
@@ -137,7 +139,7 @@ func (r *reader) rule(n *yaml.Node) (s ruleSpec) {
 		"precedence": r.int(&s.precedence), "when": r.text(&s.when), "decisive": r.texts(&s.decisive),
 		"confidence": r.text(&s.confidence), "initiator": r.text(&s.initiator), "retry": r.text(&s.retry),
 		"domain": r.text(&s.domain), "summary": r.text(&s.summary), "advice": r.text(&s.advice),
-		"resource": r.text(&s.resource), "needs": r.texts(&s.needs),
+		"resource": r.text(&s.resource), "needs": r.texts(&s.needs), "sure": r.text(&s.sure),
 		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
 	})
 	return s

@@ -102,6 +102,7 @@ func (c Confidence) weaker() Confidence {
 // Verdict is what is known about one runner's death. Its JSON form is public:
 // fields are added, never renamed or removed.
 type Verdict struct {
+	Cluster    string         `json:"cluster,omitempty"` // of all the names here
 	Runner     string         `json:"runner"`
 	Namespace  string         `json:"namespace"`
 	Node       string         `json:"node"`
@@ -116,7 +117,9 @@ type Verdict struct {
 	Rule       string         `json:"rule"`
 	Rulebook   string         `json:"rulebook"`
 	Revision   int            `json:"revision"`
+	Revises    *Revised       `json:"revises,omitempty"` // of a revision: what was said before it
 	DiedAt     *time.Time     `json:"died_at"`
+	Attempt    int            `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
 	Exit       Exit           `json:"exit"`
 	Job        Job            `json:"job"`
 	Summary    string         `json:"summary"`
@@ -126,6 +129,37 @@ type Verdict struct {
 	Missing    []string       `json:"missing"`
 	Coverage   []Span         `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
 	Advice     string         `json:"advice,omitempty"`   // what to do about it, one sentence
+
+	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
+}
+
+// Revised is what a revision took the place of.
+type Revised struct {
+	Label      Label      `json:"verdict"`
+	Confidence Confidence `json:"confidence"`
+}
+
+// The kinds of change that a revision is.
+const (
+	ChangeLabel      = "label"      // it has another label
+	ChangeConfidence = "confidence" // it is no longer only suspected
+	ChangeDetail     = "detail"     // anything else
+)
+
+// Change says what a revision changed, in one word; "" for a first verdict. Who
+// counts the deaths of a label counts its first verdicts and the revisions that
+// changed the label; who leaves the suspected out counts those that changed the
+// confidence, too.
+func (v *Verdict) Change() string {
+	switch was := v.Revises; {
+	case was == nil:
+		return ""
+	case was.Label != v.Label:
+		return ChangeLabel
+	case was.Confidence == Suspected && v.Confidence != Suspected:
+		return ChangeConfidence
+	}
+	return ChangeDetail
 }
 
 // Exit is the exit record of the runner's container. Code is nil when none
@@ -143,6 +177,7 @@ type Job struct {
 	RunID      string `json:"run_id"`
 	Repository string `json:"repository"`
 	Step       string `json:"step"`
+	Claimed    bool   `json:"claimed,omitempty"` // its ids are the runner's own word, which a job can print
 }
 
 // EvidenceLine is one recognised record that speaks about the runner.

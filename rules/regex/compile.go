@@ -38,20 +38,28 @@ type node struct {
 
 // compiler makes nodes from the end of an expression to its begin.
 type compiler struct {
-	deep int  // how many alternatives and repetitions there are around
-	odd  bool // something is not known
+	deep    int  // how many alternatives and repetitions there are around
+	unknown bool // something is not known
+	ascii   bool // something is known of ASCII texts only
 }
 
 // compile returns the node that tree begins with, nil if it holds something that
-// only package regexp knows.
-func compile(tree *syntax.Regexp) *node {
+// only package regexp knows, and whether that holds for texts that are not ASCII.
+func compile(tree *syntax.Regexp) (start *node, ascii bool) {
 	c := compiler{}
 	n := c.node(tree, &node{op: opMatch, slot: 1})
-	if c.odd {
-		return nil
+	if c.unknown {
+		return nil, true
 	}
 	n.settle()
-	return n
+	return n, c.ascii
+}
+
+// set is setOf, and notes what it cannot say of texts that are not ASCII.
+func (c *compiler) set(re *syntax.Regexp) (set, bool) {
+	s, partial, ok := setOf(re)
+	c.ascii = c.ascii || partial
+	return s, ok
 }
 
 var bounds = map[syntax.Op]op{
@@ -61,14 +69,16 @@ var bounds = map[syntax.Op]op{
 
 // node returns the step for re, after which next comes.
 func (c *compiler) node(re *syntax.Regexp, next *node) *node {
-	if s, ok := setOf(re); ok && (re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0) {
-		return &node{op: opSpan, set: s, min: 1, max: 1, next: next}
+	if re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 {
+		if s, ok := c.set(re); ok {
+			return &node{op: opSpan, set: s, min: 1, max: 1, next: next}
+		}
 	}
 	switch re.Op {
 	case syntax.OpEmptyMatch:
 		return next
 	case syntax.OpLiteral:
-		return literal(re, next)
+		return c.literal(re, next)
 	case syntax.OpCapture:
 		sure := c.deep == 0
 		end := &node{op: opSave, slot: 2*re.Cap + 1, sure: sure, next: next}
@@ -86,16 +96,17 @@ func (c *compiler) node(re *syntax.Regexp, next *node) *node {
 	if b, ok := bounds[re.Op]; ok {
 		return &node{op: b, next: next}
 	}
-	c.odd = true
+	c.unknown = true
 	return next
 }
 
 // literal takes a text as it stands, or letter by letter in both cases.
-func literal(re *syntax.Regexp, next *node) *node {
+func (c *compiler) literal(re *syntax.Regexp, next *node) *node {
 	if re.Flags&syntax.FoldCase == 0 {
 		return &node{op: opText, text: string(re.Rune), next: next}
 	}
 	for i := len(re.Rune) - 1; i >= 0; i-- {
+		c.ascii = c.ascii || beyondASCII(re.Rune[i], true)
 		next = &node{op: opSpan, set: setOfRune(re.Rune[i], true), min: 1, max: 1, next: next}
 	}
 	return next
@@ -111,7 +122,7 @@ func (c *compiler) branch(re *syntax.Regexp, next *node) *node {
 		}
 		return n
 	}
-	if s, ok := setOf(re.Sub[0]); ok {
+	if s, ok := c.set(re.Sub[0]); ok {
 		lo, hi := times(re)
 		return &node{op: opSpan, set: s, min: lo, max: hi, lazy: lazy, next: next}
 	}
@@ -121,7 +132,7 @@ func (c *compiler) branch(re *syntax.Regexp, next *node) *node {
 	choice := &node{op: opWays}
 	after := next
 	if re.Op != syntax.OpQuest {
-		after, c.odd = choice, c.odd || canBeEmpty(re.Sub[0])
+		after, c.unknown = choice, c.unknown || canBeEmpty(re.Sub[0])
 	}
 	body := c.node(re.Sub[0], after)
 	choice.ways = []*node{body, next}

@@ -45,6 +45,7 @@ func TestFindsWhatRegexpFinds(t *testing.T) {
 	texts := []string{
 		"", "a", "b", "ab", "aab", "aaab", "abab", "ba", "xay", "a\nb", "\n", "abc", "ABC", "aBc", "k", "K", "s",
 		"foo bar", "foo-bar", "foo_bar baz", "a,b,,c", "1,2,3", "12-34", `"quoted" text`, `a="b" c="d"`, `a="b`,
+		"日本", "é日é", "aéé日b", "é: x", "\u017f", "a\xc3", "\xa9a",
 		"--", "aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaab", strings.Repeat("ab", 40) + "c", "x: y: z", "é", "aéb", "a\xffb", "\u212a",
 	}
 	for _, expr := range []string{
@@ -67,6 +68,33 @@ func TestNoTextTakesForever(t *testing.T) {
 	for _, expr := range []string{`(a|aa)+$`, `(?:a+)+b`, `(.*)(.*)(.*)(.*)x`, `(\S.*) bar`, `(?:\w+-)*x`} {
 		same(t, expr, strings.Repeat("a", 2000)+"!")
 		same(t, expr, strings.Repeat("a-", 1000)+"!")
+	}
+}
+
+// What is found within steps is what is found without a limit, and who has too few
+// is told so and takes no more than he was given.
+func TestFindWithin(t *testing.T) {
+	texts := []string{strings.Repeat("a", 2000) + "!", strings.Repeat("a-", 1000) + "x", strings.Repeat("é", 500) + "x", "x"}
+	for _, expr := range []string{
+		`(a|aa)+$`, `(?:a+)+b`, `(.*)(.*)(.*)(.*)x`, `(\S.*) bar`, `(?:\w+-)*x`, `x`, `^x`, `(é|k)+x$`, `[é日]x`, `(a*)*x`,
+	} {
+		re := MustCompile(expr)
+		at, want := make([]int, re.Size()), make([]int, re.Size())
+		for _, s := range texts {
+			found := re.Find(s, want)
+			for _, given := range []int{0, 10, 1000, 100_000, 1 << 40} {
+				left := given
+				got, sure := re.FindWithin(s, at, &left)
+				switch {
+				case left < 0 || left > given:
+					t.Errorf("%q on %.10q: %d of %d steps are left", expr, s, left, given)
+				case sure && (got != found || got && !slices.Equal(at, want)), !sure && (got || left > 0):
+					t.Errorf("%q on %.10q in %d steps: %v %v, without a limit %v; %d are left", expr, s, given, got, sure, found, left)
+				case !sure && given == 1<<40:
+					t.Errorf("%q on %.10q: not sure after %d steps", expr, s, given)
+				}
+			}
+		}
 	}
 }
 
@@ -116,7 +144,10 @@ func FuzzPartsFindWhatRegexpFinds(f *testing.F) {
 	})
 }
 
-var atoms = []string{`a`, `b`, `ab`, `a`, `\w`, `[^a]`, `.`, `\b`, `^`, `$`, `[ab]`, `ba`, `\d`, ` `}
+var atoms = []string{
+	`a`, `b`, `ab`, `a`, `\w`, `[^a]`, `.`, `\b`, `^`, `$`, `[ab]`, `ba`, `\d`, ` `,
+	`é`, `aé`, `[^\x00-\x7f]`, `[^é]`, `(?i)k`, `(?i)é`, `[é日]`, `\W`,
+}
 var repeats = []string{``, ``, ``, `*`, `+`, `?`, `*?`, `+?`, `??`, `{2}`, `{0,2}`, `{1,}?`}
 
 // expression makes one of what the bytes say.
@@ -125,9 +156,9 @@ func expression(parts *[]byte, deep int) string {
 	for len(*parts) > 0 {
 		b := int((*parts)[0])
 		*parts = (*parts)[1:]
-		switch repeat := repeats[b/16%len(repeats)]; {
-		case b%16 < len(atoms):
-			out += `(?:` + atoms[b%16] + `)` + repeat
+		switch repeat := repeats[b/22%len(repeats)]; {
+		case b%24 < len(atoms):
+			out += `(?:` + atoms[b%24] + `)` + repeat
 		case deep > 3:
 			return out
 		case b%2 == 0:
@@ -141,10 +172,13 @@ func expression(parts *[]byte, deep int) string {
 	return out
 }
 
+// letterList has bytes that are no character, too.
+var letterList = []string{"a", "a", "b", "b", " ", "1", "x", "\n", "é", "日", "\u212a", "k", "\xff", "\xa9"}
+
 func text(letters []byte) string {
 	var s strings.Builder
 	for _, b := range letters {
-		s.WriteByte("aabb 1x\n"[b%8])
+		s.WriteString(letterList[int(b)%len(letterList)])
 	}
 	return s.String()
 }

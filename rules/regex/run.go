@@ -1,43 +1,51 @@
 package regex
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // run is one search in a text.
 type run struct {
 	s    string
 	at   []int // where groups begin and end
 	left int   // the steps that it may still take
+	wide bool  // there are characters of several bytes
 }
 
-// find looks for the leftmost match; sure is false when that took too long.
-func (n *node) find(s string, at []int) (found, sure bool) {
+// find looks for the leftmost match in so many steps; left is what it did not
+// use of them, below 0 when they were not enough.
+func (n *node) find(s string, at []int, steps int, wide bool) (found bool, left int) {
 	for i := range at {
 		at[i] = -1
 	}
-	r := run{s, at, 512 + 16*len(s)}
-	for i := n.candidate(s, 0); i >= 0 && r.left >= 0; i = n.candidate(s, i+1) {
+	r := run{s, at, steps, wide}
+	for i := r.candidate(n, 0); i >= 0 && r.left >= 0; i = r.candidate(n, i+1) {
 		at[0] = i
 		if r.from(n, i) {
-			return true, true
+			return true, r.left
 		}
 		r.left--
 	}
-	return false, r.left >= 0
+	return false, r.left
 }
 
 // candidate is the next place at or after i where a match can begin, -1 for none.
-func (n *node) candidate(s string, i int) int {
+func (r *run) candidate(n *node, i int) int {
 	switch {
-	case i > len(s), n.op == opBegin && i > 0:
+	case i > len(r.s), n.op == opBegin && i > 0:
 		return -1
 	case n.op == opText:
-		if at := strings.Index(s[i:], n.text); at >= 0 {
-			return i + at
+		at := strings.Index(r.s[i:], n.text)
+		if at < 0 {
+			return -1
 		}
-		return -1
+		r.left -= at / lookBytes
+		return i + at
 	}
-	for ; i <= len(s); i++ {
-		if n.may(s, i) {
+	for from := i; i <= len(r.s); i++ {
+		if n.may(r.s, i) && (!r.wide || i == len(r.s) || utf8.RuneStart(r.s[i])) {
+			r.left -= i - from
 			return i
 		}
 	}
@@ -57,12 +65,12 @@ func (r *run) from(n *node, i int) bool {
 			}
 			i += len(n.text)
 		case opSpan:
-			size := r.span(n, i)
-			if size < n.min {
+			size, least := r.span(n, i)
+			if size < least {
 				return false
 			}
-			if !n.sure && size > n.min {
-				return r.lengths(n, i, size)
+			if !n.sure && size > least {
+				return r.lengths(n, i+least, i+size)
 			}
 			i += size
 		case opSave:
@@ -83,31 +91,46 @@ func (r *run) from(n *node, i int) bool {
 	}
 }
 
-// span is how many characters from i on a node takes at most.
-func (r *run) span(n *node, i int) int {
+// span is how many bytes from i on a node takes at most, and at least: it takes
+// nothing when that is more.
+func (r *run) span(n *node, i int) (size, least int) {
 	text := r.s[i:]
 	if n.max >= 0 && n.max < len(text) {
-		text = text[:n.max]
+		text = text[:min(r.size(text, n.max), len(text))]
 	}
-	size := n.set.span(text)
-	r.left -= size / 8
-	return size
+	size = n.set.span(text)
+	r.left -= size / 2
+	return size, r.size(text, n.min)
 }
 
-// lengths tries to go on after every number of characters that a span may take.
-func (r *run) lengths(n *node, i, most int) bool {
-	from, to, step := i+most, i+n.min, -1
+// size is how many bytes the first characters of a text are; more than it has
+// when it has fewer characters.
+func (r *run) size(text string, characters int) (n int) {
+	if !r.wide {
+		return characters
+	}
+	for range characters {
+		_, one := utf8.DecodeRuneInString(text[min(n, len(text)):])
+		n += max(one, 1)
+	}
+	r.left -= characters
+	return n
+}
+
+// lengths tries to go on after everything that a span may take, which ends
+// between first and last.
+func (r *run) lengths(n *node, first, last int) bool {
+	from, to, step := last, first, -1
 	if n.lazy {
 		from, to, step = to, from, 1
 	}
 	for ; ; from += step {
-		if n.next.may(r.s, from) && r.from(n.next, from) {
+		if n.next.may(r.s, from) && (!r.wide || from == len(r.s) || utf8.RuneStart(r.s[from])) && r.from(n.next, from) {
 			return true
 		}
-		if from == to {
+		if r.left--; from == to || r.left < 0 {
 			return false
 		}
-		r.left--
 	}
 }
 

@@ -26,7 +26,7 @@ func (n *node) begin() (set, bool) {
 	}
 	switch n.op {
 	case opText:
-		n.first = setOfRune(rune(n.text[0]), false)
+		n.first.add(n.text[0])
 	case opMatch:
 		n.bare = true
 	case opWays:

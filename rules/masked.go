@@ -1,0 +1,141 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"coroner/ingest"
+)
+
+// People mask the ids in what they publish, and cut them short. A line with
+// such an id still says what happened, though not to whom.
+
+// mask is what stands in place of a container's id.
+var mask = regexp.MustCompile(`[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|\[?(?i:redacted|masked|removed|hidden)\b[\w-]*\]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)|\\?"(?:[0-9a-f]{8,63}|\.\.\.|…)\\?"`)
+
+// maskWords are words that are masks, by their last letter.
+var maskWords = map[byte][]string{'d': {"redacted", "masked", "removed"}, 'n': {"hidden"}}
+
+// mayMask says whether mask may match a text. It is asked first, as mask takes a
+// hundred times as long.
+func mayMask(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; c {
+		case '*', '#', 'x', 'X':
+			if runOf(text[i:], func(b byte) bool { return b == '*' || b == '#' || b|0x20 == 'x' }) >= 4 {
+				return true
+			}
+		case '{', '<':
+			rest := text[i+1:]
+			n := runOf(rest, func(b byte) bool { return wordByte(b) || b == ' ' || b == '-' })
+			if n < len(rest) && (rest[n] == '}' || rest[n] == '>') && namesID(rest[:n]) {
+				return true
+			}
+		case '"':
+			rest := text[i+1:]
+			n := runOf(rest, hexByte)
+			if n >= 8 && n < len(noID) && n < len(rest) && (rest[n] == '"' || rest[n] == '\\') || ellipsis(rest) {
+				return true
+			}
+		case '.', "…"[0]:
+			if i >= 6 && runOf(text[i-6:i], hexByte) == 6 && ellipsis(text[i:]) {
+				return true
+			}
+		case 'd', 'D', 'n', 'N':
+			for _, w := range maskWords[c|0x20] {
+				if i+1 >= len(w) && strings.EqualFold(text[i+1-len(w):i+1], w) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// namesID says whether a placeholder's name is one of an id.
+func namesID(name string) bool {
+	name = strings.ToLower(name)
+	has := func(w string) bool { return strings.Contains(name, w) }
+	return slices.ContainsFunc([]string{"id", "hash", "container", "sandbox"}, has)
+}
+
+func ellipsis(s string) bool { return strings.HasPrefix(s, "...") || strings.HasPrefix(s, "…") }
+
+// runOf is how many bytes at the begin of a text are of a kind.
+func runOf(text string, of func(byte) bool) (n int) {
+	for n < len(text) && of(text[n]) {
+		n++
+	}
+	return n
+}
+
+func hexByte(b byte) bool { return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' }
+
+func wordByte(b byte) bool { return b == '_' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// noID stands for a masked id while a line is matched.
+var noID = strings.Repeat("0", 64)
+
+// maxMasked is how many bytes of a line are looked through for masked ids: people
+// publish lines of some hundred, and to look takes long.
+const maxMasked = 4 << 10
+
+// unmasked is a text with noID in place of every masked id; ok is false where
+// it has none, or is longer than that.
+func unmasked(text string) (out string, ok bool) {
+	if len(text) > maxMasked || !mayMask(text) || !mask.MatchString(text) {
+		return "", false
+	}
+	return mask.ReplaceAllStringFunc(text, func(m string) string {
+		quote, rest, found := strings.Cut(m, `"`)
+		if !found || rest == "" {
+			return noID
+		}
+		return quote + `"` + noID + quote + `"`
+	}), true
+}
+
+// maskedSignals are the signals of a line whose ids are masked, without those ids.
+// It has as many steps as the line has without them.
+func (b *Rulebook) maskedSignals(plain *matching, hits []int32) (out []Signal) {
+	text, ok := unmasked(plain.e.Text)
+	if !ok {
+		return nil
+	}
+	masked := *plain.e
+	masked.Text = text
+	m := matching{e: &masked, steps: steps(plain.e)}
+	var room [24]ingest.Field
+	var fields ingest.Fields
+	m.msg, fields, _ = masked.Message(room[:0])
+	for _, i := range hits {
+		d := b.Signals[i]
+		words, ok := m.recognise(d, fields)
+		if !ok || !d.namesContainer() {
+			continue
+		}
+		s := d.signal(plain.e, words)
+		for w := range s.words {
+			if strings.Contains(s.words[w], noID) {
+				s.words[w], s.Masked = "", true
+			}
+		}
+		if s.Masked {
+			out = append(out, s)
+		}
+	}
+	plain.short = plain.short || m.short
+	return out
+}
+
+// namesContainer says whether the signal is about the container, sandbox or pod
+// whose id it holds.
+func (d *SignalDef) namesContainer() bool {
+	for _, c := range d.captures {
+		if c.kind == kindContainer || c.kind == kindSandbox {
+			return true
+		}
+	}
+	return false
+}
