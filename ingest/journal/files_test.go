@@ -4,6 +4,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -366,4 +367,34 @@ func (s *syncBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// Records that are as large as anybody on the node may write them make batches of a
+// bounded size.
+func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
+	fields := slices.Clone(fromKubelet)
+	for i := range 40 {
+		fields = append(fields, fmt.Sprintf("F%d=%s", i, strings.Repeat("x", 2000)))
+	}
+	const n = 400
+	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, n, fields...))
+	r := follow(t, Config{Dirs: []string{dir}, Boot: bootA})
+	r.tail()
+	for _, b := range r.all {
+		size := 0
+		for _, e := range b.Entries {
+			size += len(e.Text)
+			for _, v := range e.Fields {
+				size += len(v)
+			}
+		}
+		if size > maxBytes+100_000 {
+			t.Errorf("%d records of %d bytes", len(b.Entries), size)
+		}
+	}
+	if inOrder(t, r.entries(), "line", 0, n); len(r.all) < 4 {
+		t.Errorf("%d batches", len(r.all))
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 const (
 	maxLines  = 1000                   // records of one batch
+	maxBytes  = 4 << 20                // and of text in them, about: anybody on the node may write long ones
 	fresh     = 200 * time.Millisecond // how long a record may wait for its batch to fill
 	idle      = 900 * time.Millisecond // between batches without a record
 	maxListen = 250 * time.Millisecond // one wait for journald: it cannot be interrupted
@@ -47,6 +48,7 @@ type follower struct {
 	cover   coverage
 
 	batch   Batch
+	bytes   int       // of text in it
 	tail    bool      // the last look found no further record
 	refused bool      // the last look failed
 	began   time.Time // when the batch got its first record
@@ -189,7 +191,7 @@ func (f *follower) listen(ctx context.Context) {
 func (f *follower) drain() error {
 	f.tail, f.refused = false, false
 	defer f.catchUp()
-	for n := 1; f.batch.Lines < maxLines && !f.tail && !f.refused; n++ {
+	for n := 1; !f.full() && !f.tail && !f.refused; n++ {
 		if err := f.next(); err != nil {
 			return err
 		}
@@ -200,11 +202,14 @@ func (f *follower) drain() error {
 	return nil
 }
 
+// full says whether a batch does not take another record.
+func (f *follower) full() bool { return f.batch.Lines >= maxLines || f.bytes >= maxBytes }
+
 func (f *follower) due() bool { return f.untilDue() <= 0 }
 
 func (f *follower) untilDue() time.Duration {
 	switch {
-	case f.batch.Lines >= maxLines:
+	case f.full():
 		return 0
 	case f.began.IsZero():
 		return idle - time.Since(f.emitted)
@@ -234,7 +239,7 @@ func (f *follower) deliver(whole bool, looked time.Time) error {
 	b.Covered = f.cover.marks(b.Covered[:0], to)
 	err := f.emit(*b)
 	clear(b.Entries)
-	b.Entries, b.Lines, b.Passed = b.Entries[:0], 0, 0
+	b.Entries, b.Lines, b.Passed, f.bytes = b.Entries[:0], 0, 0, 0
 	f.began, f.emitted = time.Time{}, time.Now()
 	runtime.Gosched() // who does not for 10 ms is watched: the runtime's monitor then wakes up every 20 µs
 	return err

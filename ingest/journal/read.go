@@ -193,6 +193,10 @@ func (f *follower) add(e *ingest.Entry, p position, foreign bool) {
 		f.cover.gap(e.Source, e.Mark.From, e.Mark.To)
 	}
 	f.batch.Entries = append(f.batch.Entries, *e)
+	f.bytes += len(e.Text)
+	for name, value := range e.Fields {
+		f.bytes += len(name) + len(value)
+	}
 }
 
 // settle pays the gap that is owed: it ends with the record at p.

@@ -48,6 +48,7 @@ func (r *Reader) lastWords(s *stream) {
 	for i := range s.words.n {
 		if e := s.words.at(i).entry; e != nil { // a line is one, see Feed.Alone; what is none must not stop the agent
 			r.out.Context = append(r.out.Context, *e)
+			r.bytes += len(e.Text)
 		}
 	}
 	s.words = words{}
@@ -99,7 +100,7 @@ func (r *Reader) beats() {
 // many streams, for it tells of all of them.
 func (r *Reader) sendIfFull() error {
 	n := len(r.out.Entries) + len(r.out.Context)
-	if n >= max(batchSize, len(r.order)) || n+r.out.Lines > 0 && r.elapsed(r.sent, 2*r.every.tick) {
+	if n >= max(batchSize, len(r.order)) || r.bytes >= batchBytes || n+r.out.Lines > 0 && r.elapsed(r.sent, 2*r.every.tick) {
 		return r.send()
 	}
 	return nil
@@ -130,7 +131,7 @@ func (r *Reader) send() error {
 		return err
 	}
 	*b = Batch{Entries: reuse(b.Entries), Context: reuse(b.Context), Marks: reuse(b.Marks), Positions: reuse(b.Positions)}
-	r.sent = r.c.Now()
+	r.bytes, r.sent = 0, r.c.Now()
 	return nil
 }
 

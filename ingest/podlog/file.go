@@ -29,6 +29,7 @@ type file struct {
 
 	off  int64     // where the first line that was not taken begins
 	got  int64     // where the next read goes on
+	most int       // bytes that part may be
 	part []byte    // the bytes between, without those cut
 	cut  int       // bytes dropped from them
 	goal int64     // how far the round wants it read
@@ -45,7 +46,7 @@ func openLog(path string, gz bool, open *atomic.Int64) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{f: fd, open: open}
+	f := &file{f: fd, open: open, most: partBytes}
 	open.Add(1)
 	f.info, err = fd.Stat()
 	if err == nil && !f.info.Mode().IsRegular() {
@@ -162,7 +163,7 @@ func (f *file) next(chunk []byte, take func(line []byte, cut int, size int64)) [
 
 // keep holds the begin of a line until its end comes.
 func (f *file) keep(b []byte) {
-	room := min(len(b), maxLine-len(f.part))
+	room := max(0, min(len(b), f.most-len(f.part)))
 	f.part = append(f.part, b[:room]...)
 	f.cut += len(b) - room
 }

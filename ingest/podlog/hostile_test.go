@@ -3,11 +3,14 @@ package podlog
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -113,6 +116,62 @@ func TestWant(t *testing.T) {
 	same(t, "texts", texts(s.entries, ""), []string{"a", "b"})
 	if s.r.Open() != 1 || len(s.positions) != 1 || s.ended(a.doc()) {
 		t.Errorf("%d open, positions %+v", s.r.Open(), s.positions)
+	}
+}
+
+// Many containers that print as much as they can in one line, in parts of a line and
+// in lines without an end, take little memory: that of all together has a bound.
+func TestHostileLogsTakeLittleMemory(t *testing.T) {
+	n := newNode(t)
+	const pods = 500
+	for i := range pods {
+		c := n.runner(fmt.Sprint("p", i))
+		for range 12 {
+			c.say(long(16 << 10))
+		}
+		for range 20 {
+			c.line("P", long(16<<10))
+			c.raw(c.now.Format(time.RFC3339Nano) + " stderr P " + long(16<<10) + "\n")
+		}
+		c.raw(long(500_000))
+		n.must(c.out.Close())
+	}
+	most := uint64(0)
+	s := n.steps(Config{})
+	s.r.emit = func(b Batch) error {
+		var mem runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&mem)
+		most = max(most, mem.HeapAlloc)
+		return nil
+	}
+	for more := true; more; {
+		var err error
+		if more, err = s.r.turn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.r.send(); err != nil {
+		t.Fatal(err)
+	}
+	if most > 100<<20 {
+		t.Errorf("%d MiB are in use", most>>20)
+	}
+}
+
+// Of a directory full of instances of a container the latest are followed.
+func TestManyInstances(t *testing.T) {
+	n := newNode(t)
+	for i := range 3 * instances {
+		c := n.container("ci_a_"+uid+"/runner", i)
+		c.say(fmt.Sprint("instance ", i))
+		n.must(c.out.Close())
+	}
+	s := n.steps(Config{})
+	s.turns(2)
+	got := texts(s.entries, "")
+	if len(got) != instances || got[len(got)-1] != fmt.Sprint("instance ", 3*instances-1) {
+		t.Errorf("%d instances: %q", len(got), got)
 	}
 }
 

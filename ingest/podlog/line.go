@@ -117,6 +117,7 @@ func (r *Reader) give(s *stream, e *ingest.Entry, number int, line []byte, alone
 	s.own(e, r.c.Node, number)
 	s.known = true
 	r.out.Entries = append(r.out.Entries, *e)
+	r.bytes += len(e.Text)
 	if alone {
 		r.rememberLine(s, s.at.spot, line, number)
 	} else {

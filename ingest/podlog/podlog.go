@@ -111,11 +111,27 @@ const (
 	chunkSize   = 64 << 10  // of one read
 	visitBytes  = 256 << 10 // read from one stream before the others have their turn
 	batchSize   = 1000      // records after which a batch does not wait
-	maxLine     = 1 << 20   // bytes of a line that are kept, also of one in parts
-	wordsBytes  = 64 << 10  // text that is kept of a stream's last words
+	batchBytes  = 4 << 20   // text after which it does not wait either
+	maxLine     = 1 << 20   // bytes of a line in parts, after which what has come is given
+	wordsBytes  = 64 << 10  // text that is kept of a stream's last words, where few streams have some
+	partBytes   = 128 << 10 // bytes that are kept of a line whose end is not there, the same
 	printBytes  = 512       // of a file's beginning that tell it from others
 	streamsOpen = 16        // streams that are known for each file that may be open
+	instances   = 64        // instances of a container that are known; the kubelet keeps one or two
 )
+
+// What is kept of all streams together: where many have much to say, each has a share
+// of it, but so much at least.
+const (
+	allBytes   = 16 << 20
+	leastWords = 4 << 10
+	leastPart  = 20 << 10 // a line of a container runtime
+)
+
+// share is what each stream may keep, of most where few do.
+func (r *Reader) share(most, least int) int {
+	return max(least, min(most, allBytes/max(1, r.speaking)))
+}
 
 // Reader follows one directory of pod logs. It is made by New and used for one
 // Run.
@@ -149,8 +165,11 @@ type Reader struct {
 	round    time.Time // when it began
 	reached  time.Time
 
-	out  Batch // what the next batch will hold
-	sent time.Time
+	out   Batch // what the next batch will hold
+	bytes int   // of text in it
+	sent  time.Time
+
+	speaking int // streams that have last words to keep, in the turn before
 }
 
 // New returns a reader of c. It opens and starts nothing.

@@ -106,6 +106,7 @@ func (r *Reader) restore(p Position) error {
 var (
 	errPosition = errors.New("impossible position")
 	errCrowded  = errors.New("too many streams")
+	errMany     = errors.New("too many log files")
 	errTwice    = errors.New("two positions of one stream")
 )
 

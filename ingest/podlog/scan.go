@@ -128,6 +128,10 @@ func (r *Reader) vanish(streams []*stream) {
 // compare brings what is known of a container in line with its files.
 func (r *Reader) compare(pod, container string, sets map[int]logSet) {
 	numbers := slices.Sorted(maps.Keys(sets))
+	if n := len(numbers) - instances; n > 0 {
+		r.complain(filepath.Join(r.c.Dir, pod, container), errMany, "of very many instances of a container the latest are followed")
+		numbers = numbers[n:]
+	}
 	for _, n := range numbers {
 		if k := (key{pod + "/" + container, n}); r.streams[k] == nil {
 			r.found(k, n < numbers[len(numbers)-1])

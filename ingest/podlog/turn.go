@@ -159,6 +159,7 @@ func (r *Reader) visit(s *stream) error {
 		if f.gap != "" {
 			s.gap, f.gap = &loss{from: s.at.last, why: f.gap}, ""
 		}
+		f.most = r.share(partBytes, leastPart)
 		n, err := f.read(r.buf)
 		left -= n
 		if n > 0 {
@@ -288,9 +289,12 @@ func (r *Reader) broken(s *stream, f *file, err error) bool {
 // settle gives the last words of streams that went quiet, sees whether the
 // round is over, and forgets what is gone.
 func (r *Reader) settle() error {
-	behind := false
+	behind, speaking := false, 0
 	for _, s := range r.order {
 		behind = behind || s.behind && !s.ended
+		if s.words.n > 0 {
+			speaking++
+		}
 		if s.atEnd() && s.words.n > 0 && r.now.Sub(s.fresh) >= r.c.Quiet {
 			r.lastWords(s)
 			if err := r.sendIfFull(); err != nil {
@@ -298,6 +302,7 @@ func (r *Reader) settle() error {
 			}
 		}
 	}
+	r.speaking = speaking
 	if r.rounding && !behind {
 		r.rounding = false
 		if t := r.round.Add(-r.c.Quiet); t.After(r.reached) {

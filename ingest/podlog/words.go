@@ -19,7 +19,7 @@ type word struct {
 }
 
 // words are the last records of a stream: so many, and of their text not more
-// than wordsBytes.
+// than the stream's share.
 type words struct {
 	ring []word
 	head int // the oldest
@@ -54,6 +54,9 @@ func (w *words) drop() {
 	old := w.at(0)
 	w.kept -= old.size
 	old.entry = nil
+	if cap(old.room) > leastWords { // most lines are shorter
+		old.room = nil
+	}
 	w.n--
 	if w.head++; w.head == len(w.ring) {
 		w.head = 0
@@ -95,11 +98,11 @@ func (r *Reader) rememberLine(s *stream, at spot, line []byte, number int) {
 
 // bound drops words until their text is not too much.
 func (r *Reader) bound(s *stream) {
-	w := &s.words
-	if w.kept > wordsBytes {
+	w, most := &s.words, r.share(wordsBytes, leastWords)
+	if w.kept > most {
 		r.resolve(s)
 	}
-	for w.kept > wordsBytes && w.n > 1 {
+	for w.kept > most && w.n > 1 {
 		w.drop()
 	}
 }
