@@ -65,7 +65,7 @@ func parse(t *testing.T, into any, text string, env map[string]string, args ...s
 
 // defaults is what the flags are when nothing is said.
 func defaults(path string) alone {
-	return alone{Flags: Flags{Config: kong.ConfigFlag(path), Listen: ":9095", LogLevel: "info", LogFormat: "json", Stop: 20 * time.Second},
+	return alone{Flags: Flags{Config: kong.ConfigFlag(path), Listen: ":9095", MaxConns: 1024, LogLevel: "info", LogFormat: "json", Stop: 20 * time.Second},
 		Globs: []string{"x", "y"}, Deadline: time.Minute, Bytes: 8}
 }
 
@@ -205,9 +205,11 @@ func TestEnvironmentNames(t *testing.T) {
 	}
 	want := map[string][]string{
 		"config.file": {"CORONER_CONFIG_FILE"}, "web.listen-address": {"CORONER_WEB_LISTEN_ADDRESS"}, "web.config.file": {"CORONER_WEB_CONFIG_FILE"},
-		"web.enable-pprof": {"CORONER_WEB_ENABLE_PPROF"}, "log.level": {"CORONER_LOG_LEVEL"}, "log.format": {"CORONER_LOG_FORMAT"}, "stop-timeout": {"CORONER_STOP_TIMEOUT"},
+		"web.max-connections": {"CORONER_WEB_MAX_CONNECTIONS"},
+		"web.enable-pprof":    {"CORONER_WEB_ENABLE_PPROF"}, "log.level": {"CORONER_LOG_LEVEL"}, "log.format": {"CORONER_LOG_FORMAT"}, "stop-timeout": {"CORONER_STOP_TIMEOUT"},
 		"loki.url": {"CORONER_LOKI_URL"}, "loki.token-file": {"CORONER_LOKI_TOKEN_FILE"}, "follow": {"CORONER_FOLLOW"},
 		"settle-deadline": {"CORONER_SETTLE_DEADLINE"}, "retention.bytes": {"CORONER_RETENTION_BYTES"},
+		"web.operator-token-file": {"CORONER_WEB_OPERATOR_TOKEN_FILE"},
 	}
 	for what, got := range map[string]map[string][]string{"alone": names(&alone{}, ""), "serve": names(&several{}, "serve")} {
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -24,6 +24,8 @@ import (
 	"syscall"
 	"time"
 
+	"coroner/ingest/access"
+
 	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -38,7 +40,9 @@ type Flags struct {
 	Config    kong.ConfigFlag `name:"config.file" help:"YAML file with flags: the same names without the dashes before them. Flags and environment variables win over it." placeholder:"FILE"`
 	Listen    string          `name:"web.listen-address" help:"Address of the HTTP endpoints." default:"${listen}"`
 	WebConfig string          `name:"web.config.file" help:"TLS, client certificates and basic authentication, in the Prometheus exporter-toolkit's form." placeholder:"FILE"`
-	Pprof     bool            `name:"web.enable-pprof" help:"Serve /debug/pprof."`
+	MaxConns  int             `name:"web.max-connections" help:"Connections that are open at one time; beyond, the one that was idle or slow for the longest is closed." default:"1024"`
+	Operator  string          `name:"web.operator-token-file" help:"File with the token for reloads and profiles." placeholder:"FILE"`
+	Pprof     bool            `name:"web.enable-pprof" help:"Serve /debug/pprof to operators."`
 	LogLevel  string          `name:"log.level" help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
 	LogFormat string          `name:"log.format" help:"json or console." enum:"json,console" default:"json"`
 	Stop      time.Duration   `name:"stop-timeout" help:"How long a graceful stop may take." default:"20s"`
@@ -60,8 +64,14 @@ type Daemon struct {
 	Log      zerolog.Logger
 	Registry *prometheus.Registry
 	Mux      *http.ServeMux
+	Door     *access.Door // who may operate the program; the rest is the program's
 	Reload   func() error // for SIGHUP and POST /-/reload; nil = nothing to reload
 
+	// Content names what Reload reads, by its content: the same is not read again,
+	// and what changed not more often than each ReloadEvery. nil = it is not known.
+	Content func() (string, error)
+
+	reloads    reloads
 	state      atomic.Int32 // starting, ready, stopping: never back
 	listener   net.Listener
 	reloaded   prometheus.Gauge
@@ -83,6 +93,7 @@ func (d *Daemon) Ready() { d.state.CompareAndSwap(starting, ready) }
 // yet.
 func New(f *Flags, log zerolog.Logger) *Daemon {
 	d := &Daemon{Flags: f, Log: log, Registry: prometheus.NewRegistry(), Mux: http.NewServeMux(),
+		Door:       &access.Door{Operate: Token(f.Operator), Web: f.webAuth},
 		reloaded:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "coroner_config_last_reload_successful", Help: "1 when the rulebook was loaded the last time that it was tried."}),
 		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{Name: "coroner_config_last_reload_success_timestamp_seconds", Help: "When the rulebook was last loaded."}),
 	}
@@ -103,33 +114,17 @@ func (d *Daemon) endpoints() {
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	d.Mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
-		if err := d.reload(); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		fmt.Fprintln(w, "reloaded")
-	})
+	d.operate("POST /-/reload", d.serveReload)
 	if d.Flags.Pprof {
-		d.Mux.HandleFunc("/debug/pprof/", pprof.Index)
-		d.Mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		d.Mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		d.operate("/debug/pprof/", pprof.Index)
+		d.operate("/debug/pprof/profile", pprof.Profile)
+		d.operate("/debug/pprof/trace", pprof.Trace)
 	}
 }
 
-func (d *Daemon) reload() error {
-	if d.Reload == nil {
-		return nil
-	}
-	if err := d.Reload(); err != nil {
-		d.reloaded.Set(0)
-		d.Log.Error().Err(err).Msg("the rulebook has mistakes; the one before stays in force")
-		return err
-	}
-	d.reloaded.Set(1)
-	d.reloadTime.SetToCurrentTime()
-	d.Log.Info().Msg("rulebook loaded")
-	return nil
+// operate adds an endpoint for operators.
+func (d *Daemon) operate(pattern string, f http.HandlerFunc) {
+	d.Mux.Handle(pattern, d.Door.Operator(f))
 }
 
 // Open listens, so that a taken port is told before anything runs.
@@ -137,6 +132,11 @@ func (d *Daemon) Open() (err error) {
 	if d.Flags.WebConfig != "" {
 		if err := web.Validate(d.Flags.WebConfig); err != nil {
 			return fmt.Errorf("--web.config.file %s: %w", d.Flags.WebConfig, err)
+		}
+	}
+	if operator := Token(d.Flags.Operator); operator != nil {
+		if _, err := operator(); err != nil {
+			return fmt.Errorf("--web.operator-token-file: %w", err)
 		}
 	}
 	d.listener, err = net.Listen("tcp", d.Flags.Listen)
@@ -149,6 +149,13 @@ func (d *Daemon) Open() (err error) {
 // Addr is the address that Open took.
 func (d *Daemon) Addr() string { return d.listener.Addr().String() }
 
+// What a client's connection may take, in time and memory.
+const (
+	answered  = 2 * time.Minute // from a request's begin to the end of its answer
+	idle      = 2 * time.Minute // between two requests
+	maxHeader = 32 << 10        // bytes
+)
+
 // Run runs the tasks until one fails or the program is told to stop (SIGINT,
 // SIGTERM, or ctx). Then requests under way get their answer while the tasks
 // finish, and new ones are not taken.
@@ -156,8 +163,9 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
-	server := &http.Server{Handler: d.Mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
-		ErrorLog: slog.NewLogLogger(d.warnings(), slog.LevelWarn)}
+	open := &connections{most: d.Flags.MaxConns, all: map[net.Conn]phase{}}
+	server := &http.Server{Handler: d.Mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: answered,
+		IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnState: open.change, ErrorLog: slog.NewLogLogger(d.warnings(), slog.LevelWarn)}
 	g.Go(func() error { return d.serve(server) })
 	g.Go(func() error {
 		<-ctx.Done()
@@ -185,21 +193,6 @@ func (d *Daemon) serve(server *http.Server) error {
 // warnings is the log for what net/http and the exporter-toolkit have to say.
 func (d *Daemon) warnings() slog.Handler {
 	return zerolog.NewSlogHandler(d.Log.Level(max(zerolog.WarnLevel, d.Log.GetLevel())))
-}
-
-// hangups reloads on SIGHUP.
-func (d *Daemon) hangups(ctx context.Context) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-hup:
-			_ = d.reload() // it is logged and shown by the gauge
-		}
-	}
 }
 
 // Token returns a function that reads a token from a file at each use, so that

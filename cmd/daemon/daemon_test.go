@@ -45,6 +45,7 @@ func newDaemon(t testing.TB, change func(*Flags)) *Daemon {
 // request asks a handler.
 func request(h http.Handler, method, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
+	r.RemoteAddr, r.Host = "127.0.0.1:40000", "localhost:9095" // nothing is configured: this machine may
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -109,6 +110,64 @@ func TestEndpoints(t *testing.T) {
 		if w := request(d.Mux, "GET", path); w.Code != 200 {
 			t.Errorf("%s when it was asked for: %d", path, w.Code)
 		}
+	}
+}
+
+// Who may reload and profile: the operator's token, what the web configuration asks
+// for, or this machine where nothing is configured; and no page of another site.
+func TestOperators(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	token := func(f *Flags) { f.Operator = file("token", "sesame\n") }
+	for _, tt := range []struct {
+		what   string
+		flags  func(*Flags)
+		header []string
+		code   int
+	}{
+		{"nothing is configured", nil, nil, 200},
+		{"another site's form", nil, []string{"Origin", "http://evil.example"}, 403},
+		{"a local program's page", nil, []string{"Origin", "http://localhost:9095"}, 200},
+		{"through a proxy", nil, []string{"X-Forwarded-For", "127.0.0.1"}, 403},
+		{"no token", token, nil, 401},
+		{"a wrong token", token, []string{"Authorization", "Bearer open"}, 401},
+		{"the token", token, []string{"Authorization", "Bearer sesame"}, 200},
+		{"the token, from another site", token, []string{"Authorization", "Bearer sesame", "Origin", "null"}, 403},
+		{"a password", func(f *Flags) { f.WebConfig = file("users", "basic_auth_users: {a: b}\n") }, nil, 200},
+		{"a password, from another site", func(f *Flags) { f.WebConfig = file("users", "basic_auth_users: {a: b}\n") },
+			[]string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"TLS alone asks for nothing", func(f *Flags) { f.WebConfig = file("tls", "tls_server_config: {cert_file: x}\n") }, nil, 200},
+		{"certificates that nobody showed", func(f *Flags) {
+			f.WebConfig = file("mtls", "tls_server_config: {client_auth_type: VerifyClientCertIfGiven}\n")
+		}, nil, 403},
+		{"certificates that nobody verifies", func(f *Flags) {
+			f.WebConfig = file("any", "tls_server_config: {client_auth_type: RequireAnyClientCert}\n")
+		}, nil, 200},
+	} {
+		d := newDaemon(t, func(f *Flags) {
+			if f.Pprof = true; tt.flags != nil {
+				tt.flags(f)
+			}
+		})
+		reloads := 0
+		d.Reload = func() error { reloads++; return nil }
+		w := request(d.Mux, "POST", "/-/reload", tt.header...)
+		if w.Code != tt.code || (reloads == 1) != (tt.code == 200) {
+			t.Errorf("%s: %d %s, %d reloads, want %d", tt.what, w.Code, w.Body, reloads, tt.code)
+		}
+		if w := request(d.Mux, "GET", "/debug/pprof/", tt.header...); w.Code != tt.code {
+			t.Errorf("%s: a profile: %d, want %d", tt.what, w.Code, tt.code)
+		}
+	}
+	d := newDaemon(t, func(f *Flags) { f.Operator = filepath.Join(dir, "gone") })
+	if err := d.Open(); err == nil || !strings.Contains(err.Error(), "--web.operator-token-file") {
+		t.Errorf("%v", err)
 	}
 }
 

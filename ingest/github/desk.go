@@ -23,8 +23,8 @@ type Question struct {
 	Run, Job   string // numbers as GitHub has them; one of them must be known
 	Runner     string // as GitHub knows it
 
-	Namespace, Pod, PodUID string
-	Died                   time.Time
+	Cluster, Namespace, Pod, PodUID string
+	Died                            time.Time
 }
 
 // again is when, after the death, a job that is not concluded is asked for
@@ -207,7 +207,8 @@ func (q *Question) entry(j *Job, now time.Time) ingest.Entry {
 		at = j.Completed.UTC()
 	}
 	e := ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.GitHub, Trust: ingest.Attested, Doc: "github-api",
-		Namespace: q.Namespace, Pod: q.Pod, PodUID: q.PodUID, Text: message, Fields: map[string]string{"msg": message}}
+		Cluster: q.Cluster, Namespace: q.Namespace, Pod: q.Pod, PodUID: q.PodUID,
+		Text: message, Fields: map[string]string{"msg": message}}
 	for _, p := range []struct{ key, value string }{
 		{"status", j.Status}, {"conclusion", j.Conclusion}, {"runner_name", j.Runner}, {"repository", q.Repository}, {"run_id", id(j.RunID)}, {"job_id", id(j.ID)},
 		{"started_at", stamp(j.Started)}, {"completed_at", stamp(j.Completed)}, {"name", j.Name},

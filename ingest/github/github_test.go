@@ -77,7 +77,8 @@ func (w *world) outcome(name string) float64 {
 }
 
 func (w *world) question() Question {
-	return Question{Case: "c1", Repository: "mills/flour", Run: "36180041", Runner: "mill-runner-1", Namespace: "ci", Pod: "mill-runner-1", PodUID: "u1", Died: w.now.Add(-time.Minute)}
+	return Question{Case: "c1", Repository: "mills/flour", Run: "36180041", Runner: "mill-runner-1", Cluster: "east",
+		Namespace: "ci", Pod: "mill-runner-1", PodUID: "u1", Died: w.now.Add(-time.Minute)}
 }
 
 // job is a job in the shape of GitHub's REST API, 2022-11-28.
@@ -122,6 +123,9 @@ func TestFindsTheRunnersJob(t *testing.T) {
 	e := w.filed[0]
 	if e.Source != ingest.GitHub || e.Trust != ingest.Attested || e.Pod != "mill-runner-1" || e.PodUID != "u1" || !e.At.Equal(time.Date(2026, 10, 1, 9, 18, 58, 0, time.UTC)) {
 		t.Errorf("entry %+v", e)
+	}
+	if e.Cluster != "east" {
+		t.Errorf("an answer about a runner of east is filed under cluster %q", e.Cluster)
 	}
 	if want := `github job status=completed conclusion=failure runner_name=mill-runner-1 repository=mills/flour run_id=36180041 job_id=3 started_at=2026-10-01T09:00:20Z completed_at=2026-10-01T09:18:58Z name="build (x)"`; e.Text != want {
 		t.Errorf("text %s", e.Text)

@@ -30,10 +30,10 @@ func Config(file string) (*rest.Config, error) {
 	return c, nil
 }
 
-// newClient returns a client that reads answers with codec.
-func newClient(config *rest.Config) (rest.Interface, error) {
+// newClient returns a client that reads answers with a codec.
+func newClient(config *rest.Config, by codec) (rest.Interface, error) {
 	c := rest.CopyConfig(config)
-	c.NegotiatedSerializer = codec{}
+	c.NegotiatedSerializer = by
 	c.AcceptContentTypes, c.ContentType = "application/json", "application/json"
 	c.UserAgent = "coroner"
 	c.WarningHandler = rest.NoWarnings{}

@@ -1,7 +1,6 @@
 package kubewatch
 
 import (
-	"sync"
 	"time"
 
 	"coroner/ingest"
@@ -13,7 +12,7 @@ import (
 // feed is one watched resource. The client library tells it of every change,
 // as if it were a store of objects; it keeps of each only what it has handed on.
 type feed struct {
-	resource
+	*link
 	w *Watcher
 
 	seen    map[types.UID]*known    // the objects that are there
@@ -22,9 +21,6 @@ type feed struct {
 	from    time.Time               // since when nothing was missed
 	heard   time.Time               // when the server last said something; zero before the first list
 	marked  time.Time               // the end of the coverage that was handed on
-
-	mu      sync.Mutex        // guards trouble, which lists and watches write
-	trouble map[string]string // verb -> what is wrong, as it was logged
 }
 
 // known is what is remembered of an object.
@@ -39,9 +35,7 @@ type known struct {
 
 func newFeed(w *Watcher, r resource) *feed {
 	crowd, _ := lru.New[string, int](maxCrowd) // an error only for a size below 1
-	f := &feed{resource: r, w: w, seen: map[types.UID]*known{}, crowd: crowd, trouble: map[string]string{}}
-	w.metrics.up.WithLabelValues(f.namespace, f.name).Set(0)
-	return f
+	return &feed{link: newLink(r, w.client, w.options.Log, w.metrics), w: w, seen: map[types.UID]*known{}, crowd: crowd}
 }
 
 // Add implements cache.ReflectorStore.

@@ -1,7 +1,8 @@
 // Package kubewatch follows the pods and events of some namespaces, and the
 // cluster's nodes, through the Kubernetes API, and turns every change into
 // entries. One parser reads the objects, that of package kube; nothing else of
-// an object is kept, so no environment, token or annotation gets past it.
+// an object is kept, so no environment, token or annotation gets past it. Places
+// follows where the whole cluster's pods are, and nothing else of them.
 //
 // Invariant: an entry is handed on once for as long as its object is there, and
 // before the mark that covers its time. Coverage ends where the server was last
@@ -25,12 +26,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
 
@@ -55,7 +51,7 @@ type Watcher struct {
 
 // New returns a watcher; it asks nothing yet.
 func New(config *rest.Config, o Options, m *Metrics) (*Watcher, error) {
-	client, err := newClient(config)
+	client, err := newClient(config, codec{})
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +64,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	g, quiet := errgroup.WithContext(quiet)
 	for _, r := range w.resources() {
 		f := newFeed(w, r)
-		lw := &cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch}
-		reflector := cache.NewReflectorWithOptions(lw, &object{}, f, cache.ReflectorOptions{Name: f.String(), TypeDescription: r.name})
+		reflector := f.reflector(f)
 		g.Go(func() error {
 			reflector.RunWithContext(quiet)
 			return nil
@@ -104,42 +99,4 @@ func (r resource) String() string {
 		return r.name
 	}
 	return fmt.Sprintf("%s in namespace %s", r.name, r.namespace)
-}
-
-// listTime bounds one list: a slow server is asked again.
-const listTime = time.Minute
-
-func (f *feed) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	short, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	all := &list{}
-	err := f.request(o).Do(short).Into(all)
-	if ctx.Err() == nil {
-		f.told("list", err)
-	}
-	return all, err
-}
-
-func (f *feed) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	o.Watch = true
-	stream, err := f.request(o).Watch(ctx)
-	first := o.SendInitialEvents != nil
-	if first && unsupported(err) {
-		return nil, err // it lists instead
-	}
-	if ctx.Err() == nil {
-		f.told("watch", err)
-	}
-	if first && err != nil {
-		err = fmt.Errorf("%v", err) // or the library would wait where nobody can stop it
-	}
-	return stream, err
-}
-
-func (f *feed) request(o metav1.ListOptions) *rest.Request {
-	r := f.w.client.Get().AbsPath(f.path)
-	if f.namespace != "" {
-		r = r.Namespace(f.namespace)
-	}
-	return r.Resource(f.name).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }

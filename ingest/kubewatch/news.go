@@ -109,32 +109,3 @@ func (f *feed) own(k *known, at time.Time, msg string, pairs ...string) ingest.E
 	}
 	return e
 }
-
-// told notes how a request went, and says so where that changed.
-func (f *feed) told(verb string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	was := len(f.trouble)
-	log := f.w.options.Log.With().Str("resource", f.name).Str("namespace", f.namespace).Logger()
-	switch {
-	case err != nil:
-		if line := f.advice(verb, err); line != f.trouble[verb] {
-			f.trouble[verb] = line
-			log.Error().Msg(line + "; the rest goes on, and this is tried again")
-		}
-	case verb == "watch":
-		clear(f.trouble)
-	default:
-		delete(f.trouble, verb)
-	}
-	up := f.w.metrics.up.WithLabelValues(f.namespace, f.name)
-	switch {
-	case len(f.trouble) > 0:
-		up.Set(0)
-	case verb == "watch":
-		up.Set(1)
-		if was > 0 {
-			log.Info().Msg("the API server lets coroner watch again")
-		}
-	}
-}

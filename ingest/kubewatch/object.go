@@ -21,6 +21,7 @@ type object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta // name, namespace, uid, version; of the rest nothing
 	facts             []ingest.Entry
+	place             place
 }
 
 // list is one page of them.
@@ -51,7 +52,7 @@ type head struct {
 }
 
 // newObject reads one object. An item of a list does not say its kind.
-func newObject(data []byte, kind string) (object, error) {
+func (c codec) newObject(data []byte, kind string) (object, error) {
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {
 		return object{}, err
@@ -60,6 +61,10 @@ func newObject(data []byte, kind string) (object, error) {
 	o := object{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}}
 	if m.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 		o.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	}
+	if c.places {
+		err := json.Unmarshal(data, &o.place)
+		return o, err
 	}
 	o.facts = facts(data, kind)
 	return o, nil
@@ -87,13 +92,15 @@ const document = "kube-api"
 
 // codec reads the server's answers. It implements runtime.NegotiatedSerializer
 // and runtime.Serializer, and writes nothing.
-type codec struct{}
+type codec struct {
+	places bool // of a pod only where it is, and no facts
+}
 
 // errWrite is what a reader says to who wants it to write.
 var errWrite = errors.New("kubewatch only reads")
 
 // Decode implements runtime.Decoder.
-func (codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, nil, err
@@ -101,7 +108,7 @@ func (codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object
 	kind := &schema.GroupVersionKind{Version: "v1", Kind: h.Kind}
 	switch all, ok := into.(*list); {
 	case ok && strings.HasSuffix(h.Kind, "List"):
-		return all, kind, all.read(data, h)
+		return all, kind, all.read(data, h, c)
 	case into != nil && !ok: // a watch's frame
 		return into, kind, json.Unmarshal(data, into)
 	case h.Kind == "Status":
@@ -110,11 +117,11 @@ func (codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object
 	case ok:
 		return nil, nil, errors.New("the answer is no list of objects")
 	}
-	o, err := newObject(data, h.Kind)
+	o, err := c.newObject(data, h.Kind)
 	return &o, kind, err
 }
 
-func (l *list) read(data []byte, h head) error {
+func (l *list) read(data []byte, h head, c codec) error {
 	var in struct {
 		Items []json.RawMessage `json:"items"`
 	}
@@ -124,7 +131,7 @@ func (l *list) read(data []byte, h head) error {
 	l.ResourceVersion, l.Continue, l.RemainingItemCount = h.Metadata.ResourceVersion, h.Metadata.Continue, h.Metadata.Remaining
 	kind := strings.TrimSuffix(h.Kind, "List")
 	for _, item := range in.Items {
-		o, err := newObject(item, kind)
+		o, err := c.newObject(item, kind)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,160 +13,201 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"coroner/ingest"
 
 	"github.com/grafana/loki/pkg/push"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/klauspost/compress/snappy"
 	"golang.org/x/sync/semaphore"
 )
 
-// Limits bound what one request may be. The zero value of each means its
-// default.
+// Limits bound what one request may be, and all that are in hand. The zero value
+// of each means its default.
 type Limits struct {
-	Body    int64 // bytes of the request's body as sent; 8 MiB
-	Content int64 // bytes of it uncompressed; 16 MiB
-	Entries int   // lines of it; 100 000
-	Memory  int64 // bytes that all requests in hand may take, as an estimate; 512 MiB
-	Labels  int   // bytes of a stream's labels; 4096
-	Busy    int   // requests that are handled at one time; 32
+	Body     int64 // bytes of the request's body as sent; 8 MiB
+	Content  int64 // bytes of it uncompressed; 16 MiB
+	Entries  int   // lines of it; 100 000
+	Streams  int   // streams of it; 10 000
+	Labels   int   // bytes of a stream's labels; 4096
+	Pairs    int   // structured metadata of a line; 128
+	Metadata int   // bytes of that; 64 KiB
+	Request  int64 // bytes that one decoded request may take, as an estimate; Memory
+	Memory   int64 // bytes that all requests in hand may take, decoded, as an estimate; 96 MiB
+	Bodies   int64 // bytes that all bodies that are read or in hand may take; 48 MiB
+	Busy     int   // requests that are handled at one time; 32
+	Client   int   // of them, of one client's address; half of Busy
+
+	Patience time.Duration // in which the next 64 KiB of a body have to come, or its end; 5 s
 }
 
 func (l *Limits) defaults() {
-	if l.Body == 0 {
-		l.Body = 8 << 20
-	}
-	if l.Content == 0 {
-		l.Content = 16 << 20
-	}
-	if l.Entries == 0 {
-		l.Entries = 100_000
-	}
-	if l.Memory == 0 {
-		l.Memory = 512 << 20
-	}
-	if l.Labels == 0 {
-		l.Labels = 4096
-	}
-	if l.Busy == 0 {
-		l.Busy = 32
+	def(&l.Body, 8<<20)
+	def(&l.Content, 16<<20)
+	def(&l.Entries, 100_000)
+	def(&l.Streams, 10_000)
+	def(&l.Labels, 4096)
+	def(&l.Pairs, 128)
+	def(&l.Metadata, 64<<10)
+	def(&l.Request, 96<<20)
+	def(&l.Memory, 96<<20)
+	def(&l.Bodies, 48<<20)
+	def(&l.Busy, 32)
+	def(&l.Client, (l.Busy+1)/2)
+	def(&l.Patience, 5*time.Second)
+	l.Request = min(l.Request, l.Memory)
+	l.Bodies = max(l.Bodies, l.Body+1)
+}
+
+func def[N int | int64 | time.Duration](n *N, value N) {
+	if *n == 0 {
+		*n = value
 	}
 }
 
 // Handler is the server's end of the push protocol. It takes
 // application/x-protobuf (snappy) and application/json (plain or gzip).
 //
-// It answers 204; 400 for a request that can never be taken; 413 for one that
-// is too large; 503 with Retry-After when it is busy or the receiver failed.
+// It answers 204; 400 for a request that can never be taken; 403 for one that speaks
+// for a node or a cluster which its credential, see WithIdentity, is not of, or for
+// more than a node; 408 for a body that comes too slowly; 413 for one that is too
+// large; 429 with Retry-After for a client that has too many under way; 503 with
+// Retry-After when it is busy or the receiver failed.
 type Handler struct {
 	limits  Limits
 	receive func(context.Context, []ingest.Entry) error
 	refused func(reason string) // counts what was not taken
-	busy    chan struct{}       // a place for each request that is handled
-	memory  *semaphore.Weighted // what the requests in hand take
+	places  places              // for the requests that are handled
+	bodies  intake
+	memory  *semaphore.Weighted // what the requests in hand take, decoded
 	plainly ingest.Document     // what plain streams are lines of
-
-	mu    sync.Mutex // guards feeds
-	feeds *lru.Cache[string, *ingest.Feed]
+	feeds   *feeds
 }
-
-// maxFeeds is how many plain streams' unfinished lines are remembered.
-const maxFeeds = 8192
 
 // NewHandler returns a handler that hands every request's entries to receive
-// and calls refused, with the reason, for each that it does not take. Which
-// pods of plain streams are controllers says controller, as in ingest.Document.
+// and calls refused, with the reason, for each that it does not take. The context
+// that receive gets says whose entries they are, see IdentityFrom. Which pods of
+// plain streams are controllers says controller, as in ingest.Document.
 func NewHandler(l Limits, controller func(namespace, pod string) bool, receive func(context.Context, []ingest.Entry) error, refused func(string)) *Handler {
 	l.defaults()
-	feeds, _ := lru.New[string, *ingest.Feed](maxFeeds) // an error only for a size below 1
-	return &Handler{limits: l, receive: receive, refused: refused, busy: make(chan struct{}, l.Busy), memory: semaphore.NewWeighted(l.Memory), feeds: feeds,
+	return &Handler{limits: l, receive: receive, refused: refused, places: places{most: l.Busy, each: l.Client, of: map[string]int{}},
+		bodies: intake{limit: l.Body, most: l.Bodies, patience: l.Patience}, memory: semaphore.NewWeighted(l.Memory), feeds: newFeeds(),
 		plainly: ingest.Document{Name: "loki", Controller: controller}}
 }
+
+// Unfinished is how many lines of plain streams were given without their end,
+// since it did not come.
+func (h *Handler) Unfinished() int64 { return h.feeds.unfinished.Load() }
 
 // tooLarge is a request beyond a limit.
 type tooLarge struct{ what string }
 
 func (e tooLarge) Error() string { return e.what + " is larger than this server takes" }
 
-// ServeHTTP takes one push.
+// ServeHTTP takes one push. Its body is read before it has a place: who sends
+// slowly must not keep others from theirs.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	select {
-	case h.busy <- struct{}{}:
-		defer func() { <-h.busy }()
-	default:
-		h.later(w, "busy", 1, "too many pushes at one time")
-		return
-	}
-	took := int64(0)
-	defer func() { h.memory.Release(took) }()
-	req, err := h.read(r, &took)
-	if errors.Is(err, errFull) {
-		h.later(w, "busy", 1, "the pushes in hand take all the memory that they may")
-		return
-	}
+	who, err := speakerOf(r)
 	if err != nil {
 		h.bad(w, err)
 		return
 	}
-	entries, err := h.entries(r, req)
+	data, b, err := h.bodies.read(w, r)
+	defer h.bodies.done(b)
 	if err != nil {
 		h.bad(w, err)
 		return
 	}
-	if err := h.receive(r.Context(), entries); err != nil {
-		h.later(w, "not-stored", 5, "could not be stored: "+err.Error())
+	client := address(r)
+	if err := h.places.take(client); err != nil {
+		h.bad(w, err)
+		return
+	}
+	defer h.places.leave(client)
+	if err := h.push(r, who, data); err != nil {
+		h.bad(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *Handler) later(w http.ResponseWriter, reason string, seconds int, text string) {
-	h.refused(reason)
-	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	http.Error(w, text, http.StatusServiceUnavailable)
+// push hands on what the body of a request holds.
+func (h *Handler) push(r *http.Request, who speaker, data []byte) error {
+	took := int64(0)
+	defer func() { h.memory.Release(took) }()
+	req, err := h.decode(r, data, func(n int64) error {
+		if !h.memory.TryAcquire(n) {
+			return errFull
+		}
+		took += n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all, err := h.entries(who, req)
+	if err != nil {
+		return err
+	}
+	for _, some := range append(all.others, all.said) {
+		if err := h.receive(WithIdentity(r.Context(), some.by), some.entries); err != nil {
+			return notStored{err}
+		}
+	}
+	return nil
 }
 
+// notStored is what the receiver failed with.
+type notStored struct{ error }
+
+func (h *Handler) later(w http.ResponseWriter, reason string, code, seconds int, text string) {
+	h.refused(reason)
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	http.Error(w, text, code)
+}
+
+// bad answers with what was wrong.
 func (h *Handler) bad(w http.ResponseWriter, err error) {
 	code, reason := http.StatusBadRequest, "malformed"
-	var large tooLarge
-	if errors.As(err, &large) {
+	var other otherCluster
+	var not forbidden
+	switch {
+	case errors.Is(err, errFull), errors.Is(err, errBusy):
+		h.later(w, "busy", http.StatusServiceUnavailable, 1, err.Error())
+		return
+	case errors.Is(err, errClient):
+		h.later(w, "client-busy", http.StatusTooManyRequests, 1, err.Error())
+		return
+	case errors.As(err, &notStored{}):
+		h.later(w, "not-stored", http.StatusServiceUnavailable, 5, "could not be stored: "+err.Error())
+		return
+	case errors.Is(err, errSlow):
+		code, reason = http.StatusRequestTimeout, "slow"
+	case errors.As(err, &tooLarge{}):
 		code, reason = http.StatusRequestEntityTooLarge, "too-large"
+	case errors.As(err, &other):
+		code, reason = http.StatusForbidden, "cluster"
+	case errors.As(err, &not):
+		code, reason = http.StatusForbidden, not.reason
 	}
 	h.refused(reason)
 	http.Error(w, err.Error(), code)
 }
 
-// errFull is a request that there is no memory for now.
-var errFull = errors.New("no memory for it now")
-
-// footprint is how much more than its bytes a request takes once it is decoded.
-const footprint = 4
-
-// take reserves memory for n bytes of a request.
-func (h *Handler) take(n int64, took *int64) error {
-	n = min(n*footprint, h.limits.Memory) // a single request always fits
-	if !h.memory.TryAcquire(n) {
-		return errFull
-	}
-	*took += n
-	return nil
-}
-
-// read decodes the request's body and notes in took what it reserved for that.
-func (h *Handler) read(r *http.Request, took *int64) (*push.PushRequest, error) {
+// decode makes a request of a body. What it will take in memory is reserved with
+// take before it is made.
+func (h *Handler) decode(r *http.Request, body []byte, take func(int64) error) (*push.PushRequest, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		kind = "application/x-protobuf" // what promtail calls it, and old clients leave out
 	}
-	body, err := limited(r.Body, h.limits.Body, "the body")
-	if err != nil {
-		return nil, err
-	}
+	count := &census{l: &h.limits, take: take}
 	if kind == "application/json" {
-		return h.readJSON(body, r.Header.Get("Content-Encoding"), took)
+		in, err := h.inflated(body, r.Header.Get("Content-Encoding"))
+		if err != nil {
+			return nil, err
+		}
+		return readJSON(in, count)
 	}
 	size, err := snappy.DecodedLen(body)
 	if err != nil {
@@ -176,95 +216,49 @@ func (h *Handler) read(r *http.Request, took *int64) (*push.PushRequest, error) 
 	if int64(size) > h.limits.Content {
 		return nil, tooLarge{"the uncompressed body"}
 	}
-	if err := h.take(int64(size), took); err != nil {
+	count.text = size // beside what is made of it
+	if err := count.reserve(); err != nil {
 		return nil, err
 	}
 	data, err := snappy.Decode(nil, body)
 	if err != nil {
 		return nil, fmt.Errorf("the body is not snappy-compressed: %w", err)
 	}
-	req := &push.PushRequest{}
-	if err := req.Unmarshal(data); err != nil {
-		return nil, fmt.Errorf("the body is no push request: %w", err)
-	}
-	return req, nil
-}
-
-func limited(r io.Reader, limit int64, what string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = tooLarge{what}
-	}
-	return data, err
-}
-
-// readJSON decodes Loki's JSON form: streams of [nanoseconds, line, metadata].
-func (h *Handler) readJSON(body []byte, encoding string, took *int64) (*push.PushRequest, error) {
-	if encoding == "gzip" {
-		if err := h.take(h.limits.Content/footprint, took); err != nil { // how large it is only its end tells
-			return nil, err
-		}
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, fmt.Errorf("the body is not gzip: %w", err)
-		}
-		if body, err = limited(z, h.limits.Content, "the uncompressed body"); err != nil {
-			return nil, err
-		}
-	}
-	if err := h.take(int64(len(body)), took); err != nil {
+	if err := count.request(data); err != nil {
 		return nil, err
 	}
-	if bytes.Count(body, []byte(`["`)) > 4*h.limits.Entries { // an entry begins so, and some lines hold it
-		return nil, tooLarge{"the number of lines"}
-	}
-	var in struct {
-		Streams []struct {
-			Stream map[string]string   `json:"stream"`
-			Values [][]json.RawMessage `json:"values"`
-		} `json:"streams"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("the body is no push request in JSON: %w", err)
-	}
 	req := &push.PushRequest{}
-	for _, s := range in.Streams {
-		out := push.Stream{Labels: labelText(s.Stream)}
-		for _, v := range s.Values {
-			e, err := jsonEntry(v)
-			if err != nil {
-				return nil, err
-			}
-			out.Entries = append(out.Entries, e)
-		}
-		req.Streams = append(req.Streams, out)
+	if err := req.Unmarshal(data); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoRequest, err)
 	}
 	return req, nil
 }
 
-func jsonEntry(v []json.RawMessage) (e push.Entry, err error) {
-	var stamp string
-	if len(v) < 2 {
-		return e, errors.New("a value is not [time, line]")
+// inflated is the text of a JSON body, unpacked as it is read.
+func (h *Handler) inflated(body []byte, encoding string) (io.Reader, error) {
+	if encoding != "gzip" {
+		return bytes.NewReader(body), nil
 	}
-	if err := errors.Join(json.Unmarshal(v[0], &stamp), json.Unmarshal(v[1], &e.Line)); err != nil {
-		return e, fmt.Errorf("a value is not [time, line]: %w", err)
-	}
-	n, err := strconv.ParseInt(stamp, 10, 64)
+	z, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return e, fmt.Errorf("a time is not in nanoseconds: %w", err)
+		return nil, fmt.Errorf("the body is not gzip: %w", err)
 	}
-	e.Timestamp = time.Unix(0, n).UTC()
-	if len(v) > 2 {
-		var md map[string]string
-		if err := json.Unmarshal(v[2], &md); err != nil {
-			return e, fmt.Errorf("structured metadata is not an object of texts: %w", err)
-		}
-		for k, val := range md {
-			e.StructuredMetadata = append(e.StructuredMetadata, push.LabelAdapter{Name: k, Value: val})
-		}
+	return &limited{z, h.limits.Content}, nil
+}
+
+// limited fails beyond so many bytes.
+type limited struct {
+	io.Reader
+	left int64
+}
+
+// Read reads, and fails when there is more than may be.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return n, tooLarge{"the uncompressed body"}
 	}
-	return e, nil
+	return n, err
 }
 
 func labelText(set map[string]string) string {
@@ -275,64 +269,130 @@ func labelText(set map[string]string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
+// said are entries and whose they are.
+type said struct {
+	by      Identity
+	entries []ingest.Entry
+}
+
+// parts is what a request gives: what it says, and of others' lines those whose end
+// is not waited for any more.
+type parts struct {
+	said
+	others []said
+}
+
+// cut takes in lines without their end.
+func (p *parts) cut(by Identity, entries []ingest.Entry) {
+	if by == p.by {
+		p.entries = append(p.entries, entries...)
+		return
+	}
+	by.place(entries)
+	p.others = append(p.others, said{by, entries})
+}
+
 // entries turns a request into entries: an agent's as they were, a shipper's
 // by what their labels say.
-func (h *Handler) entries(r *http.Request, req *push.PushRequest) ([]ingest.Entry, error) {
-	agent, count := r.Header.Get(AgentHeader) != "", 0
+func (h *Handler) entries(who speaker, req *push.PushRequest) (out parts, err error) {
+	streams, count, err := h.streams(req)
+	for i := 0; i < len(streams) && err == nil; i++ {
+		err = streams[i].allowed(who)
+	}
+	out.by, out.entries = who.Identity, make([]ingest.Entry, 0, count)
+	for i := range streams {
+		switch {
+		case err != nil:
+			return out, err
+		case !who.Agent:
+			h.plain(&out, &streams[i])
+		default:
+			out.entries, err = streams[i].sent(out.entries, who.Identity)
+		}
+	}
+	who.place(out.entries)
+	return out, err
+}
+
+// stream is a stream of a push with its labels.
+type stream struct {
+	*push.Stream
+	labels map[string]string
+}
+
+// streams are the streams of a push with their labels, and how many lines they have.
+func (h *Handler) streams(req *push.PushRequest) (out []stream, count int, _ error) {
 	for i := range req.Streams {
 		count += len(req.Streams[i].Entries)
 	}
-	if count > h.limits.Entries {
-		return nil, tooLarge{"the number of lines"}
-	}
-	var out []ingest.Entry
 	for i := range req.Streams {
-		s := &req.Streams[i]
-		if len(s.Labels) > h.limits.Labels {
-			return nil, tooLarge{"a stream's label set"}
+		s := stream{Stream: &req.Streams[i]}
+		var ok bool
+		if s.labels, ok = ingest.ParseLabels(s.Labels); !ok {
+			return nil, 0, fmt.Errorf("labels %.100q cannot be read", s.Labels)
 		}
-		labels, ok := ingest.ParseLabels(s.Labels)
-		if !ok {
-			return nil, fmt.Errorf("labels %.100q cannot be read", s.Labels)
+		out = append(out, s)
+	}
+	return out, count, nil
+}
+
+// allowed is an error where the stream, or a shipper's line of it, names another
+// cluster than the credential's.
+func (s *stream) allowed(who speaker) error {
+	if err := who.allows(s.labels); err != nil || who.Cluster == "" || who.Agent {
+		return err
+	}
+	for i := range s.Entries {
+		if err := who.allows(s.labelsOf(&s.Entries[i])); err != nil {
+			return err
 		}
-		if !agent {
-			out = h.plain(out, s, labels)
-			continue
+	}
+	return nil
+}
+
+// labelsOf are the labels of the stream with a line's structured metadata.
+func (s *stream) labelsOf(e *push.Entry) map[string]string {
+	if len(e.StructuredMetadata) == 0 {
+		return s.labels
+	}
+	set := make(map[string]string, len(s.labels)+len(e.StructuredMetadata))
+	for _, md := range e.StructuredMetadata {
+		set[md.Name] = md.Value
+	}
+	maps.Copy(set, s.labels)
+	return set
+}
+
+// sent adds an agent's entries as they were.
+func (s *stream) sent(out []ingest.Entry, by Identity) ([]ingest.Entry, error) {
+	for i := range s.Entries {
+		e, err := entryOf(s.labels, &s.Entries[i])
+		if err == nil {
+			err = by.May(&e)
 		}
-		for j := range s.Entries {
-			e, err := entryOf(labels, &s.Entries[j])
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, e)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, e)
 	}
 	return out, nil
 }
 
-// plain reads a shipper's stream.
-func (h *Handler) plain(out []ingest.Entry, s *push.Stream, labels map[string]string) []ingest.Entry {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	key := labelText(labels)
-	feed, ok := h.feeds.Get(key)
-	if !ok {
-		feed = h.plainly.Feed()
-		h.feeds.Add(key, feed)
-	}
+// plain reads a shipper's stream. A line that is split over pushes is whole only
+// where all of them have the same labels and the same credential.
+func (h *Handler) plain(out *parts, s *stream) {
+	f := h.feeds.get(out.by, labelText(s.labels), h.plainly)
+	out.entries = f.read(out.entries, s)
+	h.feeds.done(f, time.Now(), out.cut)
+}
+
+// read adds the entries of a stream's lines.
+func (f *feed) read(out []ingest.Entry, s *stream) []ingest.Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i := range s.Entries {
 		e := &s.Entries[i]
-		set := labels
-		if len(e.StructuredMetadata) > 0 {
-			set = make(map[string]string, len(labels)+len(e.StructuredMetadata))
-			for _, md := range e.StructuredMetadata {
-				set[md.Name] = md.Value
-			}
-			for k, v := range labels {
-				set[k] = v
-			}
-		}
-		out = append(out, feed.Shipped(e.Timestamp, set, e.Line)...)
+		out = append(out, f.Shipped(e.Timestamp, s.labelsOf(e), e.Line)...)
 	}
-	return append(out, feed.Held()...)
+	return append(out, f.Held()...)
 }

@@ -28,6 +28,8 @@ var whole = []ingest.Entry{
 	{At: at, Clock: ingest.WallClock, Source: ingest.Kubelet, Trust: ingest.Attested, Node: "n1", Mark: &ingest.Mark{Kind: ingest.Gap, From: at.Add(-time.Minute), To: at, Why: "vacuumed"}},
 	{Source: ingest.Runner, Node: "n1", Namespace: "arc", Pod: "p", PodUID: "u", Container: "runner", Mark: &ingest.Mark{Lines: 9, From: at, To: at}},
 	{At: at, Source: ingest.Agent, Node: "n1", Mark: &ingest.Mark{Kind: ingest.Reached, To: at}},
+	{At: at, Clock: ingest.WallClock, Source: ingest.Kernel, Trust: ingest.Attested, Cluster: `ea"st`, Node: "n1",
+		Text: "of a cluster"},
 }
 
 // post sends a request to a handler and returns what it received.
@@ -246,7 +248,7 @@ func FuzzHandler(f *testing.F) {
 		req.Header.Set("Content-Type", kind)
 		req.Header.Set("Content-Encoding", encoding)
 		if agent {
-			req.Header.Set(AgentHeader, "n")
+			req.Header.Set(AgentHeader, "n1")
 		}
 		h := NewHandler(Limits{Body: 1 << 16, Content: 1 << 20}, nil, func(_ context.Context, entries []ingest.Entry) error {
 			for _, e := range entries {

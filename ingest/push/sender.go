@@ -20,6 +20,8 @@ type Sender struct {
 	Tenant string // X-Scope-OrgID, "" = none
 	User   string // basic authentication, with Token as the password; "" = bearer
 	Client *http.Client
+
+	Cluster string // value of ClusterHeader, "" = none
 }
 
 // Refused is an answer that the same request will get again: sending it once
@@ -72,17 +74,20 @@ func (s *Sender) Post(ctx context.Context, body []byte) error {
 func (s *Sender) head(req *http.Request) error {
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	req.Header.Set("Content-Encoding", "snappy")
-	if s.Node != "" {
-		req.Header.Set(AgentHeader, s.Node)
-	}
 	if s.Tenant != "" {
 		req.Header.Set("X-Scope-OrgID", s.Tenant)
 	}
 	return s.Authorize(req)
 }
 
-// Authorize adds the sender's credentials to a request.
+// Authorize adds to a request who the sender is, and its credentials.
 func (s *Sender) Authorize(req *http.Request) error {
+	if s.Node != "" {
+		req.Header.Set(AgentHeader, s.Node)
+	}
+	if s.Cluster != "" {
+		req.Header.Set(ClusterHeader, s.Cluster)
+	}
 	if s.Token == nil {
 		return nil
 	}

@@ -10,7 +10,9 @@
 // Invariant: the handler answers 204 only after the receiver has taken all
 // entries of the request; when it cannot, the answer says whether and when to
 // try again. Only a request with the agent's header is read as an agent's: a
-// log line cannot claim to be one.
+// log line cannot claim to be one. An agent speaks for the node in that header and
+// for no other, and a push whose credential is one cluster's holds records of no
+// other.
 //
 // Crash behaviour: nothing is kept here but unfinished split lines of plain
 // streams; a request without an answer is sent again by whoever sent it.
@@ -37,6 +39,10 @@ const Path = "/loki/api/v1/push"
 // AgentHeader marks a push as an agent's; its value is the node's name.
 const AgentHeader = "X-Coroner-Agent"
 
+// ClusterHeader says which cluster's API server knows the agent's token; none is
+// the server's own cluster.
+const ClusterHeader = "X-Coroner-Cluster"
+
 // Encode makes a push request of an agent's entries, snappy-compressed. Its
 // streams are in the order of their first entries.
 func Encode(entries []ingest.Entry) ([]byte, error) {
@@ -60,7 +66,11 @@ func Encode(entries []ingest.Entry) ([]byte, error) {
 
 // labelsOf are the labels of an entry's stream: few, and none with a pod's name.
 func labelsOf(e *ingest.Entry) string {
-	return "{job=\"coroner-agent\", node=" + strconv.Quote(e.Node) + ", source=" + strconv.Quote(string(e.Source)) + "}"
+	out := "{job=\"coroner-agent\", node=" + strconv.Quote(e.Node) + ", source=" + strconv.Quote(string(e.Source))
+	if e.Cluster != "" {
+		out += ", cluster=" + strconv.Quote(e.Cluster)
+	}
+	return out + "}"
 }
 
 // stampOf is the time that the entry travels under.
@@ -133,7 +143,8 @@ var errWire = errors.New("not an agent's entry")
 
 // entryOf reads an agent's entry back.
 func entryOf(labels map[string]string, in *push.Entry) (ingest.Entry, error) {
-	e := ingest.Entry{Node: labels["node"], Source: ingest.Source(labels["source"]), Text: in.Line}
+	e := ingest.Entry{Cluster: ingest.ClusterOf(labels), Node: labels["node"],
+		Source: known(ingest.Source(labels["source"])), Text: in.Line}
 	if len(e.Text) > ingest.MaxText {
 		return e, fmt.Errorf("%w: a line of %d bytes", errWire, len(e.Text))
 	}
@@ -190,10 +201,14 @@ func setRest(e *ingest.Entry, name, value string) error {
 		e.Fields[field] = value
 		return nil
 	}
-	if e.Mark == nil {
-		e.Mark = &ingest.Mark{}
+	switch name {
+	case "mark", "why", "from", "to", "lines":
+		if e.Mark == nil {
+			e.Mark = &ingest.Mark{}
+		}
+		return setMark(e.Mark, name, value)
 	}
-	return setMark(e.Mark, name, value)
+	return nil // of a later version
 }
 
 func setMark(m *ingest.Mark, name, value string) error {
@@ -216,10 +231,8 @@ func setMark(m *ingest.Mark, name, value string) error {
 		m.From = moment(n)
 	case "to":
 		m.To = moment(n)
-	case "lines":
-		m.Lines = int(n)
 	default:
-		return nil // of a later version
+		m.Lines = int(n)
 	}
 	return err
 }

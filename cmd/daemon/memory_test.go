@@ -1,0 +1,25 @@
+package daemon
+
+import (
+	"math"
+	"runtime/debug"
+	"testing"
+)
+
+// Go is told its part, unless the environment says what it may have.
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(before)
+	t.Setenv("GOMEMLIMIT", "")
+	if got := LimitMemory(1000, 500); got != 1000 || debug.SetMemoryLimit(-1) != 700 {
+		t.Errorf("%d, of which Go may have %d", got, debug.SetMemoryLimit(-1))
+	}
+	if got := LimitMemory(0, 500); got < 500 || debug.SetMemoryLimit(-1) != got/10*goPart {
+		t.Errorf("%d, of which Go may have %d", got, debug.SetMemoryLimit(-1))
+	}
+	debug.SetMemoryLimit(12345)
+	t.Setenv("GOMEMLIMIT", "12345")
+	if LimitMemory(1000, 500); debug.SetMemoryLimit(-1) != 12345 {
+		t.Errorf("Go may have %d", debug.SetMemoryLimit(-1))
+	}
+}

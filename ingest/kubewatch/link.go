@@ -1,0 +1,107 @@
+package kubewatch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+// link is the way to one resource of an API server.
+type link struct {
+	resource
+	client rest.Interface
+	log    zerolog.Logger
+	up     *prometheus.GaugeVec
+
+	mu      sync.Mutex        // guards trouble, which lists and watches write
+	trouble map[string]string // verb -> what is wrong, as it was logged
+}
+
+func newLink(r resource, client rest.Interface, log zerolog.Logger, m *Metrics) *link {
+	m.up.WithLabelValues(r.namespace, r.name).Set(0)
+	return &link{resource: r, client: client, log: log, up: m.up, trouble: map[string]string{}}
+}
+
+// reflector keeps a store at what the server has.
+func (l *link) reflector(store cache.ReflectorStore) *cache.Reflector {
+	lw := &cache.ListWatch{ListWithContextFunc: l.list, WatchFuncWithContext: l.watch}
+	o := cache.ReflectorOptions{Name: l.String(), TypeDescription: l.name}
+	return cache.NewReflectorWithOptions(lw, &object{}, store, o)
+}
+
+// listTime bounds one list: a slow server is asked again.
+const listTime = time.Minute
+
+func (l *link) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	short, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	all := &list{}
+	err := l.request(o).Do(short).Into(all)
+	if ctx.Err() == nil {
+		l.told("list", err)
+	}
+	return all, err
+}
+
+func (l *link) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	stream, err := l.request(o).Watch(ctx)
+	first := o.SendInitialEvents != nil
+	if first && unsupported(err) {
+		return nil, err // it lists instead
+	}
+	if ctx.Err() == nil {
+		l.told("watch", err)
+	}
+	if first && err != nil {
+		err = fmt.Errorf("%v", err) // or the library would wait where nobody can stop it
+	}
+	return stream, err
+}
+
+func (l *link) request(o metav1.ListOptions) *rest.Request {
+	r := l.client.Get().AbsPath(l.path)
+	if l.namespace != "" {
+		r = r.Namespace(l.namespace)
+	}
+	return r.Resource(l.name).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+}
+
+// told notes how a request went, and says so where that changed.
+func (l *link) told(verb string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := len(l.trouble)
+	log := l.log.With().Str("resource", l.name).Str("namespace", l.namespace).Logger()
+	switch {
+	case err != nil:
+		if line := l.advice(verb, err); line != l.trouble[verb] {
+			l.trouble[verb] = line
+			log.Error().Msg(line + "; the rest goes on, and this is tried again")
+		}
+	case verb == "watch":
+		clear(l.trouble)
+	default:
+		delete(l.trouble, verb)
+	}
+	up := l.up.WithLabelValues(l.namespace, l.name)
+	switch {
+	case len(l.trouble) > 0:
+		up.Set(0)
+	case verb == "watch":
+		up.Set(1)
+		if was > 0 {
+			log.Info().Msg("the API server lets coroner watch again")
+		}
+	}
+}

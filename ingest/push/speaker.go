@@ -1,0 +1,76 @@
+package push
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"coroner/ingest"
+)
+
+// forbidden is a push in which somebody speaks for another.
+type forbidden struct{ reason, text string }
+
+func (e forbidden) Error() string { return e.text }
+
+func wrongNode(format string, args ...any) error {
+	return forbidden{"node", fmt.Sprintf(format, args...)}
+}
+
+// speaker is whose push a request is.
+type speaker struct {
+	Identity
+	proven bool // the credential says which node, and so which cluster too
+}
+
+// speakerOf is whose push a request is: an agent's if it has the header, which must
+// agree with the credential's node where that names one.
+func speakerOf(r *http.Request) (s speaker, err error) {
+	s.Identity, _ = IdentityFrom(r.Context())
+	s.proven = s.Node != ""
+	said := r.Header.Values(AgentHeader)
+	switch {
+	case len(said) > 1:
+		return s, wrongNode("the header %s is there %d times; want it once", AgentHeader, len(said))
+	case len(said) == 0 || said[0] == "":
+		if s.proven {
+			return s, wrongNode("the credential is that of the agent on node %q: want the header %s", s.Node, AgentHeader)
+		}
+		s.Agent = false
+		return s, nil
+	case s.proven && s.Node != said[0]:
+		return s, wrongNode("the credential is that of node %q, the header %s says %q", s.Node, AgentHeader, said[0])
+	}
+	s.Node, s.Agent = said[0], true
+	return s, nil
+}
+
+// May says why an agent cannot have read such an entry: it reads of its own node, a
+// journal and pods' logs. What the API server, GitHub or coroner itself say, the
+// server hears from them.
+func (id Identity) May(e *ingest.Entry) error {
+	switch {
+	case e.Node != id.Node:
+		return wrongNode("a stream is labelled with node %q, the push is from the agent on node %q", e.Node, id.Node)
+	case e.Source == ingest.Kube || e.Source == ingest.GitHub || e.Source == ingest.Agent && !reached(e):
+		return forbidden{"source", fmt.Sprintf("an agent reads nothing of the source %q", e.Source)}
+	case controls(e.Source) && (e.Namespace == "" || e.Pod == ""):
+		return forbidden{"source", fmt.Sprintf("an entry of the source %q names no pod that wrote it", e.Source)}
+	}
+	return nil
+}
+
+// reached is the one thing that an agent says of itself.
+func reached(e *ingest.Entry) bool {
+	return e.Mark != nil && e.Mark.Kind == ingest.Reached && e.Pod == "" && e.PodUID == ""
+}
+
+func controls(s ingest.Source) bool { return s == ingest.Controller || s == ingest.Listener }
+
+// known makes a source that nobody knows one that proves nothing.
+func known(s ingest.Source) ingest.Source {
+	if slices.Contains(ingest.Sources, s) {
+		return s
+	}
+	return ingest.Unknown
+}
