@@ -36,6 +36,13 @@ func auditFile(name string) bool {
 	return auditName.MatchString(path.Base(name)) && Document{Name: name}.streamOfPath() == nil
 }
 
+// auditPath says whether a shipper read an audit log of the node: a file below
+// /var/log that is called so, and not one of a container's.
+func auditPath(name string) bool {
+	return auditFile(name) && (!strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/var/log/")) &&
+		!strings.HasPrefix(name, "/var/log/pods/") && !strings.HasPrefix(name, "/var/log/containers/")
+}
+
 const auditAPI = "audit.k8s.io/"
 
 // parseAudit reads a line that says of itself that it is an audit record. A
@@ -71,7 +78,7 @@ func (r *reader) bareAudit(b []byte, torn bool) bool {
 // shippedAudit yields an audit record that a shipper read from a file and
 // labelled with its path, and with no container.
 func (r *reader) shippedAudit(d *draft, set labels, text string) bool {
-	if d.stream != nil || d.Source != Unknown || !strings.HasPrefix(text, "{") || !auditFile(set.first("filename", "log_file_path", "log_file_name")) {
+	if d.stream != nil || d.Source != Unknown || !strings.HasPrefix(text, "{") || !auditPath(set.first("filename", "log_file_path", "log_file_name")) {
 		return false
 	}
 	a, ok := parseAudit([]byte(text))
@@ -80,6 +87,7 @@ func (r *reader) shippedAudit(d *draft, set labels, text string) bool {
 	}
 	r.taint.claimedHost = true
 	audit := *d
+	audit.unidentified = false                                        // the path says it
 	audit.Node, audit.Unit, audit.Trust = "", "", r.taint.hostTrust() // the node is the API server's, not the pod's
 	r.audit(audit, &a)
 	return true

@@ -120,8 +120,9 @@ func osc(s string, i int) int {
 	return len(s)
 }
 
-// shorten cuts s to MaxText at a rune boundary and says how many bytes went.
-func shorten(s string) (string, int) {
+// Shorten cuts s to MaxText and says how many bytes went. It cuts between words
+// where it can: half a secret is not recognised as one.
+func Shorten(s string) (short string, cut int) {
 	if len(s) <= MaxText {
 		return s, 0
 	}
@@ -129,8 +130,18 @@ func shorten(s string) (string, int) {
 	for n > MaxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 		n--
 	}
+	if end := strings.LastIndexAny(s[MaxText-maxWord:n+1], wordEnds); end >= 0 {
+		n = MaxText - maxWord + end
+	}
 	return strings.Clone(s[:n]), len(s) - n
 }
+
+// maxWord is how much of a text is given up for the sake of a whole word, and
+// wordEnds is what no secret goes across.
+const (
+	maxWord  = MaxText / 4
+	wordEnds = " \t\"'`,;<>"
+)
 
 // brief is s as an identity or a field's value: clean and at most n bytes.
 func brief(s string, n int) string {

@@ -76,6 +76,10 @@ type Entry struct {
 	Source Source `json:"source,omitzero"`
 	Trust  Trust  `json:"trust,omitzero"`
 
+	// Cluster is part of every identity below: records of different clusters
+	// never meet. "" is the cluster of whoever reads the record.
+	Cluster string `json:"cluster,omitzero"`
+
 	Node string `json:"node,omitzero"` // host name, "" when the record does not say
 	Boot string `json:"boot,omitzero"` // boot id, "" when the record does not say
 

@@ -28,7 +28,9 @@ type draft struct {
 	wraps     wrap  // the envelopes that were found
 	swallowed bool  // the line was no record: nothing to yield
 	pid       bool  // the host program named its process
-	size      int   // length of the whole line
+
+	unidentified bool // a log store's labels do not say who wrote the line: it is a claim
+	size         int  // length of the whole line
 }
 
 // envelope recognises one shape. peel returns the text inside and fills d only

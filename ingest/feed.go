@@ -87,6 +87,20 @@ func (f *Feed) Flush() []Entry {
 	return f.end()
 }
 
+// Size is about how many bytes the feed keeps from one line to the next: what it
+// knows of its streams, and of lines that were split what has come.
+func (f *Feed) Size() int {
+	const own, each = 6 << 10, 3 << 9
+	n := own + each*len(f.r.streams)
+	for _, s := range f.r.streams {
+		n += s.begun()
+	}
+	if f.r.main != nil {
+		n += f.r.main.begun()
+	}
+	return n
+}
+
 func (f *Feed) begin(cut int) {
 	f.out = f.out[:0]
 	f.r.n++

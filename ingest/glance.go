@@ -94,7 +94,7 @@ func (f *Feed) Pass(s Seen) {
 	r.seen++
 	r.times.saw(s.At)
 	r.times.last = s.At
-	if s.Source.host() {
+	if s.Source.Host() {
 		r.heard(s.Source, s.At)
 		r.taint.claimedHost = true
 	}
@@ -153,7 +153,7 @@ func (f *Feed) writing(g *Glance) *writing {
 	if w.source == Unknown {
 		w.trust = Claimed
 	}
-	w.plain = w.source.host() || w.source == Unknown
+	w.plain = w.source.Host() || w.source == Unknown
 	f.writers[string(g.Who)] = w
 	return w
 }

@@ -2,10 +2,17 @@ package ingest
 
 import "strings"
 
+// unclosed counts the brackets of a line that were looked at and do not end. To
+// see that takes a look at much of the line, and a line can be made of them.
+type unclosed int
+
+// maxUnclosed is how many there may be; a further one begins a word like any other.
+const maxUnclosed = 16
+
 // addPairs adds the `key=value` pairs that s starts with and returns what is
-// left. Values are bare words, Go-quoted strings, and klog's `{…}`, `[…]`,
-// `&{…}` texts.
-func (f Fields) addPairs(s string) (all Fields, rest string) {
+// left: all of it where there is no room for another. Values are bare words,
+// Go-quoted strings, and klog's `{…}`, `[…]`, `&{…}` texts.
+func (f Fields) addPairs(s string, open *unclosed) (all Fields, rest string) {
 	for len(f) < maxFields {
 		s = strings.TrimLeft(s, " \t")
 		n := keySize(s)
@@ -13,7 +20,7 @@ func (f Fields) addPairs(s string) (all Fields, rest string) {
 			break
 		}
 		key, val := s[:n], ""
-		val, s = pairValue(s[n+1:])
+		val, s = pairValue(s[n+1:], open)
 		if val != "" && (val[0] == '{' || strings.HasPrefix(val, "&{")) {
 			f = f.addText(key, val)
 		}
@@ -36,16 +43,17 @@ func keySize(s string) int {
 }
 
 // pairValue reads one value and returns what follows it.
-func pairValue(s string) (val, rest string) {
+func pairValue(s string, open *unclosed) (val, rest string) {
 	switch {
 	case s == "":
 		return "", ""
 	case s[0] == '"':
 		return unquote(s)
-	case s[0] == '{' || s[0] == '[' || strings.HasPrefix(s, "&{"):
+	case *open < maxUnclosed && (s[0] == '{' || s[0] == '[' || strings.HasPrefix(s, "&{")):
 		if n := nested(s); n > 0 {
 			return s[:n], s[n:]
 		}
+		*open++
 	}
 	i := 0
 	for i < len(s) && s[i] != ' ' && s[i] != '\t' {

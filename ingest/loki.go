@@ -19,13 +19,51 @@ func (l labels) first(keys ...string) string {
 	return ""
 }
 
+// ClusterOf is the cluster that the labels of a stream name, structured metadata
+// among them; "" if they name none. OpenTelemetry's shippers have their own word.
+func ClusterOf(set map[string]string) string {
+	return labels(set).first("cluster", "k8s_cluster_name", "k8s.cluster.name")
+}
+
 // service is the label service_name, unless Loki itself made it (since 3.0) of
-// the label job or of nothing.
+// the label job or of nothing, or k8s-monitoring of the systemd unit.
 func (l labels) service() string {
-	if s := l["service_name"]; s != l["job"] && s != "unknown_service" {
+	if s := l["service_name"]; s != l["job"] && s != "unknown_service" && s != l.unit() {
 		return s
 	}
 	return ""
+}
+
+// unit is the systemd unit that journald says a line is from.
+func (l labels) unit() string { return l.first("unit", "systemd_unit", "_SYSTEMD_UNIT") }
+
+// containers says whether the labels name anything of a container's: what they
+// say beside that can be its own choice.
+func (l labels) containers() bool {
+	for name, v := range l {
+		if v != "" && (strings.HasPrefix(name, "k8s_") && name != "k8s_node_name" && name != "k8s_cluster_name" || containerLabels[name]) {
+			return true
+		}
+	}
+	return l.service() != ""
+}
+
+var containerLabels = map[string]bool{
+	"container": true, "container_name": true, "container_id": true, "namespace": true, "exported_namespace": true,
+	"app": true, "app_kubernetes_io_name": true, "compose_service": true,
+}
+
+// journals says whether the labels are those of a node's journal: the shipper's
+// job is called one, or, where no job is named, journald's own fields are there.
+func (l labels) journals() bool {
+	job := strings.ToLower(l["job"])
+	switch {
+	case l.containers():
+		return false
+	case job != "":
+		return strings.Contains(job, "journal") || strings.Contains(job, "systemd") || l["source"] == "journal" && strings.Contains(job, "kubernetes")
+	}
+	return l.unit() != "" || l.first("transport", "_TRANSPORT") != ""
 }
 
 // peelLoki: `2026-05-04T10:00:00Z {unit="kubelet.service"} text` of logcli, its
@@ -101,6 +139,29 @@ func (r *reader) lokiHeader(s string) bool {
 		strings.HasPrefix(s, "Line limit: ") || strings.HasPrefix(s, "Total bytes processed: ")
 }
 
+// export is whether the document is a log store's: then its labels name clusters.
+// What begins otherwise is not: a job can print a line with labels, and a name in
+// it must not keep the job's records apart from others of the same runner.
+type export struct {
+	prompts int // lines at its beginning that are none of its records
+	yes     bool
+}
+
+// prompt takes note of a line before the first record: what people type, and the
+// brackets around a list.
+func (x *export) prompt(seen int, s string) {
+	if seen == x.prompts+1 && (decoration(s) || strings.Trim(s, "[]{}, ") == "") {
+		x.prompts++
+	}
+}
+
+// exported says, at a line with labels, whether the document is an export. A feed
+// has nothing but such lines.
+func (r *reader) exported() bool {
+	r.export.yes = r.export.yes || r.fed || r.seen <= r.export.prompts+1
+	return r.export.yes
+}
+
 // labels ties a line to the stream that its labels name: a container, or a
 // unit of a node's journal.
 func (r *reader) labels(d *draft, l labels) {
@@ -118,22 +179,35 @@ func (r *reader) labels(d *draft, l labels) {
 		d.Node = "" // instance="NAMESPACE/POD:CONTAINER" of a pod's stream
 	}
 	d.Boot = all.first("boot_id", "_BOOT_ID")
-	k := streamKey{namespace: all.first("namespace", "exported_namespace", "k8s_namespace_name"), pod: all.first("pod", "pod_name", "k8s_pod_name"),
-		uid: all.first("pod_uid", "k8s_pod_uid"), container: all.first("container", "container_name", "k8s_container_name")}
+	if r.exported() {
+		d.Cluster = ClusterOf(all)
+	}
+	k := streamKey{cluster: d.Cluster, namespace: all.first("namespace", "exported_namespace", "k8s_namespace_name"),
+		pod: all.first("pod", "pod_name", "k8s_pod_name"), uid: all.first("pod_uid", "k8s_pod_uid"),
+		container: all.first("container", "container_name", "k8s_container_name")}
 	if k.pod != "" {
 		d.stream = r.stream(k)
 		return
 	}
 	d.Unit = all.first("unit", "systemd_unit", "_SYSTEMD_UNIT", "syslog_identifier")
 	switch {
-	case k.container != "" || k.namespace != "" || all.first("app", "app_kubernetes_io_name") != "" || all.service() != "": // some container's output, whatever its other labels say
+	case all.containers(): // some container's output, whatever its other labels say
 		d.Source, d.Trust = Job, Claimed
-	case all.first("transport", "_TRANSPORT") == "kernel" || all.first("syslog_identifier", "SYSLOG_IDENTIFIER") == "kernel" && all.first("transport") == "":
+	case !all.journals():
+		d.unidentified = true
+	case all.first("transport", "_TRANSPORT") == "kernel":
 		d.Source, d.Trust, d.Unit = Kernel, Attested, ""
-	case programSource(d.Unit) != Unknown:
-		d.Source, d.Trust = programSource(d.Unit), Attested
+	case programSource(all.unit()) != Unknown:
+		d.Source, d.Trust = programSource(all.unit()), Attested
+		d.unidentified = engines[all.unit()]
+	default: // the kernel's lines have no unit; what else has none names itself
+		d.unidentified = true
 	}
 }
+
+// engines are the units through which docker and podman can send what
+// containers print to the journal.
+var engines = map[string]bool{"docker.service": true, "podman.service": true}
 
 // lokiRecord reads one line of logcli -o jsonl or one object of Grafana's JSON
 // download.
@@ -172,8 +246,8 @@ func (r *reader) shippedAt(d *draft, at time.Time, set labels, text string) {
 		d.At, d.Clock = at, WallClock
 		r.times.saw(at)
 	}
-	r.labels(d, set)
 	r.seen++
+	r.labels(d, set)
 	if r.shippedAudit(d, set, text) {
 		return
 	}

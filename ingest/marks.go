@@ -120,7 +120,7 @@ func (c *coverage) span(k spanKey) *spanOf {
 // gap notes journald's own words about what it lost: `Suppressed N messages
 // from UNIT`, `Missed N kernel messages`.
 func (r *reader) gap(d *draft, text string) {
-	if d.Source != Systemd || len(r.cover.gaps) >= maxSpans {
+	if d.Source != Systemd || d.unidentified || len(r.cover.gaps) >= maxSpans {
 		return
 	}
 	src := Unknown
@@ -134,7 +134,7 @@ func (r *reader) gap(d *draft, text string) {
 	if src == Unknown {
 		return
 	}
-	e := Entry{Source: src, Trust: d.Trust, Node: d.Node, Boot: d.Boot, Line: d.Line}
+	e := Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
 	e.Mark = &Mark{Kind: Gap, From: r.lossBegan(src), To: d.At, Why: "journald: " + brief(text, 256)}
 	r.cover.gaps = append(r.cover.gaps, e)
 }
@@ -196,7 +196,7 @@ func (r *reader) streamMarks(s *stream) {
 		return
 	}
 	e := Entry{
-		Source: s.source, Trust: s.trust, Namespace: s.namespace, Pod: s.pod, PodUID: s.uid,
+		Source: s.source, Trust: s.trust, Cluster: s.cluster, Namespace: s.namespace, Pod: s.pod, PodUID: s.uid,
 		Container: s.container, ContainerID: s.id,
 	}
 	r.mark(e, Mark{Kind: Covered, From: s.from, To: s.to, Lines: s.lines})

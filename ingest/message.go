@@ -87,7 +87,7 @@ func splitKlog(s string, f Fields) (string, Fields, bool) {
 		return rest, f, true
 	}
 	msg, tail := unquote(rest)
-	f, left := f.addPairs(tail)
+	f, left := f.addPairs(tail, new(unclosed))
 	if !f[begin:].several() && strings.TrimSpace(left) != "" {
 		return rest, f, true // the text merely begins with a quotation
 	}
@@ -118,7 +118,7 @@ func splitLogfmt(s string, f Fields) (string, Fields, bool) {
 	if !strings.Contains(s, "msg=") || keySize(s) == 0 {
 		return "", f, false
 	}
-	f, rest := f.addPairs(s)
+	f, rest := f.addPairs(s, new(unclosed))
 	msg, f, ok := f.takeMessage()
 	if ok && rest != "" { // an unquoted message of several words
 		var words string
@@ -222,14 +222,15 @@ func isLogger(word string) bool {
 
 // addTail splits words from the key=value pairs that end the text, and adds these.
 func (f Fields) addTail(s string) (msg string, all Fields) {
-	if strings.IndexByte(s, '=') < 0 { // most words
+	if strings.IndexByte(s, '=') < 0 || len(f) >= maxFields { // most words have none
 		return strings.TrimSpace(s), f
 	}
+	open := new(unclosed)
 	for i := 0; i < len(s); i++ {
 		if (i > 0 && s[i-1] != ' ') || keySize(s[i:]) == 0 {
 			continue
 		}
-		all, rest := f.addPairs(s[i:])
+		all, rest := f.addPairs(s[i:], open)
 		if rest == "" {
 			return strings.TrimSpace(s[:i]), all
 		}

@@ -184,7 +184,7 @@ func digits(s []byte, i int) int {
 // learn remembers how a line that was read in full begins: s is all of it, st
 // its time, as resolved in d, and rest what follows the time.
 func (r *reader) learn(d *draft, st stamp, s, rest string) {
-	if d.wraps != 0 || d.size != len(s) || d.Clock == NoClock || !d.Source.host() && d.Source != Unknown {
+	if d.wraps != 0 || d.size != len(s) || d.Clock == NoClock || !d.Source.Host() && d.Source != Unknown {
 		return
 	}
 	if st.month == 0 || st.year == 0 && r.times.ref.IsZero() { // the day or the year may change

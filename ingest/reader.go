@@ -24,7 +24,9 @@ type reader struct {
 	host    string   // whose name the last line of a host had
 	boot    string   // of the entries that follow, from a separator
 	held    heldLine // a line that the next one may continue
-	quiet   quiet    // lines that give no entry
+
+	fileName fileName // the last line of the kernel that names a file
+	quiet    quiet    // lines that give no entry
 
 	scratch draft    // of the line that is being read
 	rec     record   // of the JSON line or export record being read
@@ -32,6 +34,7 @@ type reader struct {
 	object  kubeText // kubectl's text being read
 	grafana csvHead
 	common  labels // labels that logcli gave once for all lines
+	export  export
 
 	cover   coverage
 	spoke   map[Source]*voice // the programs of a host that were read
@@ -142,6 +145,7 @@ func (r *reader) textLine(raw string) {
 		return
 	}
 	r.seen++
+	r.export.prompt(r.seen, s)
 	d := &r.scratch
 	*d = draft{Entry: Entry{Line: r.n, Boot: r.boot, Cut: r.in.cut}, size: len(s)}
 	text, known := r.known(d, s)
@@ -186,6 +190,7 @@ func (r *reader) attribute(d *draft, raw, text string) {
 		d.stream = r.main
 		r.fromStream(d, text)
 	case d.Source != Unknown || d.wraps&hosted != 0:
+		r.fileName.check(d, text)
 		r.fromHost(d, text)
 	default:
 		r.bare(d, raw, text)
@@ -238,12 +243,12 @@ func (r *reader) structured(d *draft, raw, text string) {
 		r.proven = true
 	}
 	switch {
-	case r.proven && !r.program.host():
+	case r.proven && !r.program.Host():
 		d.Source = r.program
 		r.taint.claimedProgram = true
 		d.Trust = r.taint.programTrust()
-	case src.host() || r.proven:
-		if d.Source = src; !src.host() {
+	case src.Host() || r.proven:
+		if d.Source = src; !src.Host() {
 			d.Source = r.program
 		}
 		r.taint.claimedHost = true
@@ -282,10 +287,10 @@ func (r *reader) deliver(d *draft, text string) {
 	}
 	e := &d.Entry
 	var cut int
-	e.Text, cut = shorten(strings.TrimRight(text, " \t"))
+	e.Text, cut = Shorten(strings.TrimRight(text, " \t"))
 	e.Cut += cut
 	e.Doc = r.doc.Name
-	if e.Source.Forgeable() {
+	if e.Source.Forgeable() || d.unidentified {
 		e.Trust = Claimed
 	}
 	r.account(d)
@@ -301,7 +306,7 @@ func (r *reader) account(d *draft) {
 	} else {
 		e.After = r.times.last
 	}
-	if e.Source.host() && !e.At.IsZero() {
+	if e.Source.Host() && !e.At.IsZero() {
 		r.heard(e.Source, e.At)
 	}
 	if !r.fed {

@@ -44,7 +44,7 @@ func (d Document) readRecorded(in *lines, yield func(Entry) bool) error {
 func (d Document) recordedEntry(b []byte, line int) Entry {
 	var e Entry
 	if json.Unmarshal(b, &e) != nil || e.Source != Unknown && !slices.Contains(Sources, e.Source) || !e.Mark.valid() {
-		text, cut := shorten(clean(string(b)))
+		text, cut := Shorten(clean(string(b)))
 		return Entry{Text: text, Cut: cut, Doc: d.Name, Line: line}
 	}
 	if e.Doc == "" && e.Mark == nil {
@@ -68,13 +68,14 @@ func (m *Mark) valid() bool { return m == nil || m.Kind <= Reached }
 // tidy holds an entry that this package did not make to its invariant.
 func tidy(e *Entry) {
 	var cut int
-	e.Text, cut = shorten(clean(e.Text))
+	e.Text, cut = Shorten(clean(e.Text))
 	e.Cut += cut
-	for _, s := range []*string{&e.Node, &e.Boot, &e.Namespace, &e.Pod, &e.PodUID, &e.Container, &e.ContainerID, &e.Unit, &e.Doc, &e.Cursor} {
+	for _, s := range []*string{&e.Cluster, &e.Node, &e.Boot, &e.Namespace, &e.Pod, &e.PodUID,
+		&e.Container, &e.ContainerID, &e.Unit, &e.Doc, &e.Cursor} {
 		*s = brief(*s, 512)
 	}
 	for k, v := range e.Fields {
-		short, _ := shorten(clean(v))
+		short, _ := Shorten(clean(v))
 		e.Fields[k] = short
 	}
 	if e.Mark != nil {

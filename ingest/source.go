@@ -83,8 +83,8 @@ func loggerSource(name string) Source {
 	return loggers[name]
 }
 
-// host says whether s is a program of the node itself.
-func (s Source) host() bool {
+// Host says whether s is a program of the node itself.
+func (s Source) Host() bool {
 	switch s {
 	case Kernel, Kubelet, Containerd, Kata, Systemd:
 		return true

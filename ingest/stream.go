@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // maxStreams bounds how many containers one document keeps apart.
 const maxStreams = 4096
 
 // streamKey is what a line's envelope says about the container it is from.
-type streamKey struct{ namespace, pod, uid, container, id string }
+type streamKey struct{ cluster, namespace, pod, uid, container, id string }
 
 // stream is the output of one container.
 type stream struct {
@@ -27,12 +28,19 @@ type stream struct {
 	parts    [2]part // lines that the runtime split, of each output
 }
 
+// maxJoined is how much of a split line is kept: what an entry holds, and a
+// character more, which says that there was more.
+const maxJoined = MaxText + utf8.UTFMax
+
 // part is what is known of a line whose end has not come yet.
 type part struct {
 	text []byte
 	at   draft
 	cut  int
 }
+
+// begun is how many bytes the lines take whose ends have not come yet.
+func (s *stream) begun() int { return cap(s.parts[0].text) + cap(s.parts[1].text) }
 
 // newStream says what the container runs: a controller where the operator
 // named the pod as one, else what its names make likely.
@@ -90,7 +98,8 @@ func (r *reader) ordered() []*stream {
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b *stream) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.pod, b.pod), cmp.Compare(a.container, b.container),
+		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.pod, b.pod),
+			cmp.Compare(a.container, b.container),
 			cmp.Compare(a.uid, b.uid), cmp.Compare(a.id, b.id))
 	})
 	return all
@@ -285,7 +294,7 @@ func (r *reader) join(d *draft, output int, text string, full bool) string {
 	if len(p.text) == 0 {
 		p.at = *d
 	}
-	room := min(len(text), maxLine-len(p.text))
+	room := min(len(text), maxJoined-len(p.text))
 	p.text = append(p.text, text[:room]...)
 	p.cut += len(text) - room
 	if !full {

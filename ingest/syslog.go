@@ -247,7 +247,7 @@ func (r *reader) fromHost(d *draft, text string) {
 // trustHost says what a line of the host is worth in this document.
 func (r *reader) trustHost(d *draft) {
 	switch {
-	case d.Source.host():
+	case d.Source.Host():
 		r.taint.claimedHost = true
 		if d.wraps&shipped == 0 && d.Trust == Attested {
 			d.Trust = r.taint.hostTrust()

@@ -43,7 +43,7 @@ func TestNoHostLines(t *testing.T) {
 	} {
 		entries, _ := readAll(t, Document{Name: "x"}, line)
 		for _, e := range entries {
-			if e.Source.host() {
+			if e.Source.Host() {
 				t.Errorf("%q: source %q", line, e.Source)
 			}
 		}

@@ -47,9 +47,8 @@ func fields(msg string, pairs []pair) (map[string]string, string, int) {
 		m[p.key] = v
 		b.WriteString(" " + p.key + "=" + quote(v))
 	}
-	text := b.String()
-	short := cut(text, ingest.MaxText)
-	return m, short, len(text) - len(short)
+	text, cut := ingest.Shorten(b.String())
+	return m, text, cut
 }
 
 // quote makes v one word of Text, so that no value can add fields of its own.
