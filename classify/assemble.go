@@ -11,9 +11,8 @@ import (
 
 // caseFiles are the cases of one record.
 type caseFiles struct {
-	named      []*rules.Case
-	unnamed    *rules.Case // text that names nobody, and what struck a whole node
-	ownUnnamed bool        // unnamed holds pod evidence, not only the node's
+	named   []*rules.Case
+	unnamed []*rules.Case // of each cluster: text that names nobody, and what struck a whole node
 }
 
 // assembler builds the cases.
@@ -22,34 +21,43 @@ type assembler struct {
 	roster *Roster
 	cases  map[*Pod]*rules.Case
 
-	wanted    []*Pod            // those who get a case: anon, and who is asked for
-	near      map[string][]*Pod // node -> those of them that can be on it
-	strangers map[*Pod]int      // lines about its node that each case holds
+	wanted    []*Pod               // those who get a case: who is anonymous, and who is asked for
+	near      map[inCluster][]*Pod // node -> those of them that can be on it
+	strangers map[*Pod]int         // lines about its node that each case holds
 
-	home *Pod // the pod that text without a name belongs to
-	anon *Pod
+	nobodys []*rules.Signal // lines of the node about a container that nothing ties to a pod
+
+	clusters   []string        // that the record speaks of
+	home, anon map[string]*Pod // of each cluster: whose text without a name is, and who stands for nobody
+	pods       map[string]int  // how many each cluster has
 }
 
 func assemble(r *Record, o Options) *caseFiles {
-	a := &assembler{record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{}, near: map[string][]*Pod{}, anon: &Pod{anonymous: true}}
+	a := &assembler{
+		record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{},
+		near: map[inCluster][]*Pod{}, clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
+		pods: map[string]int{},
+	}
 	a.roster.learn(r.Signals)
 	a.streams()
+	for _, cluster := range a.clusters {
+		a.anon[cluster] = &Pod{Cluster: cluster, anonymous: true}
+	}
 	if !o.Strict {
-		a.onlyNode()
+		a.onlyNodes()
 	}
 	chosen := a.choose(o)
-	a.home = a.homeOf(chosen, o)
-	a.wanted = append([]*Pod{a.anon}, chosen...)
+	a.homes(chosen, o)
 	a.open()
 	a.attribute()
 	a.cover()
-	files := &caseFiles{unnamed: a.cases[a.anon]}
-	for _, p := range chosen {
-		if !p.anonymous {
-			files.named = append(files.named, a.cases[p])
-		}
+	files := &caseFiles{}
+	for _, cluster := range a.clusters {
+		files.unnamed = append(files.unnamed, a.cases[a.anon[cluster]])
 	}
-	files.ownUnnamed = slices.ContainsFunc(files.unnamed.Evidence, func(e rules.Evidence) bool { return e.Mine })
+	for _, p := range chosen {
+		files.named = append(files.named, a.cases[p])
+	}
 	return files
 }
 
@@ -61,7 +69,8 @@ func (a *assembler) streams() {
 			continue
 		}
 		s := &rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
-			Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID, Container: m.Container, ContainerID: m.ContainerID, Node: m.Node}
+			Cluster: m.Cluster, Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID,
+			Container: m.Container, ContainerID: m.ContainerID, Node: m.Node}
 		if s.PodUID != "" {
 			a.roster.learnUIDs([]*rules.Signal{s}, trusted(s))
 		} else {
@@ -70,22 +79,25 @@ func (a *assembler) streams() {
 	}
 }
 
-// onlyNode gives records without a host the only host that was named.
-func (a *assembler) onlyNode() {
-	only := ""
-	for i := range a.record.Signals {
-		n := a.record.Signals[i].Node
-		if only != "" && !sameNode(only, n) {
-			return
-		}
-		only = first(only, n)
+// onlyNodes gives records without a host the only host that was named in their
+// cluster.
+func (a *assembler) onlyNodes() {
+	only, several := map[string]string{}, map[string]bool{}
+	for _, s := range a.record.Signals {
+		was := only[s.Cluster]
+		several[s.Cluster] = several[s.Cluster] || was != "" && !sameNode(was, s.Node)
+		only[s.Cluster] = first(was, s.Node)
 	}
 	for _, p := range a.roster.pods {
-		if p.Node == "" {
-			p.Node, p.nodeGuessed = only, true
+		if p.Node == "" && !several[p.Cluster] {
+			p.Node, p.nodeGuessed = only[p.Cluster], true
 		}
 	}
-	a.anon.Node = only
+	for cluster, p := range a.anon {
+		if !several[cluster] {
+			p.Node = only[cluster]
+		}
+	}
 }
 
 // choose picks the pods that are asked for. A name that the input does not
@@ -115,21 +127,41 @@ func (a *assembler) choose(o Options) []*Pod {
 	}); prefix != nil {
 		return prefix
 	}
-	return []*Pod{a.roster.add(&Pod{Namespace: ns, Name: name, Node: a.anon.Node})}
+	return a.unknown(ns, name)
 }
 
-// homeOf decides whose text without a name is: the runner that was asked for,
-// or the only pod that there is.
-func (a *assembler) homeOf(chosen []*Pod, o Options) *Pod {
-	if !o.Strict && len(chosen) == 1 && (o.Runner != "" || len(a.roster.pods) == 1) {
-		return chosen[0]
+// unknown is a pod of that name in each cluster.
+func (a *assembler) unknown(namespace, name string) (out []*Pod) {
+	for _, cluster := range a.clusters {
+		p := &Pod{Cluster: cluster, Namespace: namespace, Name: name, Node: a.anon[cluster].Node}
+		out = append(out, a.roster.add(p))
 	}
-	return a.anon
+	return out
+}
+
+// homes decides for each cluster whose text without a name is: the runner's that
+// was asked for, or the only pod's that there is.
+func (a *assembler) homes(chosen []*Pod, o Options) {
+	for _, p := range a.roster.pods {
+		a.pods[p.Cluster]++
+	}
+	asked := map[string]int{}
+	for _, p := range chosen {
+		asked[p.Cluster]++
+		a.home[p.Cluster] = p
+	}
+	for _, cluster := range a.clusters {
+		if o.Strict || asked[cluster] != 1 || o.Runner == "" && a.pods[cluster] != 1 {
+			a.home[cluster] = a.anon[cluster]
+		}
+		a.wanted = append(a.wanted, a.anon[cluster])
+	}
+	a.wanted = append(a.wanted, chosen...)
 }
 
 func (a *assembler) open() {
 	for _, p := range a.wanted {
-		a.cases[p] = &rules.Case{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
+		a.cases[p] = &rules.Case{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
 			Containers: p.Containers, Sandboxes: p.Sandboxes}
 	}
 }
@@ -140,6 +172,9 @@ func (a *assembler) attribute() {
 	for i := range a.record.Signals {
 		s := a.record.Signals[i]
 		mine, proven := a.owners(s)
+		if s.Source.Host() && (mine == nil && a.onlyID(s) || s.Masked && slices.Equal(mine, []*Pod{a.anon[s.Cluster]})) {
+			a.nobodys = append(a.nobodys, s)
+		}
 		for _, p := range mine {
 			a.give(p, s, true, proven)
 		}
@@ -147,6 +182,12 @@ func (a *assembler) attribute() {
 			a.giveNode(s, mine)
 		}
 	}
+}
+
+// onlyID says whether a line names its pod by a container's id alone.
+func (a *assembler) onlyID(s *rules.Signal) bool {
+	n := a.roster.namesOf(s)
+	return len(n.ids) > 0 && n.name == "" && n.uid == ""
 }
 
 func (a *assembler) owners(s *rules.Signal) ([]*Pod, bool) {
@@ -166,10 +207,10 @@ func (a *assembler) owners(s *rules.Signal) ([]*Pod, bool) {
 // a program that speaks of many pods only if there is no other.
 func (a *assembler) ownerOfNameless(s *rules.Signal) *Pod {
 	aboutMany := !s.Source.Forgeable() && s.Source != ingest.Kube || strings.HasPrefix(s.Str("object"), "Node/")
-	if aboutMany && len(a.roster.pods) > 1 {
-		return a.anon
+	if aboutMany && a.pods[s.Cluster] > 1 {
+		return a.anon[s.Cluster]
 	}
-	return a.home
+	return a.home[s.Cluster]
 }
 
 // nameless says whether a signal names nobody at all.
@@ -192,16 +233,22 @@ const (
 	nodeAfter  = 5 * time.Minute
 )
 
+// around says whether a time is one in which what happens on its node is of
+// interest to the pod; one that is not known is.
+func (p *Pod) around(at time.Time) bool {
+	return p.First.IsZero() || at.IsZero() || !at.Before(p.First.Add(-nodeBefore)) && !at.After(p.Last.Add(nodeAfter))
+}
+
 // foreign is how many lines about its node one case keeps: the nearest to its
 // end.
 const foreign = 48
 
 func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
-	for _, p := range a.on(s.Node) {
+	for _, p := range a.on(inCluster{s.Cluster, s.Node}) {
 		if slices.Contains(mine, p) {
 			continue
 		}
-		if !p.First.IsZero() && !s.At.IsZero() && (s.At.Before(p.First.Add(-nodeBefore)) || s.At.After(p.Last.Add(nodeAfter))) {
+		if !p.around(s.At) {
 			continue
 		}
 		a.give(p, s, false, s.Proven() && (p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed))
@@ -210,9 +257,10 @@ func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
 }
 
 // on returns the pods with a case that can be on a node, looked up once for each.
-func (a *assembler) on(node string) []*Pod {
+func (a *assembler) on(node inCluster) []*Pod {
 	if _, known := a.near[node]; !known {
-		a.near[node] = slices.DeleteFunc(slices.Clone(a.wanted), func(p *Pod) bool { return !sameNode(p.Node, node) })
+		elsewhere := func(p *Pod) bool { return p.Cluster != node.cluster || !sameNode(p.Node, node.name) }
+		a.near[node] = slices.DeleteFunc(slices.Clone(a.wanted), elsewhere)
 	}
 	return a.near[node]
 }

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -12,35 +13,71 @@ import (
 // What was read of a node and of the controllers is one list for all cases of
 // the node: it can be long, and there can be thousands of them.
 func (a *assembler) cover() {
-	around := map[string][]*ingest.Entry{}
+	around := map[inCluster][]*ingest.Entry{}
 	for i := range a.record.Marks {
 		m := &a.record.Marks[i]
 		switch {
 		case ofStream(m):
 			a.coverStream(m)
 		case ofController(m):
-			around[anyNode] = append(around[anyNode], m)
+			on := inCluster{m.Cluster, anyNode}
+			around[on] = append(around[on], m)
 		default:
-			around[m.Node] = append(around[m.Node], m)
+			on := inCluster{m.Cluster, m.Node}
+			around[on] = append(around[on], m)
 		}
 	}
-	lists := map[string][]rules.Coverage{}
+	lists := map[inCluster][]rules.Coverage{}
 	for _, p := range a.wanted {
-		if _, known := lists[p.Node]; !known {
-			lists[p.Node] = rules.Join(aroundNode(around, p.Node))
+		on := inCluster{p.Cluster, p.Node}
+		if _, known := lists[on]; !known {
+			lists[on] = append(rules.Join(aroundNode(around, on)), a.masked(on)...)
 		}
-		a.cases[p].Around = lists[p.Node]
+		a.cases[p].Around = lists[on]
+		a.untied(p)
 	}
+}
+
+// masked are the moments at which a line of the node named a container by an id
+// that is masked. It can be anybody's, so what its source does not say then
+// proves nothing.
+func (a *assembler) masked(on inCluster) (out []rules.Coverage) {
+	for _, s := range a.nobodys {
+		if s.Masked && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
+			out = append(out, lost(s, "the container's id in a line of it is masked"))
+		}
+	}
+	return out
+}
+
+// untied adds the moments at which a line named a container that no record ties
+// to a pod, for a pod none of whose containers is known: it can be its own.
+func (a *assembler) untied(p *Pod) {
+	if len(p.Containers) > 0 || p.anonymous {
+		return
+	}
+	c := a.cases[p]
+	for _, s := range a.nobodys {
+		if !s.Masked && s.Cluster == p.Cluster && sameNode(s.Node, p.Node) && p.around(s.At) {
+			c.Coverage = append(c.Coverage, lost(s, "a line of it names a container that no record ties to a pod"))
+		}
+	}
+}
+
+// lost is the gap that a line makes which could not be tied.
+func lost(s *rules.Signal, why string) rules.Coverage {
+	return rules.Coverage{Source: s.Source, From: s.At, To: s.At, Why: why}
 }
 
 // anyNode stands for every node: no host is called so.
 const anyNode = "*"
 
 // aroundNode is the coverage of whoever is on a node.
-func aroundNode(marks map[string][]*ingest.Entry, node string) []rules.Coverage {
+func aroundNode(marks map[inCluster][]*ingest.Entry, node inCluster) []rules.Coverage {
 	var c rules.Case
-	for _, on := range slices.Sorted(maps.Keys(marks)) {
-		if on != anyNode && !sameNode(on, node) {
+	byName := func(a, b inCluster) int { return cmp.Compare(a.name, b.name) }
+	for _, on := range slices.SortedFunc(maps.Keys(marks), byName) {
+		if on.cluster != node.cluster || on.name != anyNode && !sameNode(on.name, node.name) {
 			continue
 		}
 		for _, m := range marks[on] {
@@ -69,6 +106,9 @@ func (a *assembler) coverStream(m *ingest.Entry) {
 }
 
 func (a *assembler) covers(m *ingest.Entry, p *Pod) bool {
+	if m.Cluster != p.Cluster {
+		return false
+	}
 	switch m.Source {
 	case ingest.Controller, ingest.Listener:
 		return true
@@ -80,11 +120,11 @@ func (a *assembler) covers(m *ingest.Entry, p *Pod) bool {
 
 // concerned are the pods that a mark can be about: few for a pod's own stream.
 func (a *assembler) concerned(m *ingest.Entry) []*Pod {
-	if p := a.roster.byUID[m.PodUID]; m.PodUID != "" && p != nil {
+	if p := a.roster.byUID[inCluster{m.Cluster, m.PodUID}]; m.PodUID != "" && p != nil {
 		return []*Pod{p}
 	}
 	if m.Pod != "" {
-		return a.roster.byName[m.Pod]
+		return a.roster.byName[inCluster{m.Cluster, m.Pod}]
 	}
 	return a.wanted
 }
@@ -96,12 +136,12 @@ func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 		return m.PodUID == p.UID
 	case m.Pod != "":
 		return m.Pod == p.Name && (m.Namespace == "" || p.Namespace == "" || m.Namespace == p.Namespace)
-	case a.roster.docs[m.Doc] != "":
-		return a.roster.docs[m.Doc] == p.Name
+	case a.roster.docs[inCluster{m.Cluster, m.Doc}] != "":
+		return a.roster.docs[inCluster{m.Cluster, m.Doc}] == p.Name
 	case m.Source == ingest.Kube && m.Namespace != "": // a whole namespace was watched
 		return m.Namespace == p.Namespace
 	}
-	return m.Source != ingest.Kube && p == a.home
+	return m.Source != ingest.Kube && p == a.home[p.Cluster]
 }
 
 func addMark(c *rules.Case, m *ingest.Entry) {

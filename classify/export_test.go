@@ -14,7 +14,7 @@ import (
 // every case, for tests: see rules.Rulebook.Verify.
 func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad []error) {
 	files := assemble(Collect(entries, book), o)
-	for _, c := range append(files.named, files.unnamed) {
+	for _, c := range append(files.named, files.unnamed...) {
 		bad = append(bad, book.Verify(c)...)
 	}
 	return bad
@@ -23,5 +23,5 @@ func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad
 // Cases returns the cases that entries make, for benchmarks of the judgement.
 func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*rules.Case {
 	files := assemble(Collect(slices.Values(entries), book), o)
-	return append(files.named, files.unnamed)
+	return append(files.named, files.unnamed...)
 }

@@ -11,6 +11,7 @@ import (
 
 // Subject is a pod as one record names it. Any part can be missing.
 type Subject struct {
+	Cluster              string // that all of its names are of
 	Namespace, Name, UID string
 	Node                 string   // where it runs, if the record itself says so
 	IDs                  []string // container and sandbox ids
@@ -22,11 +23,12 @@ func (s Subject) Named() bool { return s.Name != "" || s.UID != "" }
 // Filing says where one recognised entry belongs, so that it can be found
 // again when its runner's case is judged, and what it sets in motion.
 type Filing struct {
-	Keys     []string  // every name that it can be found by, see Key
+	Keys     []string  // every name that it can be found by in its cluster
 	Subjects []Subject // the pods that it speaks of; several for a list
 	Wide     bool      // it speaks of everything on its node
 	Ends     bool      // after it a container or a pod was over
 	Runner   bool      // it says that its subject is a runner
+	Short    bool      // not all of it was matched, see rules.Rulebook.ScanWithin
 }
 
 // The kinds of keys.
@@ -40,8 +42,10 @@ const (
 // File scans one entry and says where it belongs; ok is false when the
 // rulebook recognises nothing in it.
 func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
-	signals := book.Scan(e)
-	return FileSignals(signals), len(signals) > 0
+	signals, short := book.ScanWithin(e)
+	f = FileSignals(signals)
+	f.Short = short
+	return f, len(signals) > 0
 }
 
 // FileSignals says where an entry with these signals belongs.
@@ -61,7 +65,8 @@ func (f *Filing) add(s *rules.Signal) {
 		f.list(s)
 		return
 	}
-	subject := Subject{Namespace: n.namespace, Name: n.name, UID: n.uid, Node: s.Str(s.Def.Fills["node"]), IDs: n.ids}
+	node := s.Str(s.Def.Fills["node"])
+	subject := Subject{Cluster: n.cluster, Namespace: n.namespace, Name: n.name, UID: n.uid, Node: node, IDs: n.ids}
 	if n.strong() > 0 && !slices.ContainsFunc(f.Subjects, subject.same) {
 		f.Subjects = append(f.Subjects, subject)
 	}
@@ -80,7 +85,8 @@ func tellsRunner(s *rules.Signal) bool {
 }
 
 func (s Subject) same(t Subject) bool {
-	return s.Namespace == t.Namespace && s.Name == t.Name && s.UID == t.UID && slices.Equal(s.IDs, t.IDs)
+	return s.Cluster == t.Cluster && s.Namespace == t.Namespace && s.Name == t.Name && s.UID == t.UID &&
+		slices.Equal(s.IDs, t.IDs)
 }
 
 // list files a record that names several pods under each of them.
@@ -93,7 +99,7 @@ func (f *Filing) list(s *rules.Signal) {
 		if !ok {
 			ns, name = "", id.Value
 		}
-		subject := Subject{Namespace: ns, Name: name}
+		subject := Subject{Cluster: s.Cluster, Namespace: ns, Name: name}
 		f.Subjects = append(f.Subjects, subject)
 		f.keys(subject)
 	}
@@ -115,14 +121,14 @@ func (f *Filing) key(kind, value string) {
 
 // StreamSubject is the pod whose stream an entry or a mark stands in.
 func StreamSubject(e *ingest.Entry) Subject {
-	s := Subject{Namespace: e.Namespace, Name: e.Pod, UID: e.PodUID}
+	s := Subject{Cluster: e.Cluster, Namespace: e.Namespace, Name: e.Pod, UID: e.PodUID}
 	if e.ContainerID != "" {
 		s.IDs = []string{e.ContainerID}
 	}
 	return s
 }
 
-// Keys are the names that the subject can be found by.
+// Keys are the names that the subject can be found by in its cluster.
 func (s Subject) Keys() []string {
 	var f Filing
 	f.keys(s)

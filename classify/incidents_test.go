@@ -84,9 +84,13 @@ func rewrite(t *testing.T, in fixtures.Incident, v *rules.Verdict) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := in.Want
 	in.Want.Verdict, in.Want.Confidence, in.Want.Rule = string(v.Label), string(v.Confidence), v.Rule
 	if in.Want.Initiator != "" {
 		in.Want.Initiator = v.Initiator
+	}
+	if w.Verdict == in.Want.Verdict && w.Confidence == in.Want.Confidence && w.Rule == in.Want.Rule && w.Initiator == in.Want.Initiator {
+		return // as it stands, in whatever form it is written
 	}
 	want, err := yaml.Marshal(in.Want)
 	if err != nil {

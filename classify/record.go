@@ -18,6 +18,7 @@ type Record struct {
 	Signals []*rules.Signal // in their one order, see compareSignals
 	Marks   []ingest.Entry
 
+	book    *rules.Rulebook // what is kept is kept without secrets
 	shelves map[shelfKey]*shelf
 	mixed   map[string]bool
 	tails   map[string]*tail
@@ -32,21 +33,30 @@ func Collect(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Record {
 }
 
 // Part is what was kept of some of the entries.
-type Part struct{ record *Record }
+type Part struct {
+	Short  int // entries of which not all was matched, see rules.Rulebook.ScanWithin
+	record *Record
+}
 
 // Take scans a part of the entries.
 func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
-	return take(func(yield func(*Scanned) bool) {
+	cut := 0
+	part := newRecord(book).take(func(yield func(*Scanned) bool) {
 		for e := range entries {
 			s := Scanned{Entry: e}
 			if e.Mark == nil {
-				s.Signals = book.Scan(&e)
+				var short bool
+				if s.Signals, short = book.ScanWithin(&s.Entry); short {
+					cut++
+				}
 			}
 			if !yield(&s) {
 				return
 			}
 		}
 	})
+	part.Short = cut
+	return part
 }
 
 // Scanned is an entry with what the rulebook recognises in it.
@@ -55,13 +65,9 @@ type Scanned struct {
 	Signals []rules.Signal // none for a mark
 }
 
-func take(entries iter.Seq[*Scanned]) *Part {
-	return newRecord().take(entries)
-}
-
-// keepScanned is take for entries that stay as they are.
-func keepScanned(entries iter.Seq[*Scanned]) *Part {
-	r := newRecord()
+// keepScanned is Take for entries that were scanned and stay as they are.
+func keepScanned(entries iter.Seq[*Scanned], book *rules.Rulebook) *Part {
+	r := newRecord(book)
 	r.words = nil
 	return r.take(entries)
 }
@@ -70,17 +76,18 @@ func (r *Record) take(entries iter.Seq[*Scanned]) *Part {
 	for e := range entries {
 		r.add(&e.Entry, e.Signals)
 	}
-	return &Part{r}
+	return &Part{record: r}
 }
 
 // Join makes one record of all parts. It does not depend on their order, nor on
 // which entries are in which part.
 func Join(parts []*Part) *Record {
-	all := newRecord()
+	all := newRecord(nil)
 	if len(parts) == 1 {
 		all, parts = parts[0].record, nil
 	}
 	for _, p := range parts {
+		all.book = p.record.book
 		for _, at := range p.record.shelves {
 			for _, s := range at.signals {
 				all.keep(s)
@@ -98,8 +105,9 @@ func Join(parts []*Part) *Record {
 	return all
 }
 
-func newRecord() *Record {
-	return &Record{shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{}, words: map[string]string{}}
+func newRecord(book *rules.Rulebook) *Record {
+	return &Record{book: book, shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{},
+		words: map[string]string{}}
 }
 
 func (r *Record) tail(key string) *tail {
@@ -114,7 +122,9 @@ func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
 		if e.Mark.Kind == ingest.Mixed {
 			r.mixed[e.Doc] = true
 		}
-		r.Marks = append(r.Marks, *e)
+		mark := *e
+		r.book.Redact(&mark)
+		r.Marks = append(r.Marks, mark)
 		return
 	}
 	for i := range found {
@@ -165,11 +175,14 @@ func (r *Record) keep(s *rules.Signal) {
 // or its node and document.
 func subject(s *rules.Signal) string {
 	var b strings.Builder
+	b.WriteString(s.Cluster)
+	b.WriteByte(0)
+	named := b.Len()
 	for _, id := range s.Identities() {
 		b.WriteString(id.Value)
 		b.WriteByte(0)
 	}
-	if b.Len() == 0 || s.Source.Forgeable() {
+	if b.Len() == named || s.Source.Forgeable() {
 		b.WriteString(strings.Join([]string{s.Namespace, s.Pod, s.PodUID, s.ContainerID, s.Node, s.Boot, s.Doc}, "\x00"))
 	}
 	return b.String()
@@ -182,7 +195,8 @@ func (r *Record) own(s *rules.Signal) *rules.Signal {
 		return &c
 	}
 	c.Text = strings.Clone(s.Text)
-	for _, word := range []*string{&c.Node, &c.Boot, &c.Namespace, &c.Pod, &c.PodUID, &c.Container, &c.ContainerID, &c.Doc} {
+	for _, word := range []*string{&c.Cluster, &c.Node, &c.Boot, &c.Namespace, &c.Pod, &c.PodUID,
+		&c.Container, &c.ContainerID, &c.Doc} {
 		*word = r.word(*word)
 	}
 	c.OwnWords(r.word)
@@ -204,9 +218,9 @@ func (r *Record) word(s string) string {
 
 func streamKey(e *ingest.Entry) string {
 	if e.Pod == "" && e.PodUID == "" {
-		return "doc:" + e.Doc
+		return strings.Join([]string{"doc:", e.Cluster, e.Doc}, "/")
 	}
-	return strings.Join([]string{e.Namespace, e.Pod, e.PodUID, e.Container}, "/")
+	return strings.Join([]string{e.Cluster, e.Namespace, e.Pod, e.PodUID, e.Container}, "/")
 }
 
 // tail keeps the last lines of one runner's output, whatever order they come in.
@@ -235,6 +249,21 @@ func (t *tail) push(e *ingest.Entry, known bool) {
 	}
 }
 
+// lastWords are those of the lines that are no signals already.
+func (t *tail) lastWords(book *rules.Rulebook) (out []*rules.Signal) {
+	var entries []ingest.Entry
+	for i := range t.lines {
+		entries = append(entries, t.lines[i].Entry)
+	}
+	book.RedactTail(entries)
+	for i := range entries {
+		if !t.lines[i].known {
+			out = append(out, lastWords(&entries[i]))
+		}
+	}
+	return out
+}
+
 func later(a, b *ingest.Entry) int {
 	at := func(e *ingest.Entry) time.Time {
 		if e.At.IsZero() {
@@ -253,17 +282,14 @@ func (r *Record) finish() {
 	}
 	r.shelves = nil
 	for _, t := range r.tails {
-		for i := range t.lines {
-			if !t.lines[i].known {
-				r.Signals = append(r.Signals, lastWords(&t.lines[i].Entry))
-			}
-		}
+		r.Signals = append(r.Signals, t.lastWords(r.book)...)
 	}
 	for _, s := range r.Signals {
 		if r.mixed[s.Doc] {
 			s.Trust = ingest.Claimed
 		}
 	}
+	r.onlyCluster()
 	slices.SortFunc(r.Signals, compareSignals)
 	r.Signals = unique(r.Signals)
 	slices.SortStableFunc(r.Marks, compareMarks)
@@ -272,7 +298,8 @@ func (r *Record) finish() {
 
 func compareMarks(a, b ingest.Entry) int {
 	return cmp.Or(
-		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Boot, b.Boot),
+		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Source, b.Source),
+		cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Boot, b.Boot),
 		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Container, b.Container),
 		cmp.Compare(a.Mark.Kind, b.Mark.Kind), a.Mark.From.Compare(b.Mark.From), a.Mark.To.Compare(b.Mark.To),
 		cmp.Compare(a.Mark.Lines, b.Mark.Lines), cmp.Compare(a.Mark.Why, b.Mark.Why),
@@ -282,7 +309,8 @@ func compareMarks(a, b ingest.Entry) int {
 func lastWords(e *ingest.Entry) *rules.Signal {
 	return &rules.Signal{
 		Def: rules.LastWords, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust, Node: e.Node, Boot: e.Boot,
-		Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID, Container: e.Container, ContainerID: e.ContainerID,
+		Cluster: e.Cluster, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
+		Container: e.Container, ContainerID: e.ContainerID,
 		Text: e.Text, Doc: e.Doc, Line: e.Line,
 	}
 }
@@ -297,7 +325,8 @@ func compareSignals(a, b *rules.Signal) int {
 		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Container, b.Container),
+	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID),
+		cmp.Compare(a.Container, b.Container),
 		cmp.Compare(valuesText(a), valuesText(b)), -cmp.Compare(a.Trust, b.Trust))
 }
 
@@ -325,12 +354,12 @@ var sourceOrder = func() map[ingest.Source]int {
 // record is what, with their values, makes two signals the same record,
 // delivered twice. Lines without a time can be alike and yet two.
 type record struct {
-	def                                        *rules.SignalDef
-	at                                         time.Time
-	source                                     ingest.Source
-	node, namespace, pod, uid, container, text string
-	doc                                        string
-	line                                       int
+	def                                                 *rules.SignalDef
+	at                                                  time.Time
+	source                                              ingest.Source
+	cluster, node, namespace, pod, uid, container, text string
+	doc                                                 string
+	line                                                int
 }
 
 // unique drops repetitions from signals that are in their order. The one that stays
@@ -356,8 +385,8 @@ func alone(signals []*rules.Signal, i int) bool {
 
 // repeats says whether a signal was seen before, and remembers it.
 func repeats(seen map[record][]*rules.Signal, s *rules.Signal) bool {
-	k := record{def: s.Def, at: s.At.UTC(), source: s.Source, node: s.Node, namespace: s.Namespace, pod: s.Pod, uid: s.PodUID,
-		container: s.Container, text: s.Text}
+	k := record{def: s.Def, at: s.At.UTC(), source: s.Source, cluster: s.Cluster, node: s.Node,
+		namespace: s.Namespace, pod: s.Pod, uid: s.PodUID, container: s.Container, text: s.Text}
 	if s.At.IsZero() {
 		k.doc, k.line = s.Doc, s.Line
 	}

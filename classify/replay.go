@@ -26,7 +26,7 @@ func Replay(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) []r
 // ReplayScanned is Replay for entries that were scanned with the same rulebook, and
 // that nobody changes while a verdict is in use.
 func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) []rules.Verdict {
-	return Join([]*Part{keepScanned(entries)}).Verdicts(book, o)
+	return Join([]*Part{keepScanned(entries, book)}).Verdicts(book, o)
 }
 
 // Verdicts judges everything in the record.
@@ -34,18 +34,22 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	files := assemble(r, o)
 	var named, all []rules.Verdict
 	for _, f := range files.named {
-		v := book.Judge(f)
-		all = append(all, v)
-		if v.Label != rules.None {
-			named = append(named, v)
+		for _, life := range f.Attempts() {
+			v := book.Judge(life)
+			all = append(all, v)
+			if v.Label != rules.None {
+				named = append(named, v)
+			}
 		}
 	}
 	if o.Runner != "" {
 		return order(all)
 	}
 	out := named
-	if anon := book.Judge(files.unnamed); files.keepUnnamed(anon, named) {
-		out = append(out, anon)
+	for _, f := range files.unnamed {
+		if v := book.Judge(f); worthTelling(f, v, named) {
+			out = append(out, v)
+		}
 	}
 	if len(out) == 0 {
 		out = append(out, nothing(all, book, files))
@@ -53,17 +57,21 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	return order(out)
 }
 
-// keepUnnamed says whether what no name explains is worth a verdict of its
-// own: always when nothing named died, else only a real cause.
-func (f *caseFiles) keepUnnamed(v rules.Verdict, named []rules.Verdict) bool {
-	if v.Label == rules.None || len(f.unnamed.Evidence) == 0 {
+// worthTelling says whether what no name of its cluster explains is worth a
+// verdict of its own: always when nothing named died there, else only a real
+// cause, of a pod's evidence and not only the node's.
+func worthTelling(c *rules.Case, v rules.Verdict, named []rules.Verdict) bool {
+	if v.Label == rules.None || len(c.Evidence) == 0 {
 		return false
 	}
-	if !slices.ContainsFunc(named, func(n rules.Verdict) bool { return n.Label.Death() && n.Label != rules.Unknown }) {
+	cause := func(v rules.Verdict) bool { return v.Label.Death() && v.Label != rules.Unknown }
+	here := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && cause(n) }
+	if !slices.ContainsFunc(named, here) {
 		return true
 	}
-	told := slices.ContainsFunc(named, func(n rules.Verdict) bool { return n.Label == v.Label })
-	return f.ownUnnamed && !told && v.Label.Death() && v.Label != rules.Unknown
+	told := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && n.Label == v.Label }
+	own := slices.ContainsFunc(c.Evidence, func(e rules.Evidence) bool { return e.Mine })
+	return own && !slices.ContainsFunc(named, told) && cause(v)
 }
 
 // nothing is the one verdict of an input in which nothing died.
@@ -71,7 +79,7 @@ func nothing(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.
 	if len(all) == 1 {
 		return all[0]
 	}
-	return book.Judge(&rules.Case{Coverage: files.unnamed.Coverage, Around: files.unnamed.Around})
+	return book.Judge(&rules.Case{Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around})
 }
 
 func order(all []rules.Verdict) []rules.Verdict {
@@ -86,7 +94,7 @@ func order(all []rules.Verdict) []rules.Verdict {
 		case (a.DiedAt == nil) != (b.DiedAt == nil):
 			return boolFirst(a.DiedAt != nil)
 		}
-		return cmp.Or(cmp.Compare(a.Runner, b.Runner), cmp.Compare(a.PodUID, b.PodUID))
+		return cmp.Or(cmp.Compare(a.Runner, b.Runner), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Cluster, b.Cluster))
 	})
 	return all
 }

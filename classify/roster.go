@@ -12,29 +12,34 @@ import (
 // Pod is one pod, container or microVM that the logs speak of, with all the
 // names that were learned for it.
 type Pod struct {
-	Namespace, Name, UID, Node string
+	Cluster, Namespace, Name, UID, Node string
 
 	Containers  map[string]string // container id -> container name, "" if not known
 	Sandboxes   map[string]bool
 	First, Last time.Time // first and last time it was heard of
 
 	proven      bool // its name and UID belong together: a trusted record said so
+	runner      bool // a trusted record that names its namespace says that it is a runner
 	nodeGuessed bool // nothing said that it was on Node
 	anonymous   bool // stands for text that names nobody
 }
 
 // Roster is who is who: pod UID, container id, sandbox id, process id and name
-// of every pod. It is learned from signals and never forgets.
+// of every pod. It is learned from signals and never forgets. A name means
+// something only within its cluster: every key has one.
 type Roster struct {
 	pods   []*Pod
-	byUID  map[string]*Pod
-	byID   map[string]tie // container and sandbox ids
-	byName map[string][]*Pod
-	pids   map[string][]pidSeen
-	docs   map[string]string // document -> runner name that it gives itself
+	byUID  map[inCluster]*Pod
+	byID   map[inCluster]tie // container and sandbox ids
+	byName map[inCluster][]*Pod
+	pids   map[inCluster][]pidSeen
+	docs   map[inCluster]string // document -> runner name that it gives itself
 
 	names map[*rules.Signal]names // of the signals that it learns from: they are asked for again and again
 }
+
+// inCluster is a name of some kind in its cluster.
+type inCluster struct{ cluster, name string }
 
 type tie struct {
 	pod    *Pod
@@ -52,17 +57,18 @@ const pidLife = 10 * time.Second
 
 // NewRoster returns an empty roster.
 func NewRoster() *Roster {
-	return &Roster{byUID: map[string]*Pod{}, byID: map[string]tie{}, byName: map[string][]*Pod{},
-		pids: map[string][]pidSeen{}, docs: map[string]string{}}
+	return &Roster{byUID: map[inCluster]*Pod{}, byID: map[inCluster]tie{}, byName: map[inCluster][]*Pod{},
+		pids: map[inCluster][]pidSeen{}, docs: map[inCluster]string{}}
 }
 
 // names are all the identities in one signal, its stream's included.
 type names struct {
-	namespace, name, uid string
-	ids                  []string // container and sandbox ids
-	sandbox              map[string]bool
-	pid                  string
-	several              bool // it speaks of a list of pods
+	cluster, namespace, name, uid string
+
+	ids     []string // container and sandbox ids
+	sandbox map[string]bool
+	pid     string
+	several bool // it speaks of a list of pods
 }
 
 // namesOf reads the identities of a signal. What a job can write speaks only
@@ -71,7 +77,7 @@ func (r *Roster) namesOf(s *rules.Signal) names {
 	if n, ok := r.names[s]; ok {
 		return n
 	}
-	var n names
+	n := names{cluster: s.Cluster}
 	if s.Source == ingest.Kube {
 		n.stream(s) // an object's own name stands before what is said in it
 	}
@@ -82,7 +88,7 @@ func (r *Roster) namesOf(s *rules.Signal) names {
 		n.stream(s)
 	}
 	if n.empty() && s.Doc != "" {
-		n.name = r.docs[s.Doc]
+		n.name = r.docs[inCluster{s.Cluster, s.Doc}]
 	}
 	return n
 }
@@ -127,6 +133,9 @@ func (n *names) addName(value string) {
 	}
 	n.name, n.namespace = name, first(n.namespace, ns)
 }
+
+// in is another name in the same cluster.
+func (n names) in(name string) inCluster { return inCluster{n.cluster, name} }
 
 func (n names) empty() bool { return n.name == "" && n.uid == "" && len(n.ids) == 0 && n.pid == "" }
 
@@ -182,12 +191,13 @@ func (r *Roster) nameSignals(signals []*rules.Signal) {
 func (r *Roster) nameDocuments(signals []*rules.Signal) {
 	for i := range signals {
 		s := signals[i]
-		if s.Doc == "" || s.Pod != "" || r.docs[s.Doc] != "" {
+		doc := inCluster{s.Cluster, s.Doc}
+		if s.Doc == "" || s.Pod != "" || r.docs[doc] != "" {
 			continue
 		}
 		for _, id := range s.Identities() {
 			if id.Kind == rules.IDRunner && s.Source.Forgeable() {
-				r.docs[s.Doc] = id.Value
+				r.docs[doc] = id.Value
 			}
 		}
 	}
@@ -203,10 +213,10 @@ func (r *Roster) learnUIDs(signals []*rules.Signal, proven bool) {
 	for i := range signals {
 		s := signals[i]
 		if n := r.namesOf(s); n.uid != "" && trusted(s) == proven {
-			p := r.byUID[n.uid]
+			p := r.byUID[n.in(n.uid)]
 			if p == nil {
-				p = r.add(&Pod{UID: n.uid, proven: proven})
-				r.byUID[n.uid] = p
+				p = r.add(&Pod{Cluster: n.cluster, UID: n.uid, proven: proven})
+				r.byUID[n.in(n.uid)] = p
 			}
 			r.describe(p, n, s, proven)
 		}
@@ -217,14 +227,17 @@ func (r *Roster) learnUIDs(signals []*rules.Signal, proven bool) {
 func (r *Roster) describe(p *Pod, n names, s *rules.Signal, proven bool) {
 	if n.name != "" && p.Name == "" && !n.several {
 		p.Name, p.Namespace, p.proven = n.name, first(n.namespace, p.Namespace), proven
-		r.byName[n.name] = append(r.byName[n.name], p)
+		r.byName[n.in(n.name)] = append(r.byName[n.in(n.name)], p)
 	}
 	if n.name == p.Name {
 		p.Namespace = first(p.Namespace, n.namespace)
 	}
 	for _, id := range n.ids {
-		r.bind(p, id, n.sandbox[id], containerName(s, id), proven)
+		if proven || !p.proven { // a claim gives no container to a pod that trusted records know
+			r.bind(p, id, n.sandbox[id], containerName(s, id), proven)
+		}
 	}
+	p.runner = p.runner || s.Proven() && n.namespace != "" && tellsRunner(s)
 	if s.Source != ingest.Controller && s.Source != ingest.Listener && (!s.Source.Forgeable() || trusted(s)) {
 		p.Node = first(p.Node, s.Node)
 	}
@@ -247,10 +260,11 @@ func containerName(s *rules.Signal, id string) string {
 }
 
 func (r *Roster) bind(p *Pod, id string, sandbox bool, name string, proven bool) {
-	if t, ok := r.byID[id]; ok && t.pod != p {
+	key := inCluster{p.Cluster, id}
+	if t, ok := r.byID[key]; ok && t.pod != p {
 		return
 	}
-	r.byID[id] = tie{p, proven || r.byID[id].proven}
+	r.byID[key] = tie{p, proven || r.byID[key].proven}
 	if sandbox {
 		p.Sandboxes[id] = true
 		delete(p.Containers, id)
@@ -284,7 +298,7 @@ func (r *Roster) learnIDs(signals []*rules.Signal, proven bool) (learned bool) {
 // tieProven says whether the way from names to pod is a trusted one.
 func (r *Roster) tieProven(n names) bool {
 	for _, id := range n.ids {
-		if t, ok := r.byID[id]; ok {
+		if t, ok := r.byID[n.in(id)]; ok {
 			return t.proven
 		}
 	}
@@ -299,7 +313,7 @@ func (r *Roster) learnNames(s *rules.Signal) {
 	}
 	p, ok := r.known(n, s.At)
 	if !ok {
-		p = r.add(&Pod{proven: s.Proven()})
+		p = r.add(&Pod{Cluster: n.cluster, proven: s.Proven()})
 	}
 	r.describe(p, n, s, s.Proven())
 }
@@ -312,7 +326,7 @@ func (r *Roster) learnPIDs(signals []*rules.Signal) {
 			continue
 		}
 		if p, ok := r.known(n, s.At); ok {
-			r.pids[n.pid] = append(r.pids[n.pid], pidSeen{s.Node, s.At, p})
+			r.pids[n.in(n.pid)] = append(r.pids[n.in(n.pid)], pidSeen{s.Node, s.At, p})
 		}
 	}
 }
@@ -325,28 +339,25 @@ func (r *Roster) add(p *Pod) *Pod {
 
 // known finds the pod that names mean at a time.
 func (r *Roster) known(n names, at time.Time) (*Pod, bool) {
-	if p := r.byUID[n.uid]; n.uid != "" && p != nil {
+	if p := r.byUID[n.in(n.uid)]; n.uid != "" && p != nil {
 		return p, true
 	}
 	for _, id := range n.ids {
-		if t, ok := r.byID[id]; ok {
+		if t, ok := r.byID[n.in(id)]; ok {
 			return t.pod, true
 		}
 	}
 	if n.name != "" {
-		return r.instance(n.namespace, n.name, at)
+		return r.instance(n.in(n.name), n.namespace, at)
 	}
 	return nil, false
 }
 
 // instance finds which pod of a name is meant: names are used again when a
-// controller makes the pod anew.
-func (r *Roster) instance(namespace, name string, at time.Time) (*Pod, bool) {
+// controller makes the pod anew, and in other namespaces.
+func (r *Roster) instance(name inCluster, namespace string, at time.Time) (*Pod, bool) {
 	var best *Pod
-	for _, p := range r.byName[name] {
-		if namespace != "" && p.Namespace != "" && p.Namespace != namespace {
-			continue
-		}
+	for _, p := range r.called(name, namespace) {
 		switch {
 		case best == nil:
 			best = p
@@ -358,20 +369,28 @@ func (r *Roster) instance(namespace, name string, at time.Time) (*Pod, bool) {
 	return best, best != nil
 }
 
-// only says whether a name can mean one pod only.
-func (r *Roster) only(n names) bool {
-	count := 0
-	for _, p := range r.byName[n.name] {
-		if n.namespace == "" || p.Namespace == "" || p.Namespace == n.namespace {
-			count++
-		}
+// called are the pods that a name can mean. Those that only claims know do not
+// count beside others. Where pods of several namespaces have the name and it
+// comes without one, it means the runners among them, else nobody.
+func (r *Roster) called(name inCluster, namespace string) []*Pod {
+	all := slices.DeleteFunc(slices.Clone(r.byName[name]), func(p *Pod) bool {
+		return namespace != "" && p.Namespace != "" && p.Namespace != namespace
+	})
+	if slices.ContainsFunc(all, func(p *Pod) bool { return p.proven }) {
+		all = slices.DeleteFunc(all, func(p *Pod) bool { return !p.proven })
 	}
-	return count == 1
+	if namespace == "" && slices.ContainsFunc(all, func(p *Pod) bool { return p.Namespace != all[0].Namespace }) {
+		all = slices.DeleteFunc(all, func(p *Pod) bool { return !p.runner })
+	}
+	return all
 }
+
+// only says whether a name can mean one pod only.
+func (r *Roster) only(n names) bool { return len(r.called(n.in(n.name), n.namespace)) == 1 }
 
 // byPID finds the pod of a process id that was named close by in time.
 func (r *Roster) byPID(n names, node string, at time.Time) (*Pod, bool) {
-	for _, seen := range r.pids[n.pid] {
+	for _, seen := range r.pids[n.in(n.pid)] {
 		if sameNode(seen.node, node) && seen.at.Sub(at).Abs() <= pidLife {
 			return seen.pod, true
 		}
@@ -412,7 +431,7 @@ func (r *Roster) Named(s *rules.Signal) (out []*Pod) {
 		if !ok {
 			ns, name = "", id.Value
 		}
-		if p, ok := r.instance(ns, name, s.At); ok && !slices.Contains(out, p) {
+		if p, ok := r.instance(inCluster{s.Cluster, name}, ns, s.At); ok && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}

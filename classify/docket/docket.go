@@ -20,7 +20,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
@@ -33,6 +32,7 @@ import (
 // Options are what an operator may set. The zero value of each means its
 // default.
 type Options struct {
+	Cluster      string          // that records which name none are of
 	Runners      ingest.PodGlobs // globs NAMESPACE/POD of the pods that are runners; none: whatever prints or is treated like one
 	Controllers  ingest.PodGlobs // globs NAMESPACE/POD of the controllers' and listeners' pods; those of actions-runner-controller
 	Settle       time.Duration   // evidence must be complete so long past a death; 5 s
@@ -83,23 +83,24 @@ type Docket struct {
 
 	book    atomic.Pointer[rules.Rulebook]
 	started time.Time
-	line    line          // what waits to be filed
-	filing  sync.Mutex    // one Receive files at a time
+	line    line       // what waits to be filed
+	filing  sync.Mutex // one Receive files at a time
+	seen    seen
 	wake    chan struct{} // something may be due; owned by Run, never closed
 	mu      sync.Mutex    // guards record against a concurrent judgement of the same case
 
-	printed   *lru.Cache[string, int]                // container -> recognised lines of it; a bound, so it may forget
-	strangers *lru.Cache[string, bool]               // pods that were warned of
-	scans     *lru.Cache[scanKey, *classify.Scanned] // what the ledger holds about nodes, as many cases ask for it
+	printed   printed
+	strangers *lru.Cache[string, bool] // pods that were warned of
+	scans     *scans                   // what the ledger holds about nodes, as many cases ask for it
 }
 
 // New returns a docket over a ledger; it starts nothing.
 func New(l *ledger.Ledger, book *rules.Rulebook, o Options, m *Metrics, log zerolog.Logger, now func() time.Time) *Docket {
 	o.defaults()
 	d := &Docket{ledger: l, options: o, metrics: m, log: log, now: now, started: now(), wake: make(chan struct{}, 1)}
-	d.printed, _ = lru.New[string, int](100_000) // an error only for a size below 1
-	d.strangers, _ = lru.New[string, bool](1000)
-	d.scans, _ = lru.New[scanKey, *classify.Scanned](20_000)
+	d.printed = newPrinted()
+	d.strangers, _ = lru.New[string, bool](1000) // an error only for a size below 1
+	d.scans = newScans()
 	d.book.Store(book)
 	return d
 }
@@ -186,7 +187,7 @@ func (d *Docket) isRunner(c *ledger.Case, told bool) bool {
 	return c.Runner || told || strings.Contains(c.Name, "-runner-") && !jobPod.MatchString(c.Name)
 }
 
-// owner is the key that marks and last lines of a pod are kept under.
+// owner is the key, in its cluster, that marks and last lines of a pod are kept under.
 func owner(e *ingest.Entry) string {
 	if e.PodUID != "" {
 		return "uid:" + e.PodUID

@@ -20,7 +20,7 @@ const pidNear = 20 * time.Second
 // filed under its names and under every name that those records add, what
 // happened to its node, its last lines, and the coverage marks.
 func (d *Docket) gather(ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook) ([]*classify.Scanned, error) {
-	g := &gathering{ctx: ctx, q: q, d: d, c: c, book: book, seen: map[int64]bool{}, asked: map[string]bool{}}
+	g := &gathering{ctx: ctx, q: q.In(c.Cluster), d: d, c: c, book: book, seen: map[int64]bool{}, asked: map[string]bool{}}
 	g.ask(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
@@ -76,7 +76,7 @@ func (g *gathering) named(key string) {
 	}
 	for i := range found {
 		e := &found[i].Entry
-		if strings.HasPrefix(key, classify.KeyPID) && !g.near(e.At) {
+		if e.Cluster != g.c.Cluster || strings.HasPrefix(key, classify.KeyPID) && !g.near(e.At) {
 			continue
 		}
 		g.seen[found[i].ID] = true
@@ -179,7 +179,10 @@ type scanKey struct {
 func scan(e *ingest.Entry, book *rules.Rulebook) *classify.Scanned {
 	s := &classify.Scanned{Entry: *e}
 	if e.Mark == nil {
-		s.Signals = book.Scan(e)
+		s.Signals = book.Scan(&s.Entry)
+	}
+	if s.Signals == nil { // what an older version filed has its secrets still
+		book.Redact(&s.Entry)
 	}
 	return s
 }

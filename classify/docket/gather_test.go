@@ -22,7 +22,7 @@ func TestGatherLeavesLaterMarks(t *testing.T) {
 		return e
 	}
 	w.tell(mark(ingest.Kernel, -time.Hour, time.Second), mark(ingest.Kernel, 48*time.Hour, 49*time.Hour), mark(ingest.Controller, -time.Hour, time.Hour), mark(ingest.Controller, 48*time.Hour, 49*time.Hour))
-	cases, _, err := w.ledger.FindRunners(context.Background(), pod, 1)
+	cases, _, err := w.ledger.FindRunners(context.Background(), nil, pod, 1)
 	if err != nil || len(cases) != 1 {
 		t.Fatal(cases, err)
 	}

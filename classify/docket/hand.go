@@ -12,13 +12,13 @@ import (
 // written at once: the ledger always finds the same cases as it would without.
 type hand struct {
 	tx    *ledger.Tx
-	cases map[string]*held             // by id
-	uids  map[string]*held             // by UID
-	order []*held                      // as they came
-	met   map[string]map[subject]*held // by name and subject: the case is found, and knows all its names
+	cases map[string]*held                // by id
+	uids  map[inCluster]*held             // by UID
+	order []*held                         // as they came
+	met   map[inCluster]map[subject]*held // by name and subject: the case is found, and knows all its names
 }
 
-// subject is a classify.Subject that can be a key.
+// subject is what a classify.Subject has beside its name and cluster, as a key.
 type subject struct{ namespace, uid, node, ids string }
 
 func subjectOf(s *classify.Subject) subject {
@@ -32,19 +32,19 @@ type held struct {
 }
 
 func newHand(tx *ledger.Tx) hand {
-	return hand{tx: tx, cases: map[string]*held{}, uids: map[string]*held{}, met: map[string]map[subject]*held{}}
+	return hand{tx: tx, cases: map[string]*held{}, uids: map[inCluster]*held{}, met: map[inCluster]map[subject]*held{}}
 }
 
 // find returns the case of a subject, nil if there is none. again says that the
 // batch spoke of the same subject before.
 func (h *hand) find(s *classify.Subject) (c *held, again bool, err error) {
-	if c := h.met[s.Name][subjectOf(s)]; c != nil {
+	if c := h.met[inCluster{s.Cluster, s.Name}][subjectOf(s)]; c != nil {
 		return c, true, nil
 	}
-	if c := h.uids[s.UID]; c != nil && s.UID != "" {
+	if c := h.uids[inCluster{s.Cluster, s.UID}]; c != nil && s.UID != "" {
 		return c, false, nil
 	}
-	id, err := h.tx.FindID(s.Namespace, s.Name, s.UID, s.IDs)
+	id, err := h.tx.FindID(s.Cluster, s.Namespace, s.Name, s.UID, s.IDs)
 	if err != nil || id == "" {
 		return nil, false, err
 	}
@@ -67,18 +67,22 @@ func (h *hand) take(c ledger.Case) *held {
 }
 
 func (h *hand) add(c *held) *held {
-	h.cases[c.ID], h.uids[c.UID] = c, c
+	h.cases[c.ID], h.uids[c.uid()] = c, c
 	h.order = append(h.order, c)
 	return c
 }
 
 // meet remembers whose subject it is.
 func (h *hand) meet(c *held, s *classify.Subject) {
-	if h.met[s.Name] == nil {
-		h.met[s.Name] = map[subject]*held{}
+	name := inCluster{s.Cluster, s.Name}
+	if h.met[name] == nil {
+		h.met[name] = map[subject]*held{}
 	}
-	h.met[s.Name][subjectOf(s)] = c
+	h.met[name][subjectOf(s)] = c
 }
+
+// uid is the case's UID in its cluster.
+func (c *held) uid() inCluster { return inCluster{c.Cluster, c.UID} }
 
 // found says whether the ledger finds the case by all that is known of it.
 func (c *held) found() bool {
@@ -88,8 +92,8 @@ func (c *held) found() bool {
 
 // put writes a case whole. From now on its name can mean another one than before.
 func (h *hand) put(c *held) error {
-	delete(h.met, c.Name)
-	h.uids[c.UID] = c
+	delete(h.met, inCluster{c.Cluster, c.Name})
+	h.uids[c.uid()] = c
 	c.stored = c.Case
 	return h.tx.PutCase(c.Case)
 }
@@ -105,7 +109,7 @@ func (h *hand) absorb(c, into *held) error {
 	clear(h.met)
 	c.gone = true
 	delete(h.cases, c.ID)
-	delete(h.uids, c.UID)
+	delete(h.uids, c.uid())
 	return h.tx.Absorb(c.ID, into.ID)
 }
 

@@ -94,8 +94,8 @@ func TestTiesGoOverToACaseOfThisBatch(t *testing.T) {
 		h := newHand(tx)
 		twin := h.add(&held{Case: ledger.Case{ID: "first", Name: "p"}})
 		whole := h.add(&held{Case: ledger.Case{ID: "whole", Name: "p", UID: "u"}})
-		err := errors.Join(h.put(twin), tx.Tie("container", "first"), h.absorb(twin, whole))
-		if id, _ := tx.FindID("", "", "", []string{"container"}); id != "whole" {
+		err := errors.Join(h.put(twin), tx.Tie("", "container", "first"), h.absorb(twin, whole))
+		if id, _ := tx.FindID("", "", "", "", []string{"container"}); id != "whole" {
 			t.Errorf("found %q", id)
 		}
 		return err

@@ -52,7 +52,7 @@ func (d *Docket) judge(ctx context.Context, cases []ledger.Case) (err error) {
 // outcome is what becomes of one case.
 type outcome struct {
 	ledger.Case
-	had     bool           // it has a verdict
+	last    *rules.Verdict // the one that it has; nil if there is none
 	verdict *rules.Verdict // a new one; nil if there is none
 }
 
@@ -66,25 +66,26 @@ func (d *Docket) decide(ctx context.Context, q ledger.Questions, id string) (o o
 	if err != nil {
 		return o, false, err
 	}
-	had, stands, err := before(ctx, q, &c, v)
+	last, stands, err := before(ctx, q, &c, v)
 	alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
-	if stands || !had && alive {
+	if stands || last == nil && alive {
 		v = nil
 	}
-	return outcome{c, had, v}, err == nil, err
+	return outcome{c, last, v}, err == nil, err
 }
 
-// before says whether a case has a verdict, and whether that one stands beside v.
-func before(ctx context.Context, q ledger.Questions, c *ledger.Case, v *rules.Verdict) (had, stands bool, err error) {
+// before is the verdict that a case has, nil if it has none, and whether that one
+// stands beside v.
+func before(ctx context.Context, q ledger.Questions, c *ledger.Case, v *rules.Verdict) (*rules.Verdict, bool, error) {
 	if c.Revision == 0 {
-		return false, false, nil
+		return nil, false, nil
 	}
 	last, had, err := q.LastVerdict(ctx, c.ID)
 	if err != nil || !had {
-		return false, false, err
+		return nil, false, err
 	}
 	lost, err := incomplete(ctx, q, c)
-	return true, lost || same(&last.Verdict, v), err
+	return &last.Verdict, lost || same(&last.Verdict, v), err
 }
 
 // Opinion is what a case would be judged now, without recording it.
@@ -104,6 +105,7 @@ func (d *Docket) opinion(ctx context.Context, q ledger.Questions, c *ledger.Case
 			*into = from
 		}
 	}
+	v.Cluster = c.Cluster // also where nothing is left of it
 	fill(&v.Runner, c.Name)
 	fill(&v.Namespace, c.Namespace)
 	fill(&v.PodUID, c.UID)
@@ -121,20 +123,23 @@ func nameOf(c *ledger.Case) string {
 	return c.Name
 }
 
-// pick takes the verdict of the case's own pod: a name can be the start of another's.
+// pick takes the verdict of the case's own pod, for a name can be the start of
+// another's: the one of its last life.
 func pick(all []rules.Verdict, c *ledger.Case) *rules.Verdict {
+	best := -1
 	for i := range all {
-		if all[i].Runner == c.Name && (c.UID == "" || all[i].PodUID == c.UID) {
-			return &all[i]
+		own := all[i].Runner == c.Name && (c.UID == "" || all[i].PodUID == c.UID)
+		if own && (best < 0 || all[i].Attempt > all[best].Attempt) {
+			best = i
 		}
 	}
-	return &all[0]
+	return &all[max(best, 0)]
 }
 
 // same says whether a new verdict says nothing new: more evidence for the same
 // finding is no revision.
 func same(a, b *rules.Verdict) bool {
-	return a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
+	return a.Attempt == b.Attempt && a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
 		a.Resource == b.Resource && a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
 }
 
@@ -215,11 +220,14 @@ func (d *Docket) update(tx *ledger.Tx, o *outcome, at time.Time) error {
 	again := now.Died.After(o.Died) || now.Heard.After(o.Heard) && now.State == ledger.StateEnding
 	due := now.Due
 	now.State, now.Due = ledger.StateOpen, time.Time{}
-	if o.had {
+	if o.last != nil {
 		now.State = ledger.StateJudged
 	}
 	if v := o.verdict; v != nil {
 		v.Revision = o.Revision + 1
+		if o.last != nil {
+			v.Revises = &rules.Revised{Label: o.last.Label, Confidence: o.last.Confidence}
+		}
 		now.State, now.Revision = ledger.StateJudged, v.Revision
 		if err := tx.AddVerdict(o.ID, v, d.stamp(v, at), d.options.Publish); err != nil {
 			return err
@@ -240,7 +248,8 @@ func (d *Docket) vanished(ctx context.Context) error {
 	}
 	quiet, err := d.ledger.Quiet(ctx, now.Add(-d.options.Silent))
 	for _, n := range quiet {
-		d.log.Warn().Str("node", n.Name).Time("heard", n.Heard).Msg("the agent of a node is silent; its runners are judged as they stand")
+		d.log.Warn().Str("cluster", n.Cluster).Str("node", n.Name).Time("heard", n.Heard).
+			Msg("the agent of a node is silent; its runners are judged as they stand")
 		err = errors.Join(err, d.silence(ctx, n, now))
 	}
 	return err
@@ -251,8 +260,8 @@ func (d *Docket) silence(ctx context.Context, n ledger.Node, now time.Time) erro
 	defer d.filing.Unlock()
 	return d.ledger.Write(ctx, now, func(tx *ledger.Tx) error {
 		b := newBatch(d, tx)
-		e := ownEntry(n.Name, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
-		if err := errors.Join(b.file(&e), b.end()); err != nil {
+		e := ownEntry(n, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
+		if err := errors.Join(b.fileOwn(e), b.end()); err != nil {
 			return err
 		}
 		n.Silent = true
@@ -262,16 +271,16 @@ func (d *Docket) silence(ctx context.Context, n ledger.Node, now time.Time) erro
 
 // back notes a push of a node, and that it is heard of again if it was silent.
 func (b *batch) back(n ledger.Node) error {
-	was, err := b.tx.Node(n.Name)
+	was, err := b.tx.Node(n.Cluster, n.Name)
 	if err != nil {
 		return err
 	}
 	if was.Silent {
-		e := ownEntry(n.Name, b.now, `coroner agent of node "`+n.Name+`" is heard of again`)
-		if err := b.file(&e); err != nil {
+		e := ownEntry(n, b.now, `coroner agent of node "`+n.Name+`" is heard of again`)
+		if err := b.fileOwn(e); err != nil {
 			return err
 		}
-		if err := b.again(n.Name, was.Heard); err != nil {
+		if err := b.again(n, was.Heard); err != nil {
 			return err
 		}
 	}
@@ -279,18 +288,25 @@ func (b *batch) back(n ledger.Node) error {
 }
 
 // again has every runner of a node judged anew that was heard of since.
-func (b *batch) again(node string, since time.Time) error {
+func (b *batch) again(n ledger.Node, since time.Time) error {
 	if err := b.hand.flush(); err != nil { // what is asked for next must be in the ledger
 		return err
 	}
-	all, err := b.tx.JudgedOn(node, since)
+	all, err := b.tx.JudgedOn(n.Cluster, n.Name, since)
 	for i := range all {
 		b.d.ending(&b.hand.take(all[i]).Case, b.now, b.now)
 	}
 	return err
 }
 
+// fileOwn files a record that coroner itself makes.
+func (b *batch) fileOwn(e ingest.Entry) error {
+	x := b.d.look(&e, b.book)
+	return b.file(&x)
+}
+
 // ownEntry is a record that coroner itself makes.
-func ownEntry(node string, at time.Time, text string) ingest.Entry {
-	return ingest.Entry{At: at.UTC(), Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested, Node: node, Text: text, Doc: "coroner"}
+func ownEntry(n ledger.Node, at time.Time, text string) ingest.Entry {
+	return ingest.Entry{At: at.UTC(), Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested,
+		Cluster: n.Cluster, Node: n.Name, Text: text, Doc: "coroner"}
 }

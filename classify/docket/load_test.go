@@ -291,11 +291,23 @@ func TestBenchPush(t *testing.T) {
 	x := newLoad(t, loadBook(t), 100)
 	x.fill(10_000)
 	h := push.NewHandler(push.Limits{}, nil, x.Receive, func(string) {})
-	var bodies [][]byte
+	type sent struct {
+		node string
+		body []byte
+	}
+	var bodies []sent
 	x.send = func(entries []ingest.Entry) error {
-		body, err := push.Encode(entries)
-		bodies = append(bodies, body)
-		return err
+		of := map[string][]ingest.Entry{}
+		for _, e := range entries {
+			of[e.Node] = append(of[e.Node], e)
+		}
+		for node, its := range of {
+			body, err := push.Encode(its)
+			if bodies = append(bodies, sent{node, body}); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	x.lines = 0
 	for range seconds {
@@ -307,8 +319,8 @@ func TestBenchPush(t *testing.T) {
 	for _, body := range bodies {
 		g.Go(func() error {
 			w := httptest.NewRecorder()
-			r := httptest.NewRequest(http.MethodPost, push.Path, bytes.NewReader(body))
-			r.Header.Set(push.AgentHeader, "n")
+			r := httptest.NewRequest(http.MethodPost, push.Path, bytes.NewReader(body.body))
+			r.Header.Set(push.AgentHeader, body.node)
 			if h.ServeHTTP(w, r); w.Code != http.StatusNoContent {
 				return fmt.Errorf("%d %s", w.Code, w.Body)
 			}

@@ -13,7 +13,7 @@ import (
 // Metrics are what the docket counts.
 type Metrics struct {
 	verdicts  *prometheus.CounterVec
-	revisions prometheus.Counter
+	revisions *prometheus.CounterVec
 	latency   prometheus.Histogram
 	matches   *prometheus.CounterVec
 	filed     *prometheus.CounterVec
@@ -21,6 +21,22 @@ type Metrics struct {
 	gaps      *prometheus.CounterVec
 	removed   *prometheus.CounterVec
 	forced    prometheus.Counter
+	short     prometheus.Counter
+
+	pools map[string]bool // that have a label of their own; used by who judges, one at a time
+}
+
+// maxPools is how many pools are told apart in metrics: what a pool is called, logs
+// say.
+const maxPools = 500
+
+// pool is the label of a verdict's pool.
+func (m *Metrics) pool(name string) string {
+	if !m.pools[name] && len(m.pools) >= maxPools {
+		return "others"
+	}
+	m.pools[name] = true
+	return name
 }
 
 // NewMetrics registers the docket's metrics. A runner's name is never a label.
@@ -30,8 +46,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	return &Metrics{
-		verdicts:  vec("coroner_verdicts_total", "First verdicts recorded, one for each runner that ended.", "verdict", "confidence", "domain", "pool"),
-		revisions: f.NewCounter(prometheus.CounterOpts{Name: "coroner_verdict_revisions_total", Help: "Verdicts changed by late evidence."}),
+		pools: map[string]bool{},
+		verdicts: vec("coroner_verdicts_total", "First verdicts recorded, one for each runner that ended.",
+			"verdict", "confidence", "domain", "pool"),
+		revisions: vec("coroner_verdict_revisions_total",
+			"Verdicts changed by late evidence: what they are and were, and what changed (label, confidence, detail).",
+			"verdict", "confidence", "domain", "pool", "was", "change"),
 		latency: f.NewHistogram(prometheus.HistogramOpts{Name: "coroner_verdict_latency_seconds", Help: "Time from a death to its first verdict.",
 			Buckets: []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600}}),
 		matches: vec("coroner_rule_matches_total", "Verdicts by the rule that gave them, revisions included.", "rule"),
@@ -39,7 +59,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		dropped: vec("coroner_dropped_lines_total", "Lines received and not kept, by reason.", "reason"),
 		gaps:    vec("coroner_coverage_gaps_total", "Gaps in what was read, as told by readers.", "source"),
 		removed: vec("coroner_swept_total", "What retention removed.", "kind"),
-		forced:  f.NewCounter(prometheus.CounterOpts{Name: "coroner_cases_forced_total", Help: "Open cases judged early because there were too many."}),
+		short: f.NewCounter(prometheus.CounterOpts{Name: "coroner_short_lines_total",
+			Help: "Lines that hold so much that looks like signals that not all of it was matched."}),
+		forced: f.NewCounter(prometheus.CounterOpts{Name: "coroner_cases_forced_total",
+			Help: "Open cases judged early because there were too many."}),
 	}
 }
 
@@ -49,6 +72,8 @@ func (m *Metrics) received(b *batch) {
 	}
 	m.dropped.WithLabelValues("unrecognised").Add(float64(b.unknown))
 	m.dropped.WithLabelValues("flood").Add(float64(b.flooded))
+	m.dropped.WithLabelValues("other-node").Add(float64(b.elsewhere))
+	m.short.Add(float64(b.short))
 	for source, n := range b.gaps {
 		m.gaps.WithLabelValues(source).Add(float64(n))
 	}
@@ -56,11 +81,12 @@ func (m *Metrics) received(b *batch) {
 
 func (m *Metrics) judged(v *rules.Verdict, now time.Time) {
 	m.matches.WithLabelValues(v.Rule).Inc()
-	if v.Revision > 1 {
-		m.revisions.Inc()
+	if was := v.Revises; was != nil {
+		m.revisions.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.pool(v.Pool),
+			string(was.Label), v.Change()).Inc()
 		return
 	}
-	m.verdicts.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, v.Pool).Inc()
+	m.verdicts.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.pool(v.Pool)).Inc()
 	if v.DiedAt != nil {
 		m.latency.Observe(max(0, now.Sub(*v.DiedAt).Seconds()))
 	}

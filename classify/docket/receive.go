@@ -1,24 +1,44 @@
 package docket
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // Receive files entries: what the rulebook recognises as evidence, runners'
 // other lines as their last words, marks as coverage. The rest is counted and
-// let go. It returns once all of it is on disk.
+// let go. It returns once all of it is on disk. Much is filed in portions, between
+// which it is others' turn.
 func (d *Docket) Receive(ctx context.Context, entries []ingest.Entry) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	return d.ReceiveFrom(ctx, Origin{}, entries)
+}
+
+// ReceiveFrom is Receive for entries whose origin says more or less than that they
+// are a node's.
+func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.Entry) error {
+	for {
+		if err := ctx.Err(); err != nil || len(entries) == 0 {
+			return err
+		}
+		n := portion(entries, d.line.share())
+		if err := d.receive(ctx, from, entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
 	}
-	p := &parcel{entries: entries}
+}
+
+func (d *Docket) receive(ctx context.Context, from Origin, some []ingest.Entry) error {
+	p := &parcel{from: from, looked: d.lookAt(some), weight: weigh(some)}
 	d.line.join(p)
 	d.filing.Lock()
 	defer d.filing.Unlock()
@@ -48,8 +68,9 @@ func (d *Docket) fileTogether(ctx context.Context, all []*parcel) error {
 	err := d.ledger.Write(ctx, d.now(), func(tx *ledger.Tx) error {
 		b = newBatch(d, tx)
 		for _, p := range all {
-			for i := range p.entries {
-				if err := b.file(&p.entries[i]); err != nil {
+			b.from = p.from
+			for i := range p.looked {
+				if err := b.file(&p.looked[i]); err != nil {
 					return err
 				}
 			}
@@ -67,37 +88,73 @@ func (d *Docket) fileTogether(ctx context.Context, all []*parcel) error {
 	return nil
 }
 
+// inCluster is a name of some kind in its cluster.
+type inCluster struct{ cluster, name string }
+
 // batch is what one write files.
 type batch struct {
 	d     *Docket
+	book  *rules.Rulebook
 	tx    *ledger.Tx
+	from  Origin // of the entries that are being filed
 	hand  hand
 	now   time.Time
-	tails map[string][]ingest.Entry // stream -> its lines that nothing recognised
-	nodes map[string]ledger.Node
+	tails map[inCluster][]ingest.Entry // stream -> its lines that nothing recognised
+	nodes map[inCluster]ledger.Node
 
-	evidence, repeated, marks, words, unknown, flooded int
-	gaps                                               map[string]int // source -> gaps
+	unplaced map[string]bool // pods of which nobody knows where they are, see podOf
+	counts
+}
+
+// counts are what became of a batch's entries.
+type counts struct {
+	evidence, repeated, marks, words, unknown, flooded, elsewhere int
+
+	short int            // lines of which not all was matched
+	gaps  map[string]int // source -> gaps
 }
 
 func newBatch(d *Docket, tx *ledger.Tx) *batch {
-	return &batch{d: d, tx: tx, hand: newHand(tx), now: d.now(), tails: map[string][]ingest.Entry{}, nodes: map[string]ledger.Node{}}
+	return &batch{d: d, book: d.Book(), tx: tx, hand: newHand(tx), now: d.now(), tails: map[inCluster][]ingest.Entry{},
+		nodes: map[inCluster]ledger.Node{}, unplaced: map[string]bool{}}
 }
 
-func (b *batch) file(e *ingest.Entry) error {
-	b.d.demote(e)
-	if e.Mark != nil {
+func (b *batch) file(x *looked) error {
+	if x.filing.Short {
+		b.short++
+	}
+	if ok, err := b.admitStream(x); !ok {
+		return err
+	}
+	e := x.entry
+	switch {
+	case e.Mark != nil:
 		return b.mark(e)
-	}
-	f, ok := classify.File(e, b.d.Book())
-	if !ok {
-		b.lastWords(e)
-		return nil
-	}
-	if e.Source.Forgeable() && b.d.flood(e) {
+	case x.flood:
 		b.flooded++
 		b.lastWords(e)
 		return nil
+	case !x.known:
+		b.lastWords(e)
+		return nil
+	}
+	return b.recognised(e, &x.filing)
+}
+
+// recognised files what the rulebook knows as evidence.
+func (b *batch) recognised(e *ingest.Entry, f *classify.Filing) error {
+	if ofHost(e.Source) {
+		if ok, err := b.admit(e, f.Subjects, f.Wide); !ok {
+			return err
+		}
+	}
+	if e.Source.Forgeable() && !b.d.printed.room(e) {
+		b.flooded++
+		b.lastWords(e)
+		return nil
+	}
+	if e.Source.Forgeable() {
+		b.d.printed.add(e)
 	}
 	added, err := b.tx.AddEvidence(e, f.Keys, f.Wide)
 	if err != nil || !added {
@@ -111,9 +168,39 @@ func (b *batch) file(e *ingest.Entry) error {
 		}
 	}
 	if f.Wide && f.Ends {
-		return b.nodeEnded(e.Node, e.At)
+		return b.nodeEnded(inCluster{e.Cluster, e.Node}, e.At)
 	}
 	return nil
+}
+
+// place gives a record that names no cluster the server's own.
+func (d *Docket) place(e *ingest.Entry) {
+	if e.Cluster == "" {
+		e.Cluster = d.options.Cluster
+	}
+	if named, mixed := d.seen.mixed(e.Cluster); mixed {
+		d.log.Warn().Str("cluster", named).Msg("some records name a cluster and others none: " +
+			"they are never joined; --cluster says which one those are of that name none")
+	}
+}
+
+// seen is what clusters records came from: one with a name, and the one without.
+type seen struct {
+	mu            sync.Mutex
+	named         string
+	unnamed, told bool
+}
+
+// mixed says, once, that records of both kinds came.
+func (s *seen) mixed(cluster string) (named string, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named = cmp.Or(s.named, cluster); cluster == "" {
+		s.unnamed = true
+	}
+	first = s.named != "" && s.unnamed && !s.told
+	s.told = s.told || first
+	return cmp.Or(cluster, s.named), first
 }
 
 // demote makes a job's of what stands in the log of a pod that only looks like
@@ -129,27 +216,19 @@ func (d *Docket) demote(e *ingest.Entry) {
 	}
 }
 
-// flood says whether one container has printed so many recognised lines that
-// another can only be its last words: a job may print what it likes.
-func (d *Docket) flood(e *ingest.Entry) bool {
-	key := owner(e) + "/" + e.Container
-	n, _ := d.printed.Get(key)
-	d.printed.Add(key, n+1)
-	return n >= maxPrinted
+// mayBeLast says whether a line that is no evidence is a runner's last words.
+func mayBeLast(e *ingest.Entry) bool {
+	return e.Source == ingest.Runner && (e.Pod != "" || e.PodUID != "") && strings.TrimSpace(e.Text) != ""
 }
-
-// maxPrinted is how many recognised lines of one container are kept as
-// evidence. Runners print some hundred in their life.
-const maxPrinted = 2000
 
 // lastWords keeps an unrecognised line of a runner for its stream's tail.
 func (b *batch) lastWords(e *ingest.Entry) {
-	if e.Source != ingest.Runner || e.Pod == "" && e.PodUID == "" || strings.TrimSpace(e.Text) == "" {
+	if !mayBeLast(e) {
 		b.unknown++
 		return
 	}
 	b.words++
-	stream := owner(e) + "/" + e.Container
+	stream := inCluster{e.Cluster, owner(e) + "/" + e.Container}
 	lines := append(b.tails[stream], *e)
 	if n := b.d.options.LastLines; len(lines) > 2*n {
 		lines = slices.Delete(lines, 0, n)
@@ -188,18 +267,20 @@ func (b *batch) mark(e *ingest.Entry) error {
 	return b.touch(e, classify.StreamSubject(e), runner, runner && m.Kind == ingest.Ended)
 }
 
-// heard notes that a node's agent lives and how far it has read.
+// heard notes that a node's agent lives and how far it has read. A shipper's gap
+// makes no node one that is followed.
 func (b *batch) heard(e *ingest.Entry) {
-	if e.Node == "" || e.Source == ingest.Kube {
+	if b.from.Shipper || e.Node == "" || e.Source == ingest.Kube {
 		return
 	}
-	n := b.nodes[e.Node]
-	n.Name, n.Heard = e.Node, b.now
+	on := inCluster{e.Cluster, e.Node}
+	n := b.nodes[on]
+	n.Cluster, n.Name, n.Heard = e.Cluster, e.Node, b.now
 	if e.Mark.Kind == ingest.Reached && e.Mark.To.After(n.Reached) {
 		n.Reached = e.Mark.To
 	}
 	n.Controller = n.Controller || e.Source == ingest.Controller || e.Source == ingest.Listener
-	b.nodes[e.Node] = n
+	b.nodes[on] = n
 }
 
 // touch finds or opens the case of a pod that new evidence speaks of.
@@ -209,9 +290,10 @@ func (b *batch) touch(e *ingest.Entry, s classify.Subject, runner, ends bool) er
 		return err
 	}
 	if c == nil {
-		c = b.hand.add(&held{Case: ledger.Case{ID: ledger.NewCaseID(s.Namespace, s.Name, s.UID), Opened: b.now, State: ledger.StateOpen}})
+		id := ledger.NewCaseID(s.Cluster, s.Namespace, s.Name, s.UID)
+		c = b.hand.add(&held{Case: ledger.Case{ID: id, Cluster: s.Cluster, Opened: b.now, State: ledger.StateOpen}})
 	}
-	learn(&c.Case, e, s)
+	learn(&c.Case, b.teacher(e, &s), s)
 	if !c.found() {
 		if c, err = b.merge(c); err != nil {
 			return err
@@ -239,7 +321,7 @@ func (b *batch) meet(c *held, s *classify.Subject, again bool) error {
 		return nil
 	}
 	for _, id := range s.IDs {
-		if err := b.tx.Tie(id, c.ID); err != nil {
+		if err := b.tx.Tie(c.Cluster, id, c.ID); err != nil {
 			return err
 		}
 	}
@@ -253,7 +335,7 @@ func (b *batch) merge(c *held) (*held, error) {
 	if c.UID == "" || c.Name == "" {
 		return c, nil
 	}
-	found, ok, err := b.tx.FindByName(c.Namespace, c.Name)
+	found, ok, err := b.tx.FindByName(c.Cluster, c.Namespace, c.Name)
 	if err != nil || !ok {
 		return c, err
 	}
@@ -308,14 +390,14 @@ func (d *Docket) ending(c *ledger.Case, at, now time.Time) {
 }
 
 // nodeEnded puts every runner on a node that went down on the list.
-func (b *batch) nodeEnded(node string, at time.Time) error {
-	if node == "" {
+func (b *batch) nodeEnded(node inCluster, at time.Time) error {
+	if node.name == "" {
 		return nil
 	}
 	if err := b.hand.flush(); err != nil { // what is asked for next must be in the ledger
 		return err
 	}
-	live, err := b.tx.LiveOn(node)
+	live, err := b.tx.LiveOn(node.cluster, node.name)
 	for i := range live {
 		b.d.ending(&b.hand.take(live[i]).Case, at, b.now)
 	}
@@ -326,7 +408,7 @@ func (b *batch) nodeEnded(node string, at time.Time) error {
 func (b *batch) end() error {
 	for stream, lines := range b.tails {
 		e := &lines[0]
-		if err := b.tx.AddTail(stream, owner(e), lines, b.d.options.LastLines); err != nil {
+		if err := b.tx.AddTail(stream.name, owner(e), lines, b.d.options.LastLines, b.book.RedactTail); err != nil {
 			return err
 		}
 		if err := b.touch(e, classify.StreamSubject(e), true, false); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // world is a docket with a clock, and the words to tell it of pods.
@@ -209,6 +212,38 @@ func TestRevisions(t *testing.T) {
 	w.pass(11 * time.Second)
 	w.due()
 	w.want("the object went", pod+" cgroup-OOM 2")
+}
+
+// A revision counts into its new label, and says what it was; more of the same counts
+// as nothing but a detail. A pool is one, whatever a controller calls it.
+func TestRevisionsCountIntoTheirLabel(t *testing.T) {
+	w := newWorld(t, Options{Deadline: 10 * time.Second})
+	w.tell(w.born()...)
+	w.pass(time.Minute)
+	oom, told := w.oom(), w.told(137, "Error")
+	told.Text = strings.Replace(told.Text, "pool=p", "pool=tuist-runners/p", 1)
+	w.tell(append(w.died(137), told)...)
+	w.pass(11 * time.Second)
+	w.due()
+	first := w.verdict(pod).Verdict
+	counted := w.metrics.verdicts.WithLabelValues(string(first.Label), string(first.Confidence), first.Domain, "p")
+	if n := testutil.ToFloat64(counted); n != 1 {
+		t.Errorf("%v first verdicts of %s (%s) of pool %s", n, first.Label, first.Confidence, first.Pool)
+	}
+	w.tell(oom)
+	w.pass(11 * time.Second)
+	w.due()
+	v := w.verdict(pod).Verdict
+	was := rules.Revised{Label: first.Label, Confidence: first.Confidence}
+	if v.Label != rules.CgroupOOM || v.Revision != 2 || v.Revises == nil || *v.Revises != was ||
+		v.Change() != rules.ChangeLabel || v.Pool != "p" {
+		t.Fatalf("%s revision %d of pool %s revises %v", v.Label, v.Revision, v.Pool, v.Revises)
+	}
+	counted = w.metrics.revisions.WithLabelValues("cgroup-OOM", string(v.Confidence), v.Domain, "p",
+		string(was.Label), "label")
+	if n := testutil.ToFloat64(counted); n != 1 || testutil.CollectAndCount(w.metrics.revisions) != 1 {
+		t.Errorf("%v revisions into cgroup-OOM", n)
+	}
 }
 
 // Runners on a node that vanishes get their verdict; when the node is heard of

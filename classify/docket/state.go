@@ -19,10 +19,11 @@ type State struct {
 
 // NewState returns the collector.
 func NewState(l *ledger.Ledger, now func() time.Time) *State {
+	node := []string{"cluster", "node"}
 	return &State{l, now,
 		prometheus.NewDesc("coroner_cases", "Runners in the ledger by state: open, ending, judged.", []string{"state"}, nil),
-		prometheus.NewDesc("coroner_node_lag_seconds", "How far behind now everything on the node has been read.", []string{"node"}, nil),
-		prometheus.NewDesc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", []string{"node"}, nil),
+		prometheus.NewDesc("coroner_node_lag_seconds", "How far behind now everything on the node has been read.", node, nil),
+		prometheus.NewDesc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", node, nil),
 		prometheus.NewDesc("coroner_ledger_bytes", "Size of the ledger's file.", nil, nil),
 	}
 }
@@ -52,9 +53,9 @@ func (s *State) Collect(ch chan<- prometheus.Metric) {
 		if err != nil {
 			break
 		}
-		gauge(s.heard, s.now().Sub(n.Heard).Seconds(), n.Name)
+		gauge(s.heard, s.now().Sub(n.Heard).Seconds(), n.Cluster, n.Name)
 		if !n.Reached.IsZero() { // its agent has not said yet how far it has read
-			gauge(s.lag, s.now().Sub(n.Reached).Seconds(), n.Name)
+			gauge(s.lag, s.now().Sub(n.Reached).Seconds(), n.Cluster, n.Name)
 		}
 	}
 	gauge(s.size, float64(s.ledger.Size()))

@@ -14,10 +14,11 @@ import (
 // Count is how many verdicts there are of a label, in a span of time or on a
 // node.
 type Count struct {
-	Label rules.Label
-	From  time.Time // CountsOverTime: the start of the span
-	Node  string    // CountsByNode
-	N     int
+	Label   rules.Label
+	From    time.Time // CountsOverTime: the start of the span
+	Node    string    // CountsByNode
+	Cluster string    // CountsByNode: that of the node, where it counts by label
+	N       int
 }
 
 // Spans are stretches of time of one width.
@@ -32,10 +33,11 @@ func (l *Ledger) CountsOverTime(ctx context.Context, q Query, s Spans) ([]Count,
 	if q.wide() {
 		return l.countsWide(ctx, q, s)
 	}
-	where, args := q.where()
-	rows, err := l.ask.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', count(*) FROM verdicts "+where+" GROUP BY 2, label ORDER BY 2, label",
+	where, args := q.where(l.names)
+	const by = " GROUP BY 2, label ORDER BY 2, label"
+	rows, err := l.ask.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', '', count(*) FROM verdicts "+where+by,
 		append([]any{nanos(s.From), int64(s.Width)}, args...)...)
-	return counts(rows, err, s)
+	return l.counts(rows, err, s)
 }
 
 // countsWide asks the index of each label for each span: sorting a million rows
@@ -47,10 +49,10 @@ func (l *Ledger) countsWide(ctx context.Context, q Query, s Spans) (out []Count,
 	}
 	for _, label := range labels {
 		rows, err := l.ask.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS (SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
-			SELECT ?4, i, '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
+			SELECT ?4, i, '', '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
 				WHERE last = 1 AND label = ?4 AND recorded >= max(since, ?5) AND recorded < min(since + ?2, ?3)) AS n FROM span) WHERE n > 0`,
 			nanos(s.From), int64(s.Width), nanos(s.To), string(label), nanos(q.Since))
-		some, err := counts(rows, err, s)
+		some, err := l.counts(rows, err, s)
 		if err != nil {
 			return nil, err
 		}
@@ -65,9 +67,10 @@ const short = 3 * 24 * time.Hour
 
 // CountsByNode counts the verdicts that fit by node, those of no known node
 // first, then the nodes with the most. Of at most top of them it counts by
-// label; the others have Label "".
+// label and, where several clusters have one of that name, by cluster; the others
+// have Label "" and no cluster.
 func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top int) ([]Count, error) {
-	where, args := q.where()
+	where, args := q.where(l.names)
 	index := ""
 	if q.wide() {
 		index = " INDEXED BY last_recorded "
@@ -75,8 +78,9 @@ func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top in
 			index = " INDEXED BY last_node "
 		}
 	}
-	rows, err := l.ask.QueryContext(ctx, "SELECT '', 0, node, count(*) FROM verdicts"+index+" "+where+" GROUP BY node ORDER BY node = '' DESC, 4 DESC, node", args...)
-	all, err := counts(rows, err, Spans{})
+	const by = " GROUP BY node ORDER BY node = '' DESC, 5 DESC, node"
+	rows, err := l.ask.QueryContext(ctx, "SELECT '', 0, node, '', count(*) FROM verdicts"+index+" "+where+by, args...)
+	all, err := l.counts(rows, err, Spans{})
 	if err != nil {
 		return nil, err
 	}
@@ -86,24 +90,29 @@ func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top in
 
 // countsOn counts the verdicts of some nodes by label, the nodes in their order.
 func (l *Ledger) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, error) {
-	where, args := q.where()
+	where, args := q.where(l.names)
 	rank := map[string]int{}
 	for i, c := range nodes {
 		rank[c.Node] = i
 		args = append(args, c.Node)
 	}
-	rows, err := l.ask.QueryContext(ctx, "SELECT label, 0, node, count(*) FROM verdicts "+where+" AND node IN (''"+strings.Repeat(", ?", len(nodes))+") GROUP BY node, label", args...)
-	out, err := counts(rows, err, Spans{})
+	in := " AND node IN (''" + strings.Repeat(", ?", len(nodes)) + ")"
+	const by = " GROUP BY node, cluster, label"
+	rows, err := l.ask.QueryContext(ctx, "SELECT label, 0, node, cluster, count(*) FROM verdicts "+where+in+by, args...)
+	out, err := l.counts(rows, err, Spans{})
 	out = slices.DeleteFunc(out, func(c Count) bool { _, ok := rank[c.Node]; return !ok })
-	slices.SortFunc(out, func(a, b Count) int { return cmp.Or(rank[a.Node]-rank[b.Node], cmp.Compare(a.Label, b.Label)) })
+	slices.SortFunc(out, func(a, b Count) int {
+		return cmp.Or(rank[a.Node]-rank[b.Node], cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Label, b.Label))
+	})
 	return out, err
 }
 
-func counts(rows *sql.Rows, err error, s Spans) (out []Count, _ error) {
+func (l *Ledger) counts(rows *sql.Rows, err error, s Spans) (out []Count, _ error) {
 	return out, each(rows, err, func(r *sql.Rows) error {
 		var c Count
 		var i int64
-		err := r.Scan(&c.Label, &i, &c.Node, &c.N)
+		err := r.Scan(&c.Label, &i, &c.Node, &c.Cluster, &c.N)
+		c.Cluster = l.names.read(c.Cluster)
 		if s.Width > 0 {
 			c.From = s.From.Add(time.Duration(i) * s.Width)
 		}

@@ -19,20 +19,23 @@ import (
 // or the database refuses.
 type Tx struct {
 	pen    *pen
+	names  *naming
 	now    time.Time
 	mail   bool                     // something went into the outbox
 	drafts map[draft]*rules.Verdict // what went into it and is to be kept in memory; nil: no longer
 }
 
-// AddEvidence stores a recognised entry under its names. added is false when
+// AddEvidence stores a recognised entry under its names in its cluster. added is false when
 // it was there before.
 func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool, err error) {
-	data, err := json.Marshal(stored(*e))
+	at := t.stored(e)
+	data, err := json.Marshal(at)
 	if err != nil {
 		return false, err
 	}
+	names = t.names.keys(e.Cluster, names)
 	res, err := t.pen.exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		identity(e), e.Node, nanos(e.At), wide, nanos(t.now), data, pack(names))
+		identity(&at), t.names.key(e.Cluster, e.Node), nanos(e.At), wide, nanos(t.now), data, pack(names))
 	if err != nil {
 		return false, err
 	}
@@ -66,8 +69,10 @@ func (t *Tx) addNames(names []string, id int64) error {
 	return err
 }
 
-// stored is an entry with times that can be stored.
-func stored(e ingest.Entry) ingest.Entry {
+// stored is an entry as the file has it: with times that can be stored.
+func (t *Tx) stored(of *ingest.Entry) ingest.Entry {
+	e := *of
+	e.Cluster = t.names.stored(e.Cluster)
 	e.At, e.After = storable(e.At), storable(e.After)
 	if e.Mark != nil {
 		m := *e.Mark
@@ -83,6 +88,9 @@ func stored(e ingest.Entry) ingest.Entry {
 // record would touch another page of it.
 func identity(e *ingest.Entry) []byte {
 	text := make([]byte, 0, 1024)
+	if e.Cluster != "" {
+		text = append(append(text, e.Cluster...), within...)
+	}
 	for _, part := range []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit} {
 		text = append(append(text, part...), 0)
 	}
@@ -108,16 +116,18 @@ func fieldsText(m map[string]string) string {
 	return strings.Join(parts, "\x00")
 }
 
-// AddMark stores a mark under its owner. A span of coverage that goes on
+// AddMark stores a mark under its owner in its cluster. A span of coverage that goes on
 // replaces its shorter self.
 func (t *Tx) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
-	data, err := json.Marshal(stored(*e))
+	at := t.stored(e)
+	data, err := json.Marshal(at)
 	if err != nil {
 		return false, err
 	}
 	res, err := t.pen.exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO UPDATE SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
-		WHERE excluded.reached > reached`, markIdentity(e), owner, nanos(e.Mark.To), nanos(t.now), data)
+		WHERE excluded.reached > reached`,
+		markIdentity(&at), t.names.key(e.Cluster, owner), nanos(e.Mark.To), nanos(t.now), data)
 	if err != nil {
 		return false, err
 	}
@@ -130,6 +140,9 @@ func markIdentity(e *ingest.Entry) []byte {
 	m := e.Mark
 	parts := []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container,
 		strconv.Itoa(int(m.Kind)), strconv.FormatInt(nanos(m.From), 10)}
+	if e.Cluster != "" {
+		parts = append(parts, e.Cluster+within)
+	}
 	if m.Kind == ingest.Gap {
 		parts = append(parts, strconv.FormatInt(nanos(m.To), 10), m.Why)
 	}
@@ -141,10 +154,16 @@ func markIdentity(e *ingest.Entry) []byte {
 }
 
 // AddTail merges lines into the last lines of their stream and keeps the n
-// latest. owner is the key of the stream's pod.
-func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
+// latest. owner is the key of the stream's pod; both are of the lines' cluster.
+// redact takes the secrets out of all that are there, in their order: a private
+// key comes in many lines.
+func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int, redact func([]ingest.Entry)) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	var data []byte
 	var have []ingest.Entry
+	stream, owner = t.names.key(lines[0].Cluster, stream), t.names.key(lines[0].Cluster, owner)
 	err := t.pen.row("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
 	if err == nil {
 		err = json.Unmarshal(data, &have)
@@ -152,10 +171,10 @@ func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
 	if err != nil && err != sql.ErrNoRows {
 		return err
 	}
-	for _, e := range lines {
-		have = append(have, stored(e))
+	for i := range lines {
+		have = append(have, t.stored(&lines[i]))
 	}
-	if data, err = json.Marshal(latest(have, n)); err != nil {
+	if data, err = json.Marshal(latest(have, n, redact)); err != nil {
 		return err
 	}
 	_, err = t.pen.exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
@@ -163,11 +182,12 @@ func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int) error {
 	return err
 }
 
-// latest keeps the n latest entries, each once.
-func latest(all []ingest.Entry, n int) []ingest.Entry {
+// latest keeps the n latest entries, each once and without secrets.
+func latest(all []ingest.Entry, n int, redact func([]ingest.Entry)) []ingest.Entry {
 	slices.SortFunc(all, func(a, b ingest.Entry) int {
 		return cmp.Or(a.At.Compare(b.At), a.Line-b.Line, strings.Compare(a.Text, b.Text))
 	})
+	redact(all)
 	all = slices.CompactFunc(all, func(a, b ingest.Entry) bool { return a.At.Equal(b.At) && a.Line == b.Line && a.Text == b.Text })
 	return all[max(0, len(all)-n):]
 }

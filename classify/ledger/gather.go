@@ -14,8 +14,19 @@ import (
 // Questions are what the judging of a case asks. A Ledger answers each with what
 // is recorded at that moment, a View all of them with what was when it began.
 type Questions struct {
-	get func(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	get     asks
+	names   *naming
+	cluster string // that names and nodes in questions are of
 }
+
+// In is the same questions about the names and nodes of a cluster; without it
+// they are of the one that has no name.
+func (q Questions) In(cluster string) Questions {
+	q.cluster = cluster
+	return q
+}
+
+func (q Questions) key(name string) string { return q.names.key(q.cluster, name) }
 
 // View runs f with questions to the ledger as it is now. That is quicker than to
 // ask one by one: a connection forgets what it read of the file when another one
@@ -23,7 +34,8 @@ type Questions struct {
 func (l *Ledger) View(ctx context.Context, f func(Questions) error) error {
 	return l.views.use(ctx, func(p *pen) error {
 		return p.transact("BEGIN", func() error {
-			return f(Questions{func(_ context.Context, query string, args ...any) (*sql.Rows, error) { return p.query(query, args...) }})
+			ask := func(_ context.Context, query string, args ...any) (*sql.Rows, error) { return p.query(query, args...) }
+			return f(Questions{get: ask, names: l.names})
 		})
 	})
 }
@@ -42,15 +54,18 @@ func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
 // Unseen returns of the evidence that is filed under a name what was not seen:
 // most is filed under several.
 func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
-	rows, err := q.get(ctx, "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence", number(name))
+	const filed = "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence"
+	rows, err := q.get(ctx, filed, number(q.key(name)))
 	err = each(rows, err, func(r *sql.Rows) error {
 		var g Gathered
 		var data sql.RawBytes
 		if err := r.Scan(&g.ID, &data); err != nil || seen[g.ID] {
 			return err
 		}
+		err := json.Unmarshal(data, &g.Entry)
+		q.names.entry(&g.Entry)
 		out = append(out, g)
-		return json.Unmarshal(data, &out[len(out)-1].Entry)
+		return err
 	})
 	slices.SortFunc(out, func(a, b Gathered) int { // here, for the database would sort what was seen, too, text and all
 		return cmp.Or(cmp.Compare(nanos(a.Entry.At), nanos(b.Entry.At)), cmp.Compare(a.ID, b.ID))
@@ -67,7 +82,7 @@ func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (o
 	rows, err := q.get(ctx, `SELECT id FROM (
 			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 AND at <> 0 ORDER BY at DESC, id DESC LIMIT ?4)
 			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0 ORDER BY id DESC LIMIT ?4))
-		ORDER BY at DESC, id DESC LIMIT ?4`, node, nanos(from), nanos(to), maxWide)
+		ORDER BY at DESC, id DESC LIMIT ?4`, q.key(node), nanos(from), nanos(to), maxWide)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var id int64
 		err := r.Scan(&id)
@@ -91,12 +106,15 @@ type Owners [3]string
 
 // Marks returns the coverage marks of some owners that end after from.
 func (q Questions) Marks(ctx context.Context, of Owners, from time.Time) ([]ingest.Entry, error) {
-	return q.entries(ctx, "SELECT entry FROM marks WHERE owner IN (?, ?, ?) AND (reached >= ? OR reached = 0) ORDER BY owner, reached, hash", of[0], of[1], of[2], nanos(from))
+	const marks = `SELECT entry FROM marks WHERE owner IN (?, ?, ?) AND (reached >= ? OR reached = 0)
+		ORDER BY owner, reached, hash`
+	return q.entries(ctx, marks, q.key(of[0]), q.key(of[1]), q.key(of[2]), nanos(from))
 }
 
 // Tails returns the last lines of every stream of some pods.
 func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ error) {
-	rows, err := q.get(ctx, "SELECT entries FROM tails WHERE owner IN (?, ?, ?) ORDER BY owner, stream", of[0], of[1], of[2])
+	const tails = "SELECT entries FROM tails WHERE owner IN (?, ?, ?) ORDER BY owner, stream"
+	rows, err := q.get(ctx, tails, q.key(of[0]), q.key(of[1]), q.key(of[2]))
 	err = each(rows, err, func(r *sql.Rows) error {
 		var data []byte
 		var some []ingest.Entry
@@ -104,6 +122,9 @@ func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ 
 			return err
 		}
 		err := json.Unmarshal(data, &some)
+		for i := range some {
+			q.names.entry(&some[i])
+		}
 		out = append(out, some...)
 		return err
 	})
@@ -119,6 +140,7 @@ func (q Questions) entries(ctx context.Context, query string, args ...any) (out 
 		}
 		var e ingest.Entry
 		err := json.Unmarshal(data, &e)
+		q.names.entry(&e)
 		out = append(out, e)
 		return err
 	})

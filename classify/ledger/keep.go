@@ -13,7 +13,7 @@ import (
 // Write runs f as one write at the time now. When f or the commit fails
 // nothing of it is there.
 func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) error {
-	tx := &Tx{pen: l.pen, now: now, drafts: map[draft]*rules.Verdict{}}
+	tx := &Tx{pen: l.pen, names: l.names, now: now, drafts: map[draft]*rules.Verdict{}}
 	if err := l.pen.write(ctx, func() error { return f(tx) }); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -57,7 +57,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	}
 	del("DELETE FROM marks WHERE rowid IN (SELECT rowid FROM marks WHERE received < ? LIMIT ?)", evidence)
 	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ? LIMIT ?)", evidence)
-	del("DELETE FROM nodes WHERE node IN (SELECT node FROM nodes WHERE heard < ? LIMIT ?)", evidence)
+	del("DELETE FROM nodes WHERE (cluster, node) IN (SELECT cluster, node FROM nodes WHERE heard < ? LIMIT ?)", evidence)
 	if err == nil && !s.More {
 		s.Cases, err = t.sweepCases(evidence)
 	}

@@ -32,6 +32,7 @@ import (
 type Ledger struct {
 	Questions
 	path   string
+	names  *naming
 	lock   *os.File // held as long as the ledger is open
 	write  *sql.DB  // one connection: writes are one after another
 	pen    *pen     // holds it
@@ -60,10 +61,11 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	l := &Ledger{path: path, lock: lock, write: open(path, 1, "&_pragma=wal_autocheckpoint(8000)"),
-		look: open(path, 1, ""), read: &shelf{DB: open(path, readers, "")}, ask: open(path, readers, ""), mail: make(chan struct{}, 1)}
+	l := &Ledger{path: path, names: &naming{}, lock: lock, mail: make(chan struct{}, 1),
+		write: open(path, 1, large, "&_pragma=wal_autocheckpoint(8000)"), look: open(path, 1, large, ""),
+		read: &shelf{DB: open(path, readers, small, "")}, ask: open(path, readers, small, "")}
 	l.drafts, _ = lru.New[draft, *rules.Verdict](drafts) // an error only for a size below 1
-	l.Questions = Questions{l.read.get}
+	l.Questions = Questions{get: l.read.get, names: l.names}
 	if err := l.begin(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
@@ -74,6 +76,9 @@ func Open(path string) (*Ledger, error) {
 // begin makes the schema and takes the connections.
 func (l *Ledger) begin() (err error) {
 	if err = l.migrate(); err == nil {
+		err = l.names.load(l.write)
+	}
+	if err == nil {
 		l.pen, err = newPen(l.write)
 	}
 	if err == nil {
@@ -100,14 +105,21 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// open opens connections. Each keeps pages up to some bytes: a larger cache would
-// spare few reads, and many commits look through all of it. What writes comes back
+// How many KiB of pages a connection keeps: a larger cache would spare few reads,
+// and many commits look through all of it. What judges and what files have one
+// connection each, others several.
+const (
+	large = 16_000
+	small = 4_000
+)
+
+// open opens connections, each with a cache of so many KiB. What writes comes back
 // to the same pages: it copies them from the write-ahead log less often, in pages of
 // 4 KiB.
-func open(path string, conns int, more string) *sql.DB {
-	const pragmas = "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=cache_size(-16000)&_txlock=immediate"
+func open(path string, conns, cache int, more string) *sql.DB {
+	const pragmas = "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_txlock=immediate"
 	path = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	db, err := sql.Open("sqlite", "file:"+path+pragmas+more)
+	db, err := sql.Open("sqlite", "file:"+path+pragmas+fmt.Sprintf("&_pragma=cache_size(-%d)", cache)+more)
 	if err != nil { // only an unknown driver name is one, and it is known
 		panic(err)
 	}

@@ -50,7 +50,7 @@ func insert(t *testing.T, l *Ledger, from, count, together int) {
 					PodUID: fmt.Sprintf("%08x-7a3c-4c1f-9a52-6d1f3a7c2b10", scattered), Label: rules.Labels[i%len(rules.Labels)], Confidence: rules.Confirmed, Revision: 1, DiedAt: &died,
 					Job: rules.Job{ID: fmt.Sprint(30_000_000_000 + i), RunID: fmt.Sprint(9_000_000_000 + i/4), Repository: fmt.Sprintf("o/r%d", scattered%300)}, Summary: text,
 					Evidence: []rules.EvidenceLine{{At: &died, Source: "kernel", Text: text, Decisive: true}, {At: &died, Source: "kubelet", Text: text}}}
-				c := Case{ID: NewCaseID("ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
+				c := Case{ID: NewCaseID("", "ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
 					Opened: died.Add(-time.Hour), Heard: died, State: StateJudged, Revision: 1}
 				err = errors.Join(err, tx.PutCase(c), tx.AddVerdict(c.ID, v, died, false))
 			}

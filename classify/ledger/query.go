@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,8 @@ import (
 
 // Query says which verdicts are asked for. Empty parts are all.
 type Query struct {
-	Runner     string // the start of a runner's name, [namespace/]name, or of a pod UID
+	Cluster    *string // nil = all; "" is the one without a name
+	Runner     string  // the start of a runner's name, [namespace/]name, or of a pod UID
 	Node       string
 	Labels     []rules.Label
 	Pool       string
@@ -23,22 +25,77 @@ type Query struct {
 	DiedFrom   time.Time // died at or after
 	DiedTo     time.Time // died at or before
 	Limit      int       // 0 = all
+	Brief      bool      // without the evidence and what follows it, most of a verdict's size
 }
 
 // Verdicts returns the latest revision of each case that fits, the latest
 // recorded first.
-func (l *Ledger) Verdicts(ctx context.Context, q Query) ([]Record, error) {
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
+func (l *Ledger) Verdicts(ctx context.Context, q Query) (out []Record, _ error) {
+	for c := NewCursor(q); ; {
+		some, err := l.Next(ctx, c)
+		if err != nil || len(some) == 0 {
+			return out, err
+		}
+		out = append(out, some...)
 	}
-	where, args := q.where()
-	return records(ctx, l.ask.QueryContext, where+" ORDER BY recorded DESC, member LIMIT ?", append(args, limit)...)
+}
+
+// Cursor is a place in what Verdicts returns. It holds nothing of the file: who
+// goes on from it may be slow.
+type Cursor struct {
+	q    Query
+	left int
+	last *Record // that was given; nil: none was
+}
+
+// NewCursor returns the begin of what a query gives.
+func NewCursor(q Query) *Cursor {
+	c := &Cursor{q: q, left: q.Limit}
+	if c.left <= 0 {
+		c.left = math.MaxInt
+	}
+	return c
+}
+
+// Query is what was asked for.
+func (c *Cursor) Query() Query { return c.q }
+
+// How many verdicts are read at one time: those of a page are a megabyte at most.
+const (
+	perPage      = 8
+	perBriefPage = 256
+)
+
+// Next gives the next verdicts, none at the end. Between two calls more may be
+// recorded: it is not given, but one that is revised can be given again.
+func (l *Ledger) Next(ctx context.Context, c *Cursor) (some []Record, err error) {
+	part, n := whole, min(c.left, perPage)
+	if c.q.Brief {
+		part, n = head, min(c.left, perBriefPage)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	where, args := c.q.where(l.names)
+	if c.last != nil {
+		at := nanos(c.last.Recorded)
+		where, args = where+" AND recorded <= ? AND (recorded < ? OR member > ?)", append(args, at, at, c.last.Case)
+	}
+	where += " ORDER BY recorded DESC, member LIMIT ?"
+	some, err = l.names.records(ctx, l.ask.QueryContext, part, where, append(args, n)...)
+	c.left -= n
+	if len(some) < n {
+		c.left = 0
+	}
+	if len(some) > 0 {
+		c.last = &some[len(some)-1]
+	}
+	return some, err
 }
 
 // where is the query as SQL: the latest revisions that fit. A name is looked up
 // in both of its columns first, for no index finds one or the other.
-func (q *Query) where() (string, []any) {
+func (q *Query) where(names *naming) (string, []any) {
 	where, args := []string{"last = 1"}, []any{}
 	if q.Runner != "" || q.Job != "" || q.Run != "" {
 		where[0] = "+last = 1" // no index but the name's: an index of the latest would be read from its end until something fits
@@ -53,6 +110,7 @@ func (q *Query) where() (string, []any) {
 	add(name != "", `pod IN (SELECT pod FROM cases WHERE name >= ? AND name < ? UNION ALL SELECT pod FROM cases WHERE uid >= ? AND uid < ?
 		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ? UNION ALL SELECT pod FROM verdicts WHERE uid <> '' AND uid >= ? AND uid < ?)`,
 		from, to, from, to, from, to, from, to)
+	add(q.Cluster != nil, "cluster = ?", names.wanted(q.Cluster))
 	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
 	clause, labels := q.labels()
@@ -87,14 +145,15 @@ func (q *Query) labels() (clause string, args []any) {
 // wide says whether the query asks for everything of a time, so that there may
 // be very much of it.
 func (q *Query) wide() bool {
-	return q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" && q.Job == "" && q.Run == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
+	return q.Cluster == nil && q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" &&
+		q.Job == "" && q.Run == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
 }
 
-// RunnersOn counts the runners that were on a node at some time between from
-// and to, as far as is known.
-func (l *Ledger) RunnersOn(ctx context.Context, node string, from, to time.Time) (n int, err error) {
-	err = l.ask.QueryRowContext(ctx, "SELECT count(*) FROM cases WHERE node = ? AND runner AND opened <= ? AND (heard >= ? OR state = 'open')",
-		node, nanos(to), nanos(from)).Scan(&n)
+// RunnersOn counts the runners that were on a node of a cluster at some time
+// between from and to, as far as is known.
+func (l *Ledger) RunnersOn(ctx context.Context, cluster, node string, from, to time.Time) (n int, err error) {
+	err = l.ask.QueryRowContext(ctx, `SELECT count(*) FROM cases WHERE node = ? AND cluster = ? AND runner AND opened <= ?
+		AND (heard >= ? OR state = 'open')`, node, l.names.stored(cluster), nanos(to), nanos(from)).Scan(&n)
 	return n, err
 }
 

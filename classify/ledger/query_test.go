@@ -159,7 +159,7 @@ func TestRunnersOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := l.RunnersOn(t.Context(), "n1", at(10), at(30)); n != 2 || err != nil {
+	if n, err := l.RunnersOn(t.Context(), "", "n1", at(10), at(30)); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 }

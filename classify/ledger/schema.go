@@ -9,51 +9,55 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// version is the schema's. A file of the first one is rewritten when it is opened, a
-// file of a later one is not touched. 2 is a file that is being rewritten.
-const version = 3
+// version is the schema's. A file of an earlier one is rewritten when it is opened,
+// a file of a later one is not touched. 2 is a file of the first one that is being
+// rewritten; 3 knew no clusters.
+const version = 4
 
-var current = "PRAGMA user_version = " + strconv.Itoa(version)
-
-// tables hold what is recorded. A row's number, and what a table is sorted by,
+// tables hold what is recorded. A cluster stands as naming.stored has it; in a text
+// that is a key it stands before the name, see naming.key. A row's number, and what a table is sorted by,
 // grows with time wherever it can: a new row then stands beside the one before it,
 // and the pages that a write changes are few, however many there are.
 const tables = `
 CREATE TABLE IF NOT EXISTS evidence (
 	id       INTEGER PRIMARY KEY,
 	hash     BLOB NOT NULL UNIQUE,
-	node     TEXT NOT NULL,
+	node     TEXT NOT NULL,      -- a key
 	at       INTEGER NOT NULL,   -- nanoseconds; 0 = the record has no time
 	wide     INTEGER NOT NULL,   -- speaks of everything on its node
 	received INTEGER NOT NULL,
 	entry    BLOB NOT NULL,
 	names    BLOB NOT NULL DEFAULT x''); -- the numbers of its names, see pack
 CREATE TABLE IF NOT EXISTS names (
-	name     INTEGER NOT NULL,   -- see number
+	name     INTEGER NOT NULL,   -- a key's number, see number
 	evidence INTEGER NOT NULL,
 	PRIMARY KEY (name, evidence)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS marks (
 	hash     BLOB PRIMARY KEY,
-	owner    TEXT NOT NULL,      -- the pod's key, "node:NAME", or "controller"
+	owner    TEXT NOT NULL,      -- a key: the pod's, of "node:NAME", or of "controller"
 	reached  INTEGER NOT NULL,   -- nanoseconds; the end of what it states
 	received INTEGER NOT NULL,
 	entry    BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS tails (
-	stream   TEXT PRIMARY KEY,
-	owner    TEXT NOT NULL,
+	stream   TEXT PRIMARY KEY,   -- a key
+	owner    TEXT NOT NULL,      -- a key
 	received INTEGER NOT NULL,
 	entries  BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS nodes (
-	node       TEXT PRIMARY KEY,
+	cluster    TEXT NOT NULL,
+	node       TEXT NOT NULL,
 	reached    INTEGER NOT NULL, -- everything on it up to here was read
 	heard      INTEGER NOT NULL, -- when its agent last pushed
 	controller INTEGER NOT NULL, -- its agent reads a controller's log
-	silent     INTEGER NOT NULL) WITHOUT ROWID;
+	silent     INTEGER NOT NULL,
+	PRIMARY KEY (cluster, node)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cases (
 	pod       INTEGER PRIMARY KEY AUTOINCREMENT, -- its number in this file, which none that is gone had
 	id        TEXT NOT NULL UNIQUE,
+	cluster   TEXT NOT NULL DEFAULT '',
 	namespace TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, node TEXT NOT NULL,
 	runner    INTEGER NOT NULL,
 	opened    INTEGER NOT NULL, heard INTEGER NOT NULL,
@@ -62,7 +66,7 @@ CREATE TABLE IF NOT EXISTS cases (
 	due       INTEGER NOT NULL,  -- ending: judged at the latest then
 	revision  INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS ties (
-	id  TEXT PRIMARY KEY,
+	id  TEXT PRIMARY KEY,        -- a key
 	pod INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS verdicts (
 	number   INTEGER PRIMARY KEY,
@@ -71,6 +75,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
 	runner   TEXT NOT NULL,      -- where it is not the case's name, which only records may give it
 	uid      TEXT NOT NULL,      -- the same
 	recorded INTEGER NOT NULL, died INTEGER NOT NULL,
+	cluster  TEXT NOT NULL DEFAULT '',
 	namespace TEXT NOT NULL, node TEXT NOT NULL, label TEXT NOT NULL,
 	pool     TEXT NOT NULL, repository TEXT NOT NULL, run TEXT NOT NULL, job TEXT NOT NULL, -- ids as GitHub has them
 	last     INTEGER NOT NULL,   -- no later revision is known
@@ -98,21 +103,26 @@ CREATE INDEX IF NOT EXISTS tails_received ON tails (received);
 CREATE INDEX IF NOT EXISTS cases_uid ON cases (uid);
 CREATE INDEX IF NOT EXISTS cases_name ON cases (name);
 CREATE INDEX IF NOT EXISTS cases_node ON cases (node, state);
-CREATE INDEX IF NOT EXISTS cases_heard ON cases (heard, runner, name, namespace);
+CREATE INDEX IF NOT EXISTS cases_heard ON cases (heard, runner, name, namespace, cluster);
 CREATE INDEX IF NOT EXISTS cases_waiting ON cases (state, due, runner) WHERE runner;
 CREATE INDEX IF NOT EXISTS ties_pod ON ties (pod);
 CREATE INDEX IF NOT EXISTS verdicts_runner ON verdicts (runner) WHERE runner <> '';
 CREATE INDEX IF NOT EXISTS verdicts_uid ON verdicts (uid) WHERE uid <> '';
 CREATE INDEX IF NOT EXISTS verdicts_run ON verdicts (run);
 CREATE INDEX IF NOT EXISTS verdicts_job ON verdicts (job);
-CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_recorded ON verdicts (last, recorded, label, node, cluster);
 CREATE INDEX IF NOT EXISTS last_died ON verdicts (last, died, node);
 CREATE INDEX IF NOT EXISTS last_label ON verdicts (last, label, recorded);
-CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label);
-CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node);
-CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label, cluster);
+CREATE INDEX IF NOT EXISTS last_cluster ON verdicts (last, cluster, recorded, label, node);
+CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node, cluster);
+CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node, cluster);
 CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due);
 `
+
+// unfollowed are nodes whose agent never said how far it has read: an earlier version
+// took a shipper's gap for an agent's. An agent that is there says it again at once.
+const unfollowed = "DELETE FROM nodes WHERE reached = 0"
 
 // migrate makes the schema in a new file, and of an earlier one. When it ends
 // midway, the next one goes on from there.
@@ -134,8 +144,40 @@ func (l *Ledger) migrate() error {
 			return err
 		}
 	}
-	return l.step(func(tx *sql.Tx) error { return run(tx, tables, indexes, current) })
+	switch {
+	case have == 0:
+		return l.step(func(tx *sql.Tx) error { return run(tx, tables, indexes, versionIs(version)) })
+	case have < version:
+		if err := l.step(addClusters); err != nil {
+			return err
+		}
+	}
+	if err := l.step(func(tx *sql.Tx) error { return run(tx, unfollowed) }); err != nil {
+		return err
+	}
+	return l.makeIndexes()
 }
+
+// makeIndexes makes those that lack, each by itself: there can be very much to sort.
+func (l *Ledger) makeIndexes() error {
+	for index := range strings.SplitSeq(strings.TrimSpace(indexes), "\n") {
+		var has bool
+		name := strings.Fields(index)[5] // CREATE INDEX IF NOT EXISTS name
+		err := l.write.QueryRow("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", name).Scan(&has)
+		if err != nil {
+			return err
+		}
+		if has {
+			continue
+		}
+		if err := l.step(func(tx *sql.Tx) error { return run(tx, index) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func versionIs(n int) string { return "PRAGMA user_version = " + strconv.Itoa(n) }
 
 // step is one write of a migration.
 func (l *Ledger) step(f func(*sql.Tx) error) error {
@@ -179,15 +221,16 @@ var fromFirst = []string{`
 	ALTER TABLE names RENAME TO old_names; ALTER TABLE cases RENAME TO old_cases; ALTER TABLE ties RENAME TO old_ties;
 	ALTER TABLE verdicts RENAME TO old_verdicts; ALTER TABLE outbox RENAME TO old_outbox;
 	ALTER TABLE evidence ADD COLUMN names BLOB NOT NULL DEFAULT x'';`, tables, `
-	INSERT INTO cases (` + caseColumns + `) SELECT ` + caseColumns + ` FROM old_cases ORDER BY opened, id;
-	INSERT OR IGNORE INTO cases (` + caseColumns + `) SELECT member, namespace, runner, uid, node, 1, recorded, recorded, 'judged', died, 0, revision
+	INSERT INTO cases (` + firstColumns + `) SELECT ` + firstColumns + ` FROM old_cases ORDER BY opened, id;
+	INSERT OR IGNORE INTO cases (` + firstColumns + `)
+		SELECT member, namespace, runner, uid, node, 1, recorded, recorded, 'judged', died, 0, revision
 		FROM old_verdicts ORDER BY revision DESC, recorded, member;
 	INSERT INTO ties SELECT t.id, c.pod FROM old_ties t JOIN cases c ON c.id = t.member ORDER BY t.id;
 	INSERT INTO outbox SELECT c.pod, o.revision, o.stamp, o.due, o.attempts FROM old_outbox o JOIN cases c ON c.id = o.member;
 	PRAGMA user_version = 2`}
 
 // move takes over what there may be very much of, some in each write. With the last
-// of them the file is of this version, but for the indexes.
+// of them the file is of version 3, but for the indexes.
 func (l *Ledger) move() error {
 	for _, some := range []func(tx *sql.Tx, most int) (bool, error){moveVerdicts, numberNames} {
 		for more := true; more; {
@@ -202,19 +245,59 @@ func (l *Ledger) move() error {
 	}
 	return l.step(func(tx *sql.Tx) error {
 		return run(tx, `DROP TABLE old_names; DROP TABLE old_outbox; DROP TABLE old_verdicts; DROP TABLE old_ties; DROP TABLE old_cases;
-			DELETE FROM meta WHERE name = 'numbered'`, current)
+			DELETE FROM meta WHERE name = 'numbered'`, versionIs(3))
 	})
 }
 
 // moveVerdicts takes over the next verdicts, in their order.
 func moveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
-	res, err := tx.Exec(`INSERT INTO verdicts SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END, CASE v.uid WHEN c.uid THEN '' ELSE v.uid END, v.recorded, v.died, v.namespace, v.node, v.label, v.pool, v.repository, v.run, v.job, v.last, v.verdict
+	res, err := tx.Exec(`INSERT INTO verdicts (number, pod, revision, member, runner, uid,
+			recorded, died, namespace, node, label, pool, repository, run, job, last, verdict)
+		SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END,
+			CASE v.uid WHEN c.uid THEN '' ELSE v.uid END, v.recorded, v.died, v.namespace, v.node, v.label,
+			v.pool, v.repository, v.run, v.job, v.last, v.verdict
 		FROM old_verdicts v CROSS JOIN cases c WHERE v.rowid > (SELECT coalesce(max(number), 0) FROM verdicts) AND c.id = v.member ORDER BY v.rowid LIMIT ?`, most)
 	if err != nil {
 		return false, err
 	}
 	n, err := res.RowsAffected()
 	return n == int64(most), err
+}
+
+// addClusters gives a file of version 3 the columns that it lacks: what it has is of
+// the cluster without a name. The indexes that lack it are made anew, and the file is
+// of version 4 with that.
+func addClusters(tx *sql.Tx) error {
+	for _, table := range []string{"cases", "verdicts"} {
+		if err := addColumn(tx, table, "cluster", "TEXT NOT NULL DEFAULT ''"); err != nil {
+			return err
+		}
+	}
+	has, err := hasColumn(tx, "nodes", "cluster")
+	if err == nil && !has {
+		err = run(tx, "ALTER TABLE nodes RENAME TO old_nodes", tables, `
+			INSERT INTO nodes (cluster, node, reached, heard, controller, silent)
+				SELECT '', node, reached, heard, controller, silent FROM old_nodes;
+			DROP TABLE old_nodes`)
+	}
+	if err != nil {
+		return err
+	}
+	return run(tx, `DROP INDEX IF EXISTS cases_heard; DROP INDEX IF EXISTS last_recorded; DROP INDEX IF EXISTS last_node;
+		DROP INDEX IF EXISTS last_pool; DROP INDEX IF EXISTS last_repository`, versionIs(version))
+}
+
+func addColumn(tx *sql.Tx, table, column, kind string) error {
+	has, err := hasColumn(tx, table, column)
+	if err != nil || has {
+		return err
+	}
+	return run(tx, "ALTER TABLE "+table+" ADD COLUMN "+column+" "+kind)
+}
+
+func hasColumn(tx *sql.Tx, table, column string) (has bool, err error) {
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)", table, column).Scan(&has)
+	return has, err
 }
 
 // numberNames files the next evidence under the numbers of its names.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,10 +17,13 @@ import (
 
 // first is a ledger as the first version wrote it: what fill does, a second
 // revision, and a verdict whose case is gone.
-func first(t *testing.T) (path string) {
+func first(t *testing.T) (path string) { return earlier(t, 1) }
+
+// earlier is the same of some version.
+func earlier(t *testing.T, version int) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "l.db")
-	text, err := os.ReadFile("testdata/v1.sql")
+	text, err := os.ReadFile(fmt.Sprintf("testdata/v%d.sql", version))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +46,13 @@ func execute(t *testing.T, path, text string) {
 // More is recorded in a file of the first version, and all of it is found like
 // in a new one.
 func TestAnEarlierLedgerIsTakenOver(t *testing.T) {
-	got, want := reopen(t, first(t)), fresh(t)
+	for _, version := range []int{1, 3} {
+		t.Run(fmt.Sprint(version), func(t *testing.T) { isTakenOver(t, reopen(t, earlier(t, version))) })
+	}
+}
+
+func isTakenOver(t *testing.T, got *Ledger) {
+	want := fresh(t)
 	write(t, want, t0, fill)
 	write(t, want, after(2), func(tx *Tx) error { return tx.AddVerdict("1", verdict("p", 2), after(-5), true) })
 	write(t, want, after(3), func(tx *Tx) error { return tx.AddVerdict("gone", verdict("forgotten", 1), after(-5), false) })
@@ -95,6 +105,28 @@ func TestTakingOverGoesOn(t *testing.T) {
 	}
 }
 
+// The same for a ledger from before there were clusters.
+func TestAddingClustersGoesOn(t *testing.T) {
+	want := read(t, reopen(t, earlier(t, 3)))
+	made := strings.Split(strings.TrimSpace(indexes), "\n")
+	for steps := range len(made) + 2 {
+		path := earlier(t, 3)
+		if steps > 0 {
+			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, addClusters(tx) })
+			execute(t, path, strings.Join(made[:steps-1], ""))
+		}
+		l := reopen(t, path)
+		if diff := cmp.Diff(want, read(t, l)); diff != "" {
+			t.Errorf("after %d steps: %s", steps, diff)
+		}
+		var have int
+		const know = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql LIKE '%cluster%'"
+		if err := l.read.QueryRow(know).Scan(&have); err != nil || have != 6 {
+			t.Errorf("after %d steps: %d indexes know of clusters, %v", steps, have, err)
+		}
+	}
+}
+
 // The indexes are made last: a file that lacks some gets them when it is opened.
 func TestIndexesThatLackAreMade(t *testing.T) {
 	path := first(t)
@@ -113,6 +145,7 @@ func TestIndexesThatLackAreMade(t *testing.T) {
 func half(t *testing.T, path string, step func(*sql.Tx, int) (bool, error)) {
 	t.Helper()
 	db := get(sql.Open("sqlite", "file:"+path))(t)
+	db.SetMaxOpenConns(1)
 	defer db.Close()
 	tx := get(db.Begin())(t)
 	_, err := step(tx, 1)
@@ -169,6 +202,7 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 		{"last_label", Query{Labels: []rules.Label{rules.Completed}}},
 		{"last_node", Query{Node: "n", Since: at}},
 		{"last_died", Query{Node: "n", DiedFrom: at, DiedTo: at}},
+		{"last_cluster", Query{Cluster: new(string)}},
 		{"last_pool", Query{Pool: "p"}},
 		{"last_repository", Query{Repository: "r"}},
 		{"verdicts_run", Query{Run: "1"}},
@@ -176,7 +210,7 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 		{"cases_name", Query{Runner: "r"}},
 		{"cases_uid", Query{Runner: "r"}},
 	} {
-		where, args := tt.query.where()
+		where, args := tt.query.where(l.names)
 		if plan := planOf(t, l, "SELECT * FROM verdicts "+where+" ORDER BY recorded DESC, member LIMIT 9", args...); !strings.Contains(plan, "USING INDEX "+tt.index) && !strings.Contains(plan, "USING COVERING INDEX "+tt.index) {
 			t.Errorf("%+v: %s", tt.query, plan)
 		}

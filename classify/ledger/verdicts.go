@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"time"
 
 	"coroner/rules"
@@ -20,7 +22,9 @@ type Record struct {
 // AddVerdict records a verdict and, when publish is set, puts it into the
 // outbox with the time stamp that it is published under.
 func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publish bool) error {
-	data, err := json.Marshal(v)
+	at := *v
+	at.Cluster = t.names.stored(v.Cluster)
+	data, err := json.Marshal(&at)
 	if err != nil {
 		return err
 	}
@@ -33,9 +37,11 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 		_, err = t.pen.exec("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", k.pod, v.Revision)
 	}
 	if err == nil {
-		_, err = t.pen.exec(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died, namespace, node, label, pool, repository, run, job, last, verdict)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`, k.pod, v.Revision, member, k.runner, k.uid, nanos(t.now), died, v.Namespace, v.Node, v.Label,
-			v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
+		_, err = t.pen.exec(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died,
+				cluster, namespace, node, label, pool, repository, run, job, last, verdict)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+			k.pod, v.Revision, member, k.runner, k.uid, nanos(t.now), died,
+			at.Cluster, v.Namespace, v.Node, v.Label, v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
 		t.mail = true
@@ -61,8 +67,8 @@ func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 	if err = known(); err != sql.ErrNoRows {
 		return k, err
 	}
-	err = t.PutCase(Case{ID: member, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
-		Opened: t.now, Heard: t.now, State: StateJudged, Revision: v.Revision})
+	err = t.PutCase(Case{ID: member, Cluster: v.Cluster, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID,
+		Node: v.Node, Runner: true, Opened: t.now, Heard: t.now, State: StateJudged, Revision: v.Revision})
 	if err == nil {
 		err = known()
 	}
@@ -72,22 +78,45 @@ func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 // podOf is the number of the case with an id.
 const podOf = "(SELECT pod FROM cases WHERE id = ?)"
 
+// What of a verdict is read: whole, or what stands before its evidence. Whole
+// verdicts have a bound, but files have some of before that: of one that is so large
+// the head is read, and how many lines of evidence there are.
+const (
+	marker = `x'2c2265766964656e6365223a'` // ,"evidence": which no text in it can hold, for its quotes are escaped
+	upTo   = "CASE instr(verdict, " + marker + ") WHEN 0 THEN verdict ELSE substr(verdict, 1, instr(verdict, " + marker + ") - 1)"
+	head   = upTo + " || '}' END"
+
+	counted = upTo + ` || ',"evidence_omitted":' || json_array_length(CAST(verdict AS TEXT), '$.evidence') || '}' END`
+	whole   = "CASE WHEN length(verdict) <= 1048576 THEN verdict ELSE " + counted + " END"
+)
+
+// maxRevisions is how many of a case's revisions are read, the latest.
+const maxRevisions = 50
+
 // LastVerdict returns the latest revision of a case's verdict.
 func (q Questions) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
-	all, err := records(ctx, q.get, "WHERE pod = "+podOf+" ORDER BY revision DESC LIMIT 1", member)
+	all, err := q.names.records(ctx, q.get, whole, "WHERE pod = "+podOf+" ORDER BY revision DESC LIMIT 1", member)
 	if err != nil || len(all) == 0 {
 		return Record{}, false, err
 	}
 	return all[0], true, nil
 }
 
-// Revisions returns every revision of a case's verdict, the first first.
+// Revisions returns the revisions of a case's verdict, the first first; of very
+// many, the latest.
 func (l *Ledger) Revisions(ctx context.Context, member string) ([]Record, error) {
-	return records(ctx, l.ask.QueryContext, "WHERE pod = "+podOf+" ORDER BY revision", member)
+	tail := "WHERE pod = " + podOf + " ORDER BY revision DESC LIMIT " + strconv.Itoa(maxRevisions)
+	all, err := l.names.records(ctx, l.ask.QueryContext, whole, tail, member)
+	slices.Reverse(all)
+	return all, err
 }
 
-func records(ctx context.Context, ask func(context.Context, string, ...any) (*sql.Rows, error), tail string, args ...any) (out []Record, _ error) {
-	rows, err := ask(ctx, "SELECT member, recorded, verdict FROM verdicts "+tail, args...)
+// asks is how a question is put to the file.
+type asks = func(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+
+// records reads verdicts; which part of each, part says.
+func (n *naming) records(ctx context.Context, ask asks, part, tail string, args ...any) (out []Record, _ error) {
+	rows, err := ask(ctx, "SELECT member, recorded, "+part+" FROM verdicts "+tail, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var rec Record
 		var recorded int64
@@ -97,10 +126,21 @@ func records(ctx context.Context, ask func(context.Context, string, ...any) (*sq
 		}
 		rec.Recorded = moment(recorded)
 		err := json.Unmarshal(data, &rec.Verdict)
+		rec.Verdict.Cluster = n.read(rec.Verdict.Cluster)
+		rec.fill()
 		out = append(out, rec)
 		return err
 	})
 	return out, err
+}
+
+// fill makes empty lists of those that were not read.
+func (r *Record) fill() {
+	v := &r.Verdict
+	if v.Evidence == nil {
+		v.Evidence, v.Missing = []rules.EvidenceLine{}, []string{}
+		v.RuledOut, v.Open = []rules.RuledOut{}, []rules.OpenLabel{}
+	}
 }
 
 // Letter is a verdict that is still to be published.
@@ -175,10 +215,13 @@ func (l *Ledger) draft(ctx context.Context, x *Letter) error {
 		return nil
 	}
 	var data []byte
-	if err := l.read.getRow(ctx, "SELECT verdict FROM verdicts WHERE pod = "+podOf+" AND revision = ?", x.Case, x.Verdict.Revision).Scan(&data); err != nil {
+	const query = "SELECT " + whole + " FROM verdicts WHERE pod = " + podOf + " AND revision = ?"
+	if err := l.read.getRow(ctx, query, x.Case, x.Verdict.Revision).Scan(&data); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, &x.Verdict)
+	err := json.Unmarshal(data, &x.Verdict)
+	x.Verdict.Cluster = l.names.read(x.Verdict.Cluster)
+	return err
 }
 
 // Outbox says how many verdicts are still to be published.

@@ -18,10 +18,10 @@ type Client struct {
 }
 
 // Runner asks for a name, the start of one, namespace/name or a pod UID. No
-// such runner is an empty answer.
-func (c *Client) Runner(ctx context.Context, name string) (Answer, error) {
+// such runner is an empty answer. A cluster is all of them if it is "".
+func (c *Client) Runner(ctx context.Context, cluster, name string) (Answer, error) {
 	var out Answer
-	err := c.get(ctx, "/api/v1/runners/"+escapePath(name), &out)
+	err := c.get(ctx, "/api/v1/runners/"+escapePath(name)+query("cluster", cluster), &out)
 	if err == nil && out.Runners == nil {
 		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of runners", c.Server)
 	}
@@ -29,10 +29,10 @@ func (c *Client) Runner(ctx context.Context, name string) (Answer, error) {
 }
 
 // Search asks for the runners that a text means: what Runner takes, the address
-// of a job or a run, or a node with a time.
-func (c *Client) Search(ctx context.Context, text string) (Answer, error) {
+// of a job or a run, or a node with a time. A cluster is all of them if it is "".
+func (c *Client) Search(ctx context.Context, cluster, text string) (Answer, error) {
 	var out Answer
-	err := c.get(ctx, "/api/v1/search?"+url.Values{"q": {text}}.Encode(), &out)
+	err := c.get(ctx, "/api/v1/search"+query("q", text, "cluster", cluster), &out)
 	if err == nil && out.Runners == nil {
 		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of runners", c.Server)
 	}
@@ -56,6 +56,20 @@ func (c *Client) Verdicts(ctx context.Context, q url.Values) (Verdicts, error) {
 		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of verdicts", c.Server)
 	}
 	return out, err
+}
+
+// query is the parameters that have a value: name, value, ….
+func query(pairs ...string) string {
+	v := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			v.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(v) == 0 {
+		return ""
+	}
+	return "?" + v.Encode()
 }
 
 func escapePath(name string) string {

@@ -13,12 +13,14 @@ import (
 	"coroner/rules"
 )
 
-// Filter reads ?runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
+// Filter reads ?cluster=&runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
 // verdict is a label or several with commas between; since and until are a
 // duration back from now (90m, 7d) or a time (RFC 3339), and mean when the
 // verdict was recorded; limit is 100 unless told.
 func Filter(v url.Values, now time.Time) (ledger.Query, error) {
-	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: v.Get("pool"), Repository: v.Get("repository"), Job: v.Get("job"), Run: v.Get("run"), Limit: 100}
+	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: rules.PoolName(v.Get("pool")),
+		Repository: v.Get("repository"), Job: v.Get("job"), Run: v.Get("run"), Limit: 100}
+	q.Cluster = within(v.Get("cluster"))
 	var err error
 	if q.Labels, err = labels(v.Get("verdict")); err != nil {
 		return ledger.Query{}, err
@@ -43,6 +45,14 @@ func Filter(v url.Values, now time.Time) (ledger.Query, error) {
 	return q, nil
 }
 
+// within is the cluster that is asked for; "" is all of them.
+func within(cluster string) *string {
+	if cluster == "" {
+		return nil
+	}
+	return &cluster
+}
+
 // labels reads labels with commas between.
 func labels(text string) (out []rules.Label, _ error) {
 	for _, s := range strings.Split(text, ",") {
@@ -59,7 +69,9 @@ func labels(text string) (out []rules.Label, _ error) {
 }
 
 // known are the parameters of a list.
-var known = []string{"runner", "node", "verdict", "pool", "repository", "job", "run", "since", "until", "limit"}
+var known = []string{
+	"cluster", "runner", "node", "verdict", "pool", "repository", "job", "run", "since", "until", "limit",
+}
 
 // strangers is an error for a parameter that nobody reads: a misspelt filter
 // must not give everything.

@@ -60,7 +60,7 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 	if err != nil || len(entries) == 0 {
 		return "", nil, err
 	}
-	one, err := a.one(ctx, c)
+	one, err := a.one(ctx, c, true)
 	if err != nil {
 		return "", nil, err
 	}
@@ -125,6 +125,9 @@ func wanted(v *rules.Verdict, runner string) want {
 func story(c ledger.Case, said *Recorded, now *rules.Verdict, name, runner string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Runner %s", postmortem.Clean(c.Namespace+"/"+c.Name))
+	if c.Cluster != "" {
+		fmt.Fprintf(&b, " of cluster %s", postmortem.Clean(c.Cluster))
+	}
 	if said != nil {
 		fmt.Fprintf(&b, ": %s (%s). %s", said.Label, said.Confidence, postmortem.Clean(said.Summary))
 	}

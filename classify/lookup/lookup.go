@@ -33,6 +33,7 @@ type Recorded struct {
 // Runner is one pod that fits what was asked for.
 type Runner struct {
 	ID        string     `json:"id"`
+	Cluster   string     `json:"cluster,omitempty"`
 	Runner    string     `json:"runner"`
 	Namespace string     `json:"namespace"`
 	Node      string     `json:"node"`
@@ -43,6 +44,32 @@ type Runner struct {
 	Revisions []Recorded `json:"revisions"`          // what was said before, the first first
 	Opinion   *Recorded  `json:"opinion,omitempty"`  // ending: what it would be judged now
 	Siblings  *Siblings  `json:"siblings,omitempty"` // judged: who else died on the node at that time
+}
+
+// thin takes the evidence of earlier revisions away, and of the verdict what does
+// not decide.
+func (r *Runner) thin() {
+	for i := range r.Revisions {
+		r.Revisions[i].thin(0)
+	}
+	if r.Verdict != nil {
+		r.Verdict.thin(thinLines)
+	}
+}
+
+// thinLines are the lines that decide, in a verdict that is one of many.
+const thinLines = 5
+
+// thin leaves so many of the lines that decide. How many are missing is said.
+func (r *Recorded) thin(most int) {
+	kept := []rules.EvidenceLine{}
+	for _, e := range r.Evidence {
+		if e.Decisive && len(kept) < most {
+			kept = append(kept, e)
+		}
+	}
+	r.EvidenceOmitted += len(r.Evidence) - len(kept)
+	r.Evidence = kept
 }
 
 // Says is what is said of the runner at present: its verdict, else the opinion;
@@ -69,11 +96,12 @@ type Verdicts struct {
 
 // Source is where answers come from.
 type Source interface {
-	FindRunners(ctx context.Context, what string, limit int) (found []ledger.Case, exact bool, err error)
+	FindRunners(ctx context.Context, cluster *string, what string, limit int) (found []ledger.Case, exact bool, err error)
 	Case(ctx context.Context, id string) (ledger.Case, bool, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
 	Verdicts(ctx context.Context, q ledger.Query) ([]ledger.Record, error)
-	RunnersOn(ctx context.Context, node string, from, to time.Time) (int, error)
+	Next(ctx context.Context, c *ledger.Cursor) ([]ledger.Record, error)
+	RunnersOn(ctx context.Context, cluster, node string, from, to time.Time) (int, error)
 }
 
 // API answers questions, in Go and over HTTP. Its fields are set before its
@@ -83,29 +111,20 @@ type API struct {
 	Opinion func(context.Context, ledger.Case) (*rules.Verdict, error) // of a case that is not judged yet; nil: none is given
 	Gather  func(context.Context, ledger.Case) ([]ingest.Entry, error) // the evidence of a case; nil: no incident files
 	Now     func() time.Time
+	Places  Places // of all questions, those of the pages among them
 }
 
 // Register adds the API's routes.
 func (a *API) Register(mux *http.ServeMux) {
-	for path, f := range map[string]http.HandlerFunc{"verdicts": a.verdicts, "runners/{name...}": a.runner, "search": a.search, "incidents/{id}": a.incident} {
-		mux.HandleFunc("GET /api/v1/"+path, Bounded(f))
-	}
+	mux.HandleFunc("GET /api/v1/verdicts", a.verdicts)
+	mux.HandleFunc("GET /api/v1/runners/{name...}", a.Places.Bounded(a.runner))
+	mux.HandleFunc("GET /api/v1/search", a.Places.Bounded(a.search))
+	mux.HandleFunc("GET /api/v1/incidents/{id}", a.Places.Bounded(a.incident))
 }
 
 // longest is how long a question may take: a ledger that is busy with one is
 // slow for all others.
 const longest = 10 * time.Second
-
-// Bounded ends a question that takes too long, and tells browsers to take the
-// answer for nothing but what it says it is.
-func Bounded(f http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), longest)
-		defer cancel()
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		f(w, r.WithContext(ctx))
-	}
-}
 
 // MaxName is how many bytes of a question are read at most.
 const MaxName = 512
@@ -115,26 +134,10 @@ const (
 	maxVerdicts = 1000
 )
 
-// verdicts answers with what Filter reads of the parameters.
-func (a *API) verdicts(w http.ResponseWriter, r *http.Request) {
-	q, err := Filter(r.URL.Query(), a.Now())
-	if err == nil {
-		err = strangers(r.URL.Query())
-	}
-	if err != nil {
-		fail(w, http.StatusBadRequest, err)
-		return
-	}
-	found, err := a.List(r.Context(), q)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
-		return
-	}
-	answer(w, http.StatusOK, Verdicts{found})
-}
-
-// List gives the verdicts that fit, the latest recorded first.
+// List gives the verdicts that fit, the latest recorded first, without their
+// evidence.
 func (a *API) List(ctx context.Context, q ledger.Query) ([]Recorded, error) {
+	q.Brief = true
 	found, err := a.Source.Verdicts(ctx, q)
 	return recorded(found), err
 }
@@ -147,14 +150,15 @@ func recorded(all []ledger.Record) []Recorded {
 	return out
 }
 
-// runner answers for a name, the start of one, namespace/name or a pod UID.
+// runner answers for a name, the start of one, namespace/name or a pod UID, in
+// every cluster or the one that ?cluster= names.
 func (a *API) runner(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if name == "" || len(name) > MaxName {
 		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than %d bytes; /api/v1/verdicts lists the latest", MaxName))
 		return
 	}
-	found, err := a.Find(r.Context(), name)
+	found, err := a.Find(r.Context(), r.URL.Query().Get("cluster"), name)
 	found.write(w, err)
 }
 
@@ -171,9 +175,10 @@ func (found Answer) write(w http.ResponseWriter, err error) {
 }
 
 // Find gives the runners of a name, [namespace/]name or a pod UID, or of the
-// start of one, the latest heard of first; none is an empty answer.
-func (a *API) Find(ctx context.Context, name string) (Answer, error) {
-	cases, exact, err := a.Source.FindRunners(ctx, name, maxRunners)
+// start of one, the latest heard of first; none is an empty answer. A cluster is
+// all of them if it is "".
+func (a *API) Find(ctx context.Context, cluster, name string) (Answer, error) {
+	cases, exact, err := a.Source.FindRunners(ctx, within(cluster), name, maxRunners)
 	out, err := a.about(ctx, cases, err)
 	if out.Exact = exact && len(cases) > 0; !out.Exact {
 		out.Meaning = "runners whose names begin with " + name + ", or hold it"
@@ -194,23 +199,51 @@ func (a *API) Named(ctx context.Context, id string) (Answer, error) {
 
 func (a *API) about(ctx context.Context, cases []ledger.Case, err error) (Answer, error) {
 	out := Answer{Runners: []Runner{}}
+	lines, opinions := 0, 0
 	for i := 0; i < len(cases) && err == nil; i++ {
 		var one Runner
-		one, err = a.one(ctx, cases[i])
+		one, err = a.one(ctx, cases[i], opinions < maxOpinions)
+		if one.Opinion != nil {
+			opinions++
+		}
+		if lines += one.lines(); lines > maxLines {
+			one.thin()
+		}
 		out.Runners = append(out.Runners, one)
 	}
 	return out, err
 }
 
-func (a *API) one(ctx context.Context, c ledger.Case) (Runner, error) {
-	out := Runner{ID: c.ID, Runner: c.Name, Namespace: c.Namespace, Node: c.Node, PodUID: c.UID, State: string(c.State), Heard: c.Heard, Revisions: []Recorded{}}
+// What an answer about many runners holds in full: further verdicts are thin, and
+// further opinions, each of which costs a judgement, are not given.
+const (
+	maxLines    = 4000
+	maxOpinions = 5
+)
+
+// lines is how much evidence there is of a runner.
+func (r *Runner) lines() (n int) {
+	for i := range r.Revisions {
+		n += len(r.Revisions[i].Evidence)
+	}
+	if says := r.Says(); says != nil {
+		n += len(says.Evidence)
+	}
+	return n
+}
+
+// one is what is known of a case; with an opinion, if it has no verdict and one is
+// asked for.
+func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, error) {
+	out := Runner{ID: c.ID, Cluster: c.Cluster, Runner: c.Name, Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
+		State: string(c.State), Heard: c.Heard, Revisions: []Recorded{}}
 	all, err := a.Source.Revisions(ctx, c.ID)
 	if n := len(all); n > 0 {
 		list := recorded(all)
 		out.Verdict, out.Revisions = &list[n-1], list[:n-1]
 		out.Siblings, err = a.siblings(ctx, &list[n-1].Verdict, list[n-1].Recorded)
 	}
-	if err != nil || out.Verdict != nil || c.State != ledger.StateEnding || a.Opinion == nil {
+	if err != nil || out.Verdict != nil || c.State != ledger.StateEnding || a.Opinion == nil || !opinion {
 		return out, err
 	}
 	v, err := a.Opinion(ctx, c)
@@ -230,6 +263,10 @@ func answer(w http.ResponseWriter, code int, body any) {
 }
 
 func fail(w http.ResponseWriter, code int, err error) {
+	if errors.Is(err, errBusy) {
+		code = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "1")
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		code, err = http.StatusServiceUnavailable, fmt.Errorf("this took longer than %s; ask for less: a shorter time, a longer name", longest)
 	}

@@ -211,19 +211,24 @@ type fake struct {
 	judged error // of Revisions
 }
 
-func (f *fake) FindRunners(_ context.Context, what string, limit int) ([]ledger.Case, bool, error) {
+func (f *fake) FindRunners(_ context.Context, _ *string, what string, limit int) ([]ledger.Case, bool, error) {
 	f.what, f.limit = what, limit
 	return f.cases, true, f.err
 }
 func (f *fake) Case(context.Context, string) (ledger.Case, bool, error) {
 	return ledger.Case{}, false, f.err
 }
-func (f *fake) RunnersOn(context.Context, string, time.Time, time.Time) (int, error) {
+func (f *fake) RunnersOn(context.Context, string, string, time.Time, time.Time) (int, error) {
 	return 0, f.err
 }
 func (f *fake) Revisions(context.Context, string) ([]ledger.Record, error) { return nil, f.judged }
 func (f *fake) Verdicts(_ context.Context, q ledger.Query) ([]ledger.Record, error) {
 	f.query = q
+	return nil, f.err
+}
+
+func (f *fake) Next(_ context.Context, c *ledger.Cursor) ([]ledger.Record, error) {
+	f.query = c.Query()
 	return nil, f.err
 }
 
@@ -237,13 +242,17 @@ func serveFake(f *fake) (*API, http.Handler) {
 // The parameters of the list are what they are called, and a mistake in one is
 // told instead of answered with something else.
 func TestVerdictsParameters(t *testing.T) {
+	east := "east"
 	for query, want := range map[string]ledger.Query{
 		"":                                        {Limit: 100},
 		"runner=arc/abc&node=n&limit=":            {Runner: "arc/abc", Node: "n", Limit: 100},
 		"verdict=cgroup-OOM&limit=1":              {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
 		"verdict=cgroup-oom,+node-OOM,":           {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
 		"pool=p&repository=o/r&job=7":             {Pool: "p", Repository: "o/r", Job: "7", Limit: 100},
+		"pool=tuist-runners/p":                    {Pool: "p", Limit: 100},
 		"job=7&run=8":                             {Job: "7", Run: "8", Limit: 100},
+		"cluster=east&node=n":                     {Cluster: &east, Node: "n", Limit: 100},
+		"cluster=":                                {Limit: 100},
 		"verdict=unknown,UNKNOWN,unknown":         {Labels: []rules.Label{rules.Unknown}, Limit: 100},
 		"since=0001-01-01T00:00:00Z":              {Since: time.Unix(0, 0).UTC(), Limit: 100},
 		"until=1h":                                {Until: t0.Add(-time.Hour), Limit: 100},
@@ -336,7 +345,7 @@ func TestClientNames(t *testing.T) {
 	for _, base := range []string{server.URL, server.URL + "/"} {
 		c := &Client{Server: base, HTTP: server.Client()}
 		for _, name := range []string{"amber", "arc/amber", "a b", "50%", "a%2Fb", "%zz", "a?b=c", "a#b", "a+b", "a&b;c", "ü", `a\b`, "a/b/c", "a:b", `"`, "a.b", "..a"} {
-			got, err := c.Runner(t.Context(), name)
+			got, err := c.Runner(t.Context(), "", name)
 			if err != nil || f.what != name || f.limit != maxRunners || len(got.Runners) != 1 {
 				t.Errorf("%q: asked for %q, got %+v, %v", name, f.what, got, err)
 			}
@@ -361,16 +370,17 @@ func TestClientRoundTrip(t *testing.T) {
 	defer server.Close()
 	c := &Client{Server: server.URL, Header: http.Header{"Authorization": {"Bearer t"}}, HTTP: server.Client()}
 	first, second := Recorded{"1", t0, *verdict("amber", 1)}, Recorded{"1", t0, *verdict("amber", 2)}
-	got, err := c.Runner(t.Context(), "amber")
+	got, err := c.Runner(t.Context(), "", "amber")
 	want := Answer{Exact: true, Runners: []Runner{{ID: "1", Runner: "amber", Namespace: "arc", State: "judged", Heard: t0, Verdict: &second, Revisions: []Recorded{first},
 		Siblings: &Siblings{Within: "10m", Of: 1, Died: []Sibling{{"1", "amber", "arc", rules.CgroupOOM, rules.Confirmed, second.DiedAt}}}}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if some, err := c.Runner(t.Context(), "amb"); err != nil || some.Exact || len(some.Runners) != 1 || some.Meaning != "runners whose names begin with amb, or hold it" {
+	const begin = "runners whose names begin with amb, or hold it"
+	if some, err := c.Runner(t.Context(), "", "amb"); err != nil || some.Exact || len(some.Runners) != 1 || some.Meaning != begin {
 		t.Errorf("the start of a name: %+v %v", some, err)
 	}
-	nobody, err := c.Runner(t.Context(), "nobody")
+	nobody, err := c.Runner(t.Context(), "", "nobody")
 	if err != nil || len(nobody.Runners) != 0 {
 		t.Errorf("nobody: %+v %v", nobody, err)
 	}
@@ -412,7 +422,7 @@ func TestClientSaysWhatIsWrong(t *testing.T) {
 			_, _ = w.Write([]byte(tt.body))
 		}))
 		c := &Client{Server: server.URL, HTTP: server.Client()}
-		_, err1 := c.Runner(t.Context(), "amber")
+		_, err1 := c.Runner(t.Context(), "", "amber")
 		_, err2 := c.Verdicts(t.Context(), nil)
 		for _, err := range []error{err1, err2} {
 			if err == nil || !strings.HasPrefix(err.Error(), "server "+server.URL+": ") || !strings.Contains(err.Error(), tt.says) ||
@@ -421,11 +431,12 @@ func TestClientSaysWhatIsWrong(t *testing.T) {
 			}
 		}
 		server.Close()
-		if _, err := c.Runner(t.Context(), "amber"); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		if _, err := c.Runner(t.Context(), "", "amber"); err == nil || !strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("a server that is gone: %v", err)
 		}
 	}
-	if _, err := (&Client{Server: "::", HTTP: http.DefaultClient}).Runner(t.Context(), "amber"); err == nil || !strings.HasPrefix(err.Error(), "server ::: ") {
+	nowhere := &Client{Server: "::", HTTP: http.DefaultClient}
+	if _, err := nowhere.Runner(t.Context(), "", "amber"); err == nil || !strings.HasPrefix(err.Error(), "server ::: ") {
 		t.Errorf("no address: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func (a *API) search(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, fmt.Errorf("q=: want a runner's name, the start of it, a pod UID, a job's address, or NODE TIME, of at most %d bytes", MaxName))
 		return
 	}
-	found, err := a.Search(r.Context(), text)
+	found, err := a.Search(r.Context(), r.URL.Query().Get("cluster"), text)
 	if bad, ok := err.(badQuestion); ok {
 		fail(w, http.StatusBadRequest, bad)
 		return
@@ -144,37 +144,61 @@ func IsBadQuestion(err error) bool {
 
 // Search gives the runners that a text means: a runner's name, the start of
 // one, [namespace/]name, a pod UID, the address of a job or a run, a node with a
-// time; else a node by itself.
-func (a *API) Search(ctx context.Context, text string) (Answer, error) {
+// time; else a node by itself. A cluster is all of them if it is "".
+func (a *API) Search(ctx context.Context, cluster, text string) (Answer, error) {
 	q, err := understand(text, a.Now())
 	if err != nil {
 		return Answer{}, badQuestion{err}
 	}
 	if q.runner == "" {
-		return a.first(ctx, q)
+		return a.first(ctx, cluster, q)
 	}
-	found, err := a.Find(ctx, q.runner)
+	found, err := a.Find(ctx, cluster, q.runner)
 	if err != nil || len(found.Runners) > 0 {
 		return found, err
 	}
-	return a.first(ctx, question{tries: []try{{meaning: "runners that died on node " + q.runner, query: ledger.Query{Node: q.runner, Labels: deaths, Limit: maxRunners}}}})
+	onNode := ledger.Query{Node: q.runner, Labels: deaths, Limit: maxRunners}
+	return a.first(ctx, cluster, question{tries: []try{{meaning: "runners that died on node " + q.runner, query: onNode}}})
 }
 
-// first answers with the first try that finds something.
-func (a *API) first(ctx context.Context, q question) (Answer, error) {
-	for _, t := range q.tries {
+// first answers with the first try that finds something in a cluster.
+func (a *API) first(ctx context.Context, cluster string, q question) (Answer, error) {
+	for i := range q.tries {
+		t := &q.tries[i]
+		t.query.Cluster, t.query.Brief = within(cluster), true
+		if cluster != "" {
+			t.meaning += ", in cluster " + cluster
+		}
 		found, err := a.Source.Verdicts(ctx, t.query)
 		if err != nil {
 			return Answer{}, err
 		}
 		found = slices.DeleteFunc(found, func(r ledger.Record) bool { return t.foreign(&r.Verdict) })
+		found, sure := attested(found)
 		if len(found) > 0 {
 			out, err := a.ofVerdicts(ctx, found)
-			out.Meaning, out.Exact = t.meaning, t.exact
+			out.Meaning, out.Exact = t.meaning, t.exact && sure
+			if t.repository != "" && !sure {
+				out.Meaning += "; by their own output, which a job can print"
+			}
 			return out, err
 		}
 	}
 	return Answer{Meaning: q.tries[0].meaning, Runners: []Runner{}}, nil
+}
+
+// attested keeps those whose job somebody else than their own output names,
+// where there are any.
+func attested(found []ledger.Record) (some []ledger.Record, sure bool) {
+	for _, r := range found {
+		if !r.Verdict.Job.Claimed {
+			some = append(some, r)
+		}
+	}
+	if len(some) > 0 {
+		return some, true
+	}
+	return found, false
 }
 
 func (a *API) ofVerdicts(ctx context.Context, found []ledger.Record) (Answer, error) {
@@ -186,7 +210,8 @@ func (a *API) ofVerdicts(ctx context.Context, found []ledger.Record) (Answer, er
 		}
 		if !ok { // the case is forgotten, its verdict is not
 			v := r.Verdict
-			c = ledger.Case{ID: r.Case, Name: v.Runner, Namespace: v.Namespace, Node: v.Node, UID: v.PodUID, State: ledger.StateJudged, Heard: r.Recorded}
+			c = ledger.Case{ID: r.Case, Cluster: v.Cluster, Name: v.Runner, Namespace: v.Namespace, Node: v.Node,
+				UID: v.PodUID, State: ledger.StateJudged, Heard: r.Recorded}
 		}
 		cases = append(cases, c)
 	}

@@ -94,7 +94,8 @@ func many(t *testing.T) (*API, http.Handler) {
 			add("5", "elder", "n1", -2*time.Minute, rules.Completed, rules.Job{})
 			live := ledger.Case{ID: "6", Namespace: "arc", Name: "fir", Node: "n1", Runner: true, State: ledger.StateOpen, Opened: t0.Add(-2 * time.Hour), Heard: t0.Add(-time.Hour)}
 			later := ledger.Case{ID: "7", Namespace: "arc", Name: "gum", Node: "n1", Runner: true, State: ledger.StateOpen, Opened: t0.Add(time.Hour), Heard: t0.Add(time.Hour)}
-			gone := *verdict("hazel", 1) // its case is forgotten
+			add("9", "ivy", "n4", -1*time.Minute, rules.CgroupOOM, rules.Job{ID: "34", RunID: "12", Repository: "o/r", Claimed: true}) // says that it ran amber's job
+			gone := *verdict("hazel", 1)                                                                                               // its case is forgotten
 			gone.Job, gone.Node = rules.Job{ID: "77"}, "n3"
 			return errors.Join(err, tx.PutCase(live), tx.PutCase(later), tx.AddVerdict("8", &gone, t0, false))
 		})
@@ -152,7 +153,7 @@ func TestSearch(t *testing.T) {
 // that were there: one that came later, and one that just ended, is no death.
 func TestSiblings(t *testing.T) {
 	a, _ := many(t)
-	got, err := a.Find(t.Context(), "amber")
+	got, err := a.Find(t.Context(), "", "amber")
 	if err != nil || len(got.Runners) != 1 {
 		t.Fatal(got, err)
 	}

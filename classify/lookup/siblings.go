@@ -39,7 +39,8 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict, recorded time.Time
 		return nil, nil
 	}
 	from, to := v.DiedAt.Add(-near), v.DiedAt.Add(near)
-	found, err := a.Source.Verdicts(ctx, ledger.Query{Node: v.Node, DiedFrom: from, DiedTo: to, Limit: maxSiblings})
+	here := ledger.Query{Cluster: &v.Cluster, Node: v.Node, DiedFrom: from, DiedTo: to, Limit: maxSiblings, Brief: true}
+	found, err := a.Source.Verdicts(ctx, here)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict, recorded time.Time
 		}
 	}
 	if recorded.Sub(*v.DiedAt) < time.Hour { // who was there is known by when it was heard of, and that of an old death was today
-		out.Of, err = a.Source.RunnersOn(ctx, v.Node, from, to)
+		out.Of, err = a.Source.RunnersOn(ctx, v.Cluster, v.Node, from, to)
 	}
 	out.Of = max(out.Of, len(found))
 	return out, err

@@ -36,7 +36,11 @@ func Commands(v *rules.Verdict) (out []string) {
 // Grafana's k8s-monitoring.
 func Queries(v *rules.Verdict) (out []string) {
 	if r := plain(v.Runner); r != "" {
-		out = append(out, fmt.Sprintf(`{job="coroner"} | runner=%q`, r), fmt.Sprintf("{pod=%q}", r))
+		own := `{job="coroner"}`
+		if c := plain(v.Cluster); c != "" {
+			own = fmt.Sprintf(`{job="coroner", cluster=%q}`, c)
+		}
+		out = append(out, fmt.Sprintf(`%s | runner=%q`, own, r), fmt.Sprintf("{pod=%q}", r))
 	}
 	if n := plain(v.Node); n != "" {
 		out = append(out, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n))

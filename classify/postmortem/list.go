@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,7 @@ import (
 // Layout is how a verdict is put on one line.
 type Layout struct {
 	Node, Runner int // columns of their names at least
+	Cluster      int // columns of the cluster's name; 0 = it is not told
 	Width        int // where a line ends, in columns; 0 = nowhere
 }
 
@@ -21,13 +23,19 @@ type Layout struct {
 const maxName = 48
 
 // List writes one line for each verdict with the columns' names above, each
-// column as wide as it has to be.
+// column as wide as it has to be. The cluster is told where there are several.
 func List(w io.Writer, verdicts []rules.Verdict, width int) error {
 	l := Layout{Node: len("NODE"), Runner: len("RUNNER"), Width: width}
+	if severalClusters(verdicts) {
+		l.Cluster = len("CLUSTER")
+	}
 	for i := range verdicts {
 		p := page{v: &verdicts[i]}
 		l.Node = max(l.Node, min(maxName, utf8.RuneCountInString(short(p.v.Node))))
 		l.Runner = max(l.Runner, min(maxName, utf8.RuneCountInString(p.whose())))
+		if l.Cluster > 0 {
+			l.Cluster = max(l.Cluster, min(maxName, utf8.RuneCountInString(short(p.v.Cluster))))
+		}
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, l.Head())
@@ -37,9 +45,14 @@ func List(w io.Writer, verdicts []rules.Verdict, width int) error {
 	return out.Flush()
 }
 
+// severalClusters says whether verdicts are of more than one.
+func severalClusters(verdicts []rules.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v rules.Verdict) bool { return v.Cluster != verdicts[0].Cluster })
+}
+
 // Head is the columns' names.
 func (l Layout) Head() string {
-	return l.columns("VERDICT", "CONFIDENCE", "DIED AT", "NODE", "RUNNER", "SUMMARY")
+	return l.columns("VERDICT", "CONFIDENCE", "DIED AT", "CLUSTER", "NODE", "RUNNER", "SUMMARY")
 }
 
 // Line is a verdict on one line. A later revision says so.
@@ -49,14 +62,15 @@ func (l Layout) Line(v *rules.Verdict) string {
 	if v.Revision > 1 {
 		summary = fmt.Sprintf("(revision %d) %s", v.Revision, summary)
 	}
-	return l.columns(string(v.Label), string(v.Confidence), diedAt(v), short(v.Node), p.whose(), summary)
+	return l.columns(string(v.Label), string(v.Confidence), diedAt(v), short(v.Cluster), short(v.Node), p.whose(), summary)
 }
 
-func (l Layout) columns(verdict, confidence, died, node, runner, summary string) string {
-	if node == "" {
-		node = "-"
+func (l Layout) columns(verdict, confidence, died, cluster, node, runner, summary string) string {
+	line := fmt.Sprintf("%-24s %-10s %-20s ", verdict, confidence, died)
+	if l.Cluster > 0 {
+		line += fmt.Sprintf("%-*s ", l.Cluster, orDash(cluster))
 	}
-	line := fmt.Sprintf("%-24s %-10s %-20s %-*s %-*s ", verdict, confidence, died, l.Node, node, l.Runner, runner)
+	line += fmt.Sprintf("%-*s %-*s ", l.Node, orDash(node), l.Runner, runner)
 	room := l.Width - utf8.RuneCountInString(line)
 	switch {
 	case l.Width <= 0:
@@ -65,6 +79,13 @@ func (l Layout) columns(verdict, confidence, died, node, runner, summary string)
 		line += cut(summary, room)
 	}
 	return strings.TrimRight(line, " ")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }
 
 // leastSummary is how many columns a summary is worth having in. With fewer it
@@ -78,14 +99,28 @@ func diedAt(v *rules.Verdict) string {
 	return v.DiedAt.UTC().Format(clock)
 }
 
-// MarkdownList writes a table with a row for each verdict.
+// MarkdownList writes a table with a row for each verdict. The cluster is told
+// where there are several.
 func MarkdownList(w io.Writer, verdicts []rules.Verdict) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprint(out, "| verdict | confidence | died at | node | runner | summary |\n|---|---|---|---|---|---|\n")
+	out, several := bufio.NewWriter(w), severalClusters(verdicts)
+	row := func(verdict, confidence, died, cluster, node, runner, summary string) {
+		cells := []string{verdict, confidence, died, cluster, node, runner, summary}
+		if !several {
+			cells = slices.Delete(cells, 3, 4)
+		}
+		fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
+	}
+	row("verdict", "confidence", "died at", "cluster", "node", "runner", "summary")
+	fmt.Fprint(out, "|---|---|---|---|---|---|")
+	if several {
+		fmt.Fprint(out, "---|")
+	}
+	fmt.Fprintln(out)
 	for i := range verdicts {
 		v := &verdicts[i]
 		m := markdown{v: v}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", cell(string(v.Label)), cell(string(v.Confidence)), diedAt(v), noBar(code(v.Node)), noBar(m.whose()), cell(v.Summary))
+		row(cell(string(v.Label)), cell(string(v.Confidence)), diedAt(v), noBar(code(v.Cluster)), noBar(code(v.Node)),
+			noBar(m.whose()), cell(v.Summary))
 	}
 	return out.Flush()
 }

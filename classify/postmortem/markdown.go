@@ -50,6 +50,9 @@ func (m *markdown) headline() {
 	if v.Node != "" {
 		parts = append(parts, "node "+code(v.Node))
 	}
+	if v.Cluster != "" {
+		parts = append(parts, "cluster "+code(v.Cluster))
+	}
 	if v.Initiator != "" && v.Initiator != "none" && v.Initiator != "unknown" {
 		parts = append(parts, "by "+prose(v.Initiator))
 	}

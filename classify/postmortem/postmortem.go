@@ -92,6 +92,9 @@ func (p *page) headline() {
 	if v.Node != "" {
 		parts = append(parts, "node "+short(v.Node))
 	}
+	if v.Cluster != "" {
+		parts = append(parts, "cluster "+short(v.Cluster))
+	}
 	if v.Initiator != "" && v.Initiator != "none" && v.Initiator != "unknown" {
 		parts = append(parts, "by "+short(v.Initiator))
 	}

@@ -1,6 +1,7 @@
 package postmortem_test
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,40 @@ func TestFirstLine(t *testing.T) {
 	want := "cgroup-OOM (confirmed) · ci/amber-4kx2p · 2026-03-01 10:00:04Z · node build-7 · by kernel"
 	if first != want {
 		t.Errorf("got  %s\nwant %s", first, want)
+	}
+}
+
+// The cluster stands beside the node, and each verdict of a list names its own
+// where there are several; where there is one it is not told over and over.
+func TestClusterIsTold(t *testing.T) {
+	east, west := verdict(), verdict()
+	east.Cluster, west.Cluster = "east", "we`st"
+	want := "cgroup-OOM (confirmed) · ci/amber-4kx2p · 2026-03-01 10:00:04Z · node build-7 · cluster east · by kernel"
+	if first, _, _ := strings.Cut(write(t, east, postmortem.Style{}), "\n"); first != want {
+		t.Errorf("got  %s\nwant %s", first, want)
+	}
+	if q := postmortem.Queries(east)[0]; q != `{job="coroner", cluster="east"} | runner="amber-4kx2p"` {
+		t.Error(q)
+	}
+	if q := postmortem.Queries(west)[0]; q != `{job="coroner"} | runner="amber-4kx2p"` {
+		t.Errorf("%s: a name that is not plain stands in a query", q)
+	}
+	lists := map[string]func(io.Writer, []rules.Verdict) error{
+		"list":     func(w io.Writer, all []rules.Verdict) error { return postmortem.List(w, all, 0) },
+		"markdown": postmortem.MarkdownList, "table": postmortem.Table,
+	}
+	for name, list := range lists {
+		for _, all := range [][]rules.Verdict{{*east, *west}, {*east, *east}, {*verdict()}, nil} {
+			var b strings.Builder
+			if err := list(&b, all); err != nil {
+				t.Fatal(err)
+			}
+			several := len(all) == 2 && all[0].Cluster != all[1].Cluster
+			told := strings.Contains(strings.ToLower(b.String()), "cluster")
+			if told != several || strings.Contains(b.String(), "east") != several {
+				t.Errorf("%s of %d: the cluster is told: %v\n%s", name, len(all), told, b.String())
+			}
+		}
 	}
 }
 

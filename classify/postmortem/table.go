@@ -7,15 +7,24 @@ import (
 	"coroner/rules"
 )
 
-// Table writes one line for each verdict, for a reader of many.
+// Table writes one line for each verdict, for a reader of many. The cluster is told
+// where there are several.
 func Table(w io.Writer, verdicts []rules.Verdict) error {
-	if _, err := fmt.Fprintf(w, "%-24s %-10s %-20s %s\n", "VERDICT", "CONFIDENCE", "DIED AT", "RUNNER"); err != nil {
+	several := severalClusters(verdicts)
+	row := func(verdict, confidence, died, runner, cluster string) error {
+		if several {
+			runner = fmt.Sprintf("%-*s %s", maxName, runner, orDash(cluster))
+		}
+		_, err := fmt.Fprintf(w, "%-24s %-10s %-20s %s\n", verdict, confidence, died, runner)
+		return err
+	}
+	if err := row("VERDICT", "CONFIDENCE", "DIED AT", "RUNNER", "CLUSTER"); err != nil {
 		return err
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
 		p := page{v: v}
-		if _, err := fmt.Fprintf(w, "%-24s %-10s %-20s %s\n", v.Label, v.Confidence, diedAt(v), p.whose()); err != nil {
+		if err := row(string(v.Label), string(v.Confidence), diedAt(v), p.whose(), short(v.Cluster)); err != nil {
 			return err
 		}
 	}

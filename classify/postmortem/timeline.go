@@ -53,6 +53,10 @@ func (p *page) timeline() {
 		p.row(r)
 	}
 	p.skipped(&skipped)
+	if n := p.v.EvidenceOmitted; n > 0 {
+		text := fmt.Sprintf("%d more lines were read; a verdict keeps those that decide and the nearest", n)
+		p.printf("      %s\n", p.paint(dim, text))
+	}
 }
 
 // tidying is how long after a death the node's lines are about it; after that

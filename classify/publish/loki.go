@@ -31,7 +31,6 @@ import (
 type Loki struct {
 	Ledger  *ledger.Ledger
 	Sender  *push.Sender
-	Cluster string // label cluster, "" = none
 	Log     zerolog.Logger
 	Now     func() time.Time
 	Metrics *Metrics
@@ -59,7 +58,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 var pause = time.Second
 
 const (
-	batch    = 100
+	batch    = 50
 	longest  = 5 * time.Minute // between two attempts
 	attempts = 30              // of what Loki refuses each time
 )
@@ -234,6 +233,7 @@ func brief(v *rules.Verdict) *rules.Verdict {
 		short.Evidence = append(short.Evidence, e)
 	}
 	slices.Reverse(short.Evidence)
+	short.EvidenceOmitted += len(v.Evidence) - len(short.Evidence)
 	return &short
 }
 
@@ -249,7 +249,7 @@ func (p *Loki) labels(v *rules.Verdict) string {
 	add("domain", v.Domain)
 	add("namespace", v.Namespace)
 	add("pool", v.Pool)
-	add("cluster", p.Cluster)
+	add("cluster", v.Cluster)
 	return out + "}"
 }
 
@@ -268,6 +268,7 @@ func metadata(id string, v *rules.Verdict) (m []logproto.LabelAdapter) {
 	add("resource", v.Resource)
 	add("rulebook", v.Rulebook)
 	add("revision", strconv.Itoa(v.Revision))
+	add("change", v.Change())
 	add("case", id)
 	if v.DiedAt != nil {
 		add("died_at", v.DiedAt.UTC().Format(time.RFC3339Nano))

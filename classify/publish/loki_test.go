@@ -157,7 +157,7 @@ func (r *rig) start(f *fakeLoki) {
 	}
 	r.t.Cleanup(func() { _ = l.Close() })
 	r.reg = prometheus.NewRegistry()
-	r.Loki = &Loki{Ledger: l, Sender: &push.Sender{URL: f.server.URL + push.Path, Client: f.server.Client()}, Cluster: "prod",
+	r.Loki = &Loki{Ledger: l, Sender: &push.Sender{URL: f.server.URL + push.Path, Client: f.server.Client()},
 		Log: zerolog.Nop(), Now: func() time.Time { return r.now }, Metrics: NewMetrics(r.reg)}
 }
 
@@ -212,7 +212,8 @@ func (r *rig) metric(name, label string) float64 {
 
 func verdict(runner string) *rules.Verdict {
 	died, code := t0.Add(-time.Minute), 137
-	return &rules.Verdict{Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-1", Pool: "linux", Label: rules.CgroupOOM, Confidence: rules.Confirmed,
+	return &rules.Verdict{Cluster: "prod", Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-1", Pool: "linux",
+		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
 		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc", Revision: 1, DiedAt: &died,
 		Exit:    rules.Exit{Code: &code, Reason: "OOMKilled"},
 		Job:     rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
@@ -228,7 +229,9 @@ func TestWhatLokiGets(t *testing.T) {
 	r := newRig(t, f)
 	died := t0.Add(-time.Minute)
 	r.record(died, verdict("amber-1"), verdict("amber-2"))
-	bare := &rules.Verdict{Runner: `q"\1`, Label: rules.Unknown, Confidence: rules.Suspected, Namespace: "a\"b\\c\n", Revision: 2, Evidence: []rules.EvidenceLine{}}
+	bare := &rules.Verdict{Cluster: "prod", Runner: `q"\1`, Label: rules.Unknown, Confidence: rules.Suspected,
+		Namespace: "a\"b\\c\n", Revision: 2, Evidence: []rules.EvidenceLine{},
+		Revises: &rules.Revised{Label: rules.NodeLost, Confidence: rules.Probable}}
 	r.now = t0.Add(1)
 	r.record(t0, bare)
 	r.flush()
@@ -258,7 +261,7 @@ func TestWhatLokiGets(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"job": "coroner", "verdict": "unknown", "confidence": "suspected", "namespace": bare.Namespace, "cluster": "prod"}, labels); diff != "" || !ok {
 		t.Errorf("%s: what is not known must be no label, and a value must not break out of its quotes: %s", got[2].Labels, diff)
 	}
-	if got[2].Metadata != `runner=q"\1 revision=2 case=case-q"\1` || !got[2].At.Equal(t0) {
+	if got[2].Metadata != `runner=q"\1 revision=2 change=label case=case-q"\1` || !got[2].At.Equal(t0) {
 		t.Errorf("%+v", got[2])
 	}
 	for _, s := range got {
@@ -266,11 +269,12 @@ func TestWhatLokiGets(t *testing.T) {
 			t.Errorf("a name is a label: %s", s.Labels)
 		}
 	}
-	r.Cluster = ""
-	r.record(died, verdict("amber-3"))
+	nowhere := verdict("amber-3")
+	nowhere.Cluster = ""
+	r.record(died, nowhere)
 	r.flush()
 	if got := f.take()[0][0].Labels; strings.Contains(got, "cluster") {
-		t.Errorf("%s without --cluster", got)
+		t.Errorf("%s of a verdict without a cluster", got)
 	}
 }
 
@@ -530,7 +534,7 @@ func TestTheLineIsLimited(t *testing.T) {
 		return &out
 	}
 	evidence := func(i int, decisive, mine bool) rules.EvidenceLine {
-		return rules.EvidenceLine{At: at(i), Source: "runner", Signal: "runner.connect-error", Text: fmt.Sprint(i, " ", strings.Repeat("<é>", 100)), Decisive: decisive, Mine: mine}
+		return rules.EvidenceLine{At: at(i), Source: "runner", Signal: "runner.connect-error", Text: fmt.Sprint(i, " ", strings.Repeat("<é>", 80)), Decisive: decisive, Mine: mine}
 	}
 	for _, tt := range []struct {
 		what     string

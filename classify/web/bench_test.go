@@ -82,7 +82,7 @@ func fill(b *testing.B, s *site, count int) {
 					PodUID: fmt.Sprintf("%08d-7a3c-4c1f-9a52-6d1f3a7c2b10", i), Label: rules.Labels[i%len(rules.Labels)], Confidence: rules.Confirmed, Revision: 1, DiedAt: &died,
 					Job: rules.Job{ID: fmt.Sprint(i), RunID: fmt.Sprint(i / 4), Repository: fmt.Sprintf("o/r%d", i%300)}, Summary: text,
 					Evidence: []rules.EvidenceLine{{At: &died, Source: "kernel", Text: text, Decisive: true}}}
-				c := ledger.Case{ID: ledger.NewCaseID("ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
+				c := ledger.Case{ID: ledger.NewCaseID("", "ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
 					Opened: died.Add(-time.Hour), Heard: died, State: ledger.StateJudged, Revision: 1}
 				err = errors.Join(tx.PutCase(c), tx.AddVerdict(c.ID, v, died, false))
 			}

@@ -186,10 +186,10 @@ type nodeChart struct {
 }
 
 type nodeRow struct {
-	Node  string
-	N     int
-	Link  string
-	Parts []nodePart
+	Cluster, Node string
+	N             int
+	Link          string
+	Parts         []nodePart
 }
 
 type nodePart struct {
@@ -202,17 +202,22 @@ const nodeRows = 12
 
 // newNodeChart shows the nodes with the most, and last those of no known node.
 func newNodeChart(counts []ledger.Count, f filter) (c nodeChart) {
-	at := map[string]int{}
+	at := map[[2]string]int{} // cluster and node
 	for _, k := range counts {
-		i, ok := at[k.Node]
+		node := [2]string{k.Cluster, k.Node}
+		i, ok := at[node]
 		switch {
 		case !ok && k.Label == "":
 			c.More++
 			continue
 		case !ok:
 			i = len(c.Rows)
-			at[k.Node] = i
-			c.Rows = append(c.Rows, nodeRow{Node: k.Node, Link: f.With("node", k.Node)})
+			at[node] = i
+			row := nodeRow{Cluster: k.Cluster, Node: k.Node, Link: f.With("node", k.Node)}
+			if k.Cluster != "" {
+				row.Link = f.With("node", k.Node, "cluster", k.Cluster)
+			}
+			c.Rows = append(c.Rows, row)
 		}
 		c.Rows[i].N += k.N
 		c.Rows[i].Parts = append(c.Rows[i].Parts, nodePart{Label: k.Label, N: k.N})

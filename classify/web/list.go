@@ -25,6 +25,7 @@ const (
 // listing is the data of the list.
 type listing struct {
 	Filter   filter
+	Clusters []string // that there are, where there are several
 	Verdicts []lookup.Recorded
 	Older    string // address of the next page, "" = none
 	Later    bool   // this is not the first page
@@ -34,11 +35,20 @@ type listing struct {
 	Total    int
 }
 
+// Table is the verdicts as the page shows them.
+func (l *listing) Table() table { return table{l.Verdicts, len(l.Clusters) > 0} }
+
 // found is what a search gave.
 type found struct {
 	Text, Meaning string
 	Other         bool // the text is no name
 	Runners       []lookup.Runner
+}
+
+// Table is the runners as the page shows them.
+func (f *found) Table() table {
+	several := slices.ContainsFunc(f.Runners, func(r lookup.Runner) bool { return r.Cluster != f.Runners[0].Cluster })
+	return table{f.Runners, several}
 }
 
 // list is the first page: the search box, the charts, the latest deaths.
@@ -67,7 +77,8 @@ func (p *Pages) listing(r *http.Request) (view, error) {
 	if err := p.charts(r, &data, q); err != nil {
 		return view{}, err
 	}
-	return view{template: "list", Title: "Deaths", Data: data}, nil
+	data.Clusters, err = p.clusters(r.Context())
+	return view{template: "list", Title: "Deaths", Data: &data}, err
 }
 
 // search goes to the one runner that is meant, or shows those that may be.
@@ -75,7 +86,7 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (vie
 	if len(text) > lookup.MaxName {
 		return view{}, problem{http.StatusBadRequest, "This is too long for a runner's name, a pod UID or a job's address."}
 	}
-	a, err := p.API.Search(r.Context(), text)
+	a, err := p.API.Search(r.Context(), r.URL.Query().Get("cluster"), text)
 	switch {
 	case lookup.IsBadQuestion(err):
 		return view{}, problem{http.StatusBadRequest, err.Error()}
@@ -91,7 +102,7 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (vie
 
 // answer shows what was found, and nothing else.
 func (p *Pages) answer(hits *found) (view, error) {
-	v := view{template: "list", Title: "Search", Search: hits.Text, Data: listing{Found: hits}}
+	v := view{template: "list", Title: "Search", Search: hits.Text, Data: &listing{Found: hits}}
 	if len(hits.Runners) == 0 {
 		v.code = http.StatusNotFound
 	}
@@ -114,7 +125,8 @@ type choice struct {
 // filter reads the list's parameters.
 func (p *Pages) filter(v url.Values) (filter, ledger.Query, error) {
 	f := filter{values: url.Values{}, Labels: rules.Labels}
-	for _, name := range []string{"runner", "verdict", "node", "pool", "repository", "job", "run", "since", "until"} {
+	known := []string{"cluster", "runner", "verdict", "node", "pool", "repository", "job", "run", "since", "until"}
+	for _, name := range known {
 		if s := strings.TrimSpace(v.Get(name)); s != "" {
 			f.values.Set(name, s)
 		}

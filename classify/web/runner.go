@@ -19,6 +19,7 @@ import (
 type autopsy struct {
 	Runner    lookup.Runner
 	Name      string           // with its namespace, where that is known
+	Several   bool             // more than one cluster is known
 	Still     bool             // the page does not ask again by itself
 	Says      *lookup.Recorded // the verdict, or the opinion while there is none
 	Permalink string
@@ -46,7 +47,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 	if name == "" && id == "" || len(name)+len(id) > lookup.MaxName {
 		return view{}, problem{http.StatusBadRequest, "An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
 	}
-	ask := func() (lookup.Answer, error) { return p.API.Find(r.Context(), name) }
+	ask := func() (lookup.Answer, error) { return p.API.Find(r.Context(), r.URL.Query().Get("cluster"), name) }
 	if id != "" {
 		ask = func() (lookup.Answer, error) { return p.API.Named(r.Context(), id) }
 	}
@@ -63,9 +64,15 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		return view{}, nil
 	}
 	data := autopsy{Runner: one, Name: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"), Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
-		JSON: "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)), Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
+		JSON:     "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)) + inCluster("?", one.Cluster),
+		Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
 	v := view{template: "runner", Title: data.Name}
 	data.Still = r.URL.Query().Has("still")
+	several, err := p.clusters(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	data.Several = len(several) > 0
 	if one.State == "ending" && !data.Still {
 		v.Refresh = again
 	}
@@ -75,6 +82,14 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 	}
 	v.Data = data
 	return v, nil
+}
+
+// inCluster is the parameter that names a cluster, after what comes before it.
+func inCluster(before, cluster string) string {
+	if cluster == "" {
+		return ""
+	}
+	return before + url.Values{"cluster": {cluster}}.Encode()
 }
 
 // sameRunner says whether an address names the runner of the page home: one
@@ -94,7 +109,9 @@ func (a *autopsy) explain(r *http.Request) {
 	a.Copies = copies(v, a.below(r))
 	a.Sick = a.Runner.Siblings != nil && len(a.Runner.Siblings.Died) > 1 && v.Domain == "platform"
 	if v.Node != "" && v.DiedAt != nil {
-		a.Near = "/?" + url.Values{"node": {v.Node}, "verdict": {everyEnd}, "since": {stamp(v.DiedAt.Add(-15 * time.Minute))}, "until": {stamp(v.DiedAt.Add(time.Hour))}}.Encode()
+		since, until := v.DiedAt.Add(-15*time.Minute), v.DiedAt.Add(time.Hour)
+		near := url.Values{"node": {v.Node}, "verdict": {everyEnd}, "since": {stamp(since)}, "until": {stamp(until)}}
+		a.Near = "/?" + near.Encode() + inCluster("&", v.Cluster)
 	}
 }
 

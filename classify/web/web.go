@@ -37,6 +37,7 @@ import (
 type Charts interface {
 	CountsOverTime(ctx context.Context, q ledger.Query, s ledger.Spans) ([]ledger.Count, error)
 	CountsByNode(ctx context.Context, q ledger.Query, to time.Time, top int) ([]ledger.Count, error)
+	Clusters(ctx context.Context) ([]string, error)
 }
 
 // Pages are the pages. Its fields are set before Register.
@@ -73,6 +74,21 @@ type view struct {
 	Data     any
 }
 
+// clusters are those that are known, nil where it is one: then no page need name it.
+func (p *Pages) clusters(ctx context.Context) ([]string, error) {
+	all, err := p.Charts.Clusters(ctx)
+	if err != nil || len(all) < 2 {
+		return nil, err
+	}
+	return all, nil
+}
+
+// table is rows of runners or verdicts, and whether their cluster is told.
+type table struct {
+	Rows     any
+	Clusters bool
+}
+
 // problem is an error that the person who asks can mend.
 type problem struct {
 	code int
@@ -85,7 +101,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 
 // page answers with what f makes, or with what went wrong.
 func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
-	return lookup.Bounded(func(w http.ResponseWriter, r *http.Request) {
+	return p.API.Places.Bounded(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "same-origin")

@@ -74,8 +74,9 @@ func (s *site) add(name string, died time.Time, change func(*rules.Verdict)) {
 		change(v)
 	}
 	s.write(died.Add(time.Minute), func(tx *ledger.Tx) error {
-		id := ledger.NewCaseID(v.Namespace, v.Runner, v.PodUID)
-		return errors.Join(tx.AddVerdict(id, v, died, false), tx.PutCase(ledger.Case{ID: id, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID, Node: v.Node,
+		id := ledger.NewCaseID(v.Cluster, v.Namespace, v.Runner, v.PodUID)
+		return errors.Join(tx.AddVerdict(id, v, died, false), tx.PutCase(ledger.Case{ID: id,
+			Cluster: v.Cluster, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID, Node: v.Node,
 			Runner: true, State: ledger.StateJudged, Opened: died.Add(-time.Hour), Heard: died, Revision: v.Revision}))
 	})
 }
@@ -148,7 +149,7 @@ func TestAutopsy(t *testing.T) {
 	if n := strings.Count(body, `<tr class="decisive">`); n != 1 {
 		t.Errorf("%d rows decide", n)
 	}
-	for _, want := range []string{`href="/api/v1/runners/uid-amber"`, `href="/api/v1/incidents/` + ledger.NewCaseID("ci", "amber", "uid-amber"), `href="/runners/ci/amber?case=`, `href="/verdicts/cgroup-OOM"`, `class="lost"`} {
+	for _, want := range []string{`href="/api/v1/runners/uid-amber"`, `href="/api/v1/incidents/` + ledger.NewCaseID("", "ci", "amber", "uid-amber"), `href="/runners/ci/amber?case=`, `href="/verdicts/cgroup-OOM"`, `class="lost"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %s", want)
 		}
@@ -208,7 +209,7 @@ func TestChoice(t *testing.T) {
 }
 
 func pathOf(name string) string {
-	return lookup.PagePath("ci", name, ledger.NewCaseID("ci", name, "uid-"+name))
+	return lookup.PagePath("ci", name, ledger.NewCaseID("", "ci", name, "uid-"+name))
 }
 
 // A name that only begins like one runner's is not that runner: the page says
@@ -237,7 +238,7 @@ func TestPermalink(t *testing.T) {
 	}
 	s.holds("/runners/ci/again?case=none", 404)
 	s.add("other", t0, nil)
-	id := ledger.NewCaseID("ci", "other", "uid-other")
+	id := ledger.NewCaseID("", "ci", "other", "uid-other")
 	for _, path := range []string{"/runners/ci/again?case=" + id, "/runners/?case=" + id, "/runners/other?case=" + id} {
 		if w, _ := s.get(path); w.Code != 303 || w.Header().Get("Location") != pathOf("other") {
 			t.Errorf("%s: %d to %s; an address that names another runner shows this one", path, w.Code, w.Header().Get("Location"))

@@ -1,0 +1,125 @@
+package docket
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coroner/classify"
+	"coroner/ingest"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// A push waits for what stands before it, not for all that others have still to
+// tell: much is filed in portions.
+func TestMuchIsFiledInTurns(t *testing.T) {
+	w := newWorld(t, Options{})
+	filed := func() float64 { return testutil.ToFloat64(w.metrics.filed.WithLabelValues("evidence")) }
+	ctx, stop := context.WithCancel(context.Background())
+	var others sync.WaitGroup
+	const clients, lines = 6, 100_000
+	for i := range clients {
+		others.Go(func() {
+			all := make([]ingest.Entry, 0, lines)
+			for j := range lines {
+				e := w.entry(ingest.Runner, fmt.Sprintf("Successfully renew job %d", j))
+				e.Pod, e.PodUID = fmt.Sprintf("p-%d-%d", i, j), ""
+				all = append(all, e)
+			}
+			_ = w.Receive(ctx, all) // it is stopped
+		})
+	}
+	for filed() < 1000 { // until they are at it
+		runtime.Gosched()
+	}
+	for range 3 {
+		before := filed()
+		if err := w.Receive(context.Background(), w.born()); err != nil {
+			t.Fatal(err)
+		}
+		if n := filed() - before; n > 3*maxTogether {
+			t.Errorf("%.0f lines of others were filed first", n)
+		}
+	}
+	stop()
+	others.Wait()
+	if n := filed(); n > clients*lines/2 {
+		t.Errorf("%.0f lines were filed: there was nothing to wait for", n)
+	}
+}
+
+// A portion is bounded by what its lines weigh.
+func TestPortion(t *testing.T) {
+	short, long := ingest.Entry{Text: "x"}, ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}
+	many := func(e ingest.Entry, n int) (out []ingest.Entry) {
+		for range n {
+			out = append(out, e)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		entries    []ingest.Entry
+		most, want int
+	}{
+		{many(short, 10), 100, 10}, {many(short, 500), 100, 100}, {many(long, 500), 170, 10}, {many(long, 2), 5, 1}, {many(short, 1), 64, 1},
+	} {
+		if got := portion(c.entries, c.most); got != c.want {
+			t.Errorf("%d entries, at most %d: %d, want %d", len(c.entries), c.most, got, c.want)
+		}
+	}
+}
+
+// Long recognised lines fill nothing: of a container a megabyte is kept, of a pod
+// that names many three. The last words are kept.
+func TestFloodOfBytes(t *testing.T) {
+	w := newWorld(t, Options{})
+	var flood []ingest.Entry
+	for i := range 2000 {
+		w.pass(time.Millisecond)
+		e := w.entry(ingest.Runner, "Listening for Jobs "+strings.Repeat("x", 15<<10))
+		if i >= 1000 {
+			e.Container = fmt.Sprintf("c-%d", i)
+		}
+		flood = append(flood, e)
+	}
+	w.tell(flood...)
+	found, err := w.ledger.Named(context.Background(), classify.KeyUID+uid)
+	size := 0
+	for _, e := range found {
+		size += len(e.Entry.Text)
+	}
+	if err != nil || size > podPrints*maxPrintedBytes+2*ingest.MaxText || size < maxPrintedBytes {
+		t.Errorf("%d kB of %d records are kept: %v", size>>10, len(found), err)
+	}
+}
+
+// What is remembered of records is bounded in bytes.
+func TestScansAreBounded(t *testing.T) {
+	s := newScans()
+	for i := range int64(10_000) {
+		s.Add(scanKey{id: i}, &classify.Scanned{Entry: ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}})
+		s.Add(scanKey{id: i}, &classify.Scanned{Entry: ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}})
+	}
+	if _, ok := s.Get(scanKey{id: 9_999}); !ok || s.size > maxScansSize || s.size < maxScansSize/2 {
+		t.Errorf("%d bytes, the last one is there: %v", s.size, ok)
+	}
+	if s.Purge(); s.size != 0 {
+		t.Errorf("%d bytes of nothing", s.size)
+	}
+}
+
+// However many pools logs speak of, few have a label of their own.
+func TestPoolsAreBounded(t *testing.T) {
+	w := newWorld(t, Options{})
+	for i := range 3 * maxPools {
+		w.metrics.pool(fmt.Sprint("pool-", i))
+	}
+	if got := w.metrics.pool("pool-7") + " " + w.metrics.pool("new"); got != "pool-7 others" || len(w.metrics.pools) != maxPools {
+		t.Errorf("%s; %d pools", got, len(w.metrics.pools))
+	}
+}

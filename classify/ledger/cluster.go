@@ -1,0 +1,141 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"coroner/ingest"
+)
+
+// naming says how clusters are written in the file. What was recorded before a
+// server had a name for its own cluster stands there under "". The first name that
+// it gets is that one's from then on, without a row being changed: in the file ""
+// means it, and noName means "". That stays, whatever the server is called later.
+type naming struct{ first string }
+
+// No cluster's and no other name has these in it.
+const (
+	noName = "\x1e"
+	within = "\x1f" // ends the cluster before a name
+)
+
+// stored is a cluster as the file has it.
+func (n *naming) stored(cluster string) string {
+	switch cluster = without(cluster, noName+within); {
+	case n.first != "" && cluster == "":
+		return noName
+	case cluster == n.first:
+		return ""
+	}
+	return cluster
+}
+
+// read is a cluster that the file has.
+func (n *naming) read(stored string) string {
+	switch {
+	case n.first != "" && stored == noName:
+		return ""
+	case stored == "":
+		return n.first
+	}
+	return stored
+}
+
+// without leaves bytes out that no name has.
+func without(name, bytes string) string {
+	if !strings.ContainsAny(name, bytes) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(bytes, r) {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// key is a name in its cluster as the file has it.
+func (n *naming) key(cluster, name string) string {
+	name = without(name, within)
+	if cluster = n.stored(cluster); cluster == "" {
+		return name
+	}
+	return cluster + within + name
+}
+
+// keys are names in their cluster.
+func (n *naming) keys(cluster string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = n.key(cluster, name)
+	}
+	return out
+}
+
+// entry is an entry that the file has.
+func (n *naming) entry(e *ingest.Entry) { e.Cluster = n.read(e.Cluster) }
+
+// adopted begins the one row of meta that holds the first name.
+const adopted = "cluster: "
+
+func (n *naming) load(db *sql.DB) error {
+	err := db.QueryRow("SELECT substr(name, ?) FROM meta WHERE name LIKE ?", len(adopted)+1, adopted+"%").Scan(&n.first)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// Adopt says that what was recorded without a cluster is of this one. Only the
+// first name counts: another one later is another cluster's. Where records that
+// name it are there already, nothing is adopted, for a name would mean two things
+// in the file then. It is for before anything else is done with the ledger; done
+// says whether what has no cluster is now of this one.
+func (l *Ledger) Adopt(ctx context.Context, cluster string) (done bool, err error) {
+	if cluster == "" || l.names.first != "" {
+		return cluster == l.names.first, nil
+	}
+	known, err := l.knows(ctx, cluster)
+	if err != nil || known {
+		return false, err
+	}
+	err = l.pen.write(ctx, func() error {
+		_, err := l.pen.exec("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("ledger: %w", err)
+	}
+	l.names.first = cluster
+	return true, nil
+}
+
+// knows says whether anything was recorded of a cluster.
+func (l *Ledger) knows(ctx context.Context, cluster string) (known bool, err error) {
+	at := l.names.stored(cluster)
+	err = l.read.getRow(ctx, `SELECT EXISTS (SELECT 1 FROM cases WHERE cluster = ?1)
+		OR EXISTS (SELECT 1 FROM nodes WHERE cluster = ?1)
+		OR EXISTS (SELECT 1 FROM verdicts WHERE last IN (0, 1) AND cluster = ?1)`, at).Scan(&known)
+	return known, err
+}
+
+// Clusters are those that there are verdicts or nodes of, "" among them where
+// some are of none.
+func (l *Ledger) Clusters(ctx context.Context) (out []string, _ error) {
+	rows, err := l.ask.QueryContext(ctx, `WITH RECURSIVE
+		judged(c) AS (SELECT min(cluster) FROM verdicts WHERE last = 1
+			UNION ALL SELECT (SELECT min(cluster) FROM verdicts WHERE last = 1 AND cluster > c) FROM judged WHERE c IS NOT NULL),
+		followed(c) AS (SELECT min(cluster) FROM nodes
+			UNION ALL SELECT (SELECT min(cluster) FROM nodes WHERE cluster > c) FROM followed WHERE c IS NOT NULL)
+		SELECT c FROM judged WHERE c IS NOT NULL UNION SELECT c FROM followed WHERE c IS NOT NULL ORDER BY 1`)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var stored string
+		err := r.Scan(&stored)
+		out = append(out, l.names.read(stored))
+		return err
+	})
+	return out, err
+}
