@@ -88,7 +88,7 @@ func TestAlertsAreExplained(t *testing.T) {
 	}
 }
 
-var listed = regexp.MustCompile(`^/\?((verdict|node|pool|repository)=([\w-]+|\{\{ \$labels\.(node|pool) \| urlquery \}\})&)*since=\d+h?m?$`)
+var listed = regexp.MustCompile(`^/\?((verdict|cluster|node|pool|repository)=([\w-]+|\{\{ \$labels\.(cluster|node|pool) \| urlquery \}\})&)*since=\d+h?m?$`)
 
 // The link of an alert is one that the list understands, about the verdict and
 // the node or pool that the alert is about.
@@ -99,7 +99,7 @@ func TestAlertsLinkToTheirList(t *testing.T) {
 			if !listed.MatchString(list) {
 				t.Errorf("%s: %s: list %q", name, r.Alert, list)
 			}
-			for _, by := range []string{"node", "pool"} {
+			for _, by := range []string{"cluster", "node", "pool"} {
 				if strings.Contains(r.Annotations["summary"], "$labels."+by) && !strings.Contains(list, by+"={{ $labels."+by+" | urlquery }}") {
 					t.Errorf("%s: %s: speaks of a %s, and its list does not: %s", name, r.Alert, by, list)
 				}
@@ -162,6 +162,51 @@ func TestBrokenAlertsAreNoticed(t *testing.T) {
 			}
 			noticed(t, r, "does not flap", rules, "")
 		})
+	}
+}
+
+// The tests notice where a guess would wake somebody, and where what late evidence
+// said is not counted.
+func TestBrokenCountsAreNoticed(t *testing.T) {
+	promtool(t)
+	rules := text(t, "prometheus.yaml")
+	for _, c := range []struct{ from, to, test string }{
+		{`confidence!="suspected"`, `confidence!="none"`, "CoronerHostTeardownSpike stays quiet"},
+		{`confidence!="suspected"`, `confidence!="none"`, "CoronerHostTeardownFleet stays quiet"},
+		{`confidence!="suspected"`, `confidence!="none"`, "CoronerNodeCrash stays quiet"},
+		{`change=~"label|confidence"`, `change=~"none"`, "CoronerHostTeardownSpike fires for"},
+		{`change=~"label|confidence"`, `change=~"label"`, "CoronerHostTeardownSpike fires for"},
+		{`change=~"label|confidence"`, `change=~".*"`, "CoronerHostTeardownSpike stays quiet"},
+		{`change=~"label|confidence"}[1d]`, `change=~"none"}[1d]`,
+			"CoronerHostTeardownSpike stays quiet just below its own past of"},
+		{`change=~"label|confidence"}[1d]`, `change=~"none"}[1d]`,
+			"CoronerHostTeardownFleet stays quiet just below its own past"},
+		{`change=~"label|confidence"`, `change=~"none"`, "CoronerHostTeardownFleet fires"},
+		{`change=~"label|confidence"`, `change=~"none"`, "CoronerNodeCrash fires for"},
+		{`change="label"`, `change="none"`, "CoronerCgroupOOMSpike fires for"},
+		{`change="label"`, `change=~".*"`, "CoronerCgroupOOMSpike stays quiet"},
+	} {
+		t.Run(c.test+" "+c.to, func(t *testing.T) {
+			t.Parallel()
+			if out, err := run(t, strings.ReplaceAll(rules, c.from, c.to), only(t, c.test)); err == nil {
+				t.Errorf("that %s does not notice %s\n%s", c.test, c.to, out)
+			}
+		})
+	}
+}
+
+// Whoever is critical counts what is founded alone, in both files.
+func TestNobodyIsWokenForAGuess(t *testing.T) {
+	for _, name := range []string{"prometheus.yaml", "loki.yaml"} {
+		for _, r := range alerts(t, name) {
+			counted := strings.Count(r.Expr, `verdict="`)
+			founded := strings.Count(r.Expr, "coroner:founded_verdicts:") + strings.Count(r.Expr,
+				`confidence!="suspected"`)
+			if r.Labels["severity"] == "critical" && (counted == 0 || counted != founded) {
+				t.Errorf("%s: %s counts %d times, and %d times what is more than suspected", name, r.Alert, counted,
+					founded)
+			}
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func containerOf(o thing) any { return list(podOf(o), "containers")[0] }
 // namespaces of the host, and cannot write into their own image.
 func TestPodsAreConfined(t *testing.T) {
 	eachSet(t, func(t *testing.T, all []thing) {
-		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet")) {
+		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet"), of(all, "Job")) {
 			pod, container := podOf(o), containerOf(o)
 			for _, key := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 				if v := get(pod, key); v != nil && v != false {
@@ -43,13 +43,43 @@ func TestPodsAreConfined(t *testing.T) {
 				}
 			}
 		}
-		for _, o := range of(all, "StatefulSet") {
+		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "Job")) {
 			context := get(podOf(o), "securityContext")
-			if get(context, "runAsNonRoot") != true || get(context, "runAsUser") != 65532 || get(context, "fsGroup") != 65532 {
-				t.Errorf("the server runs as %v", context)
+			if get(context, "runAsNonRoot") != true || get(context, "runAsUser") != 65532 {
+				t.Errorf("%s runs as %v", nameOf(o), context)
+			}
+			if str(o, "kind") == "StatefulSet" && get(context, "fsGroup") != 65532 {
+				t.Errorf("the server's volume is for %v", context)
 			}
 		}
 	})
+}
+
+// As it is delivered the server has 512 MiB, of which it knows, and the agent cannot
+// take a node's processors.
+func TestDefaultLimits(t *testing.T) {
+	all := rendered(t, "")
+	for _, o := range of(all, "StatefulSet") {
+		container := containerOf(o)
+		if got := str(container, "resources", "limits", "memory"); got != "512Mi" {
+			t.Errorf("the server may have %q of memory", got)
+		}
+		env := list(container, "env")
+		told := func(v any) bool {
+			from := get(v, "valueFrom", "resourceFieldRef")
+			return str(v, "name") == "CORONER_MEMORY_LIMIT" && str(from, "resource") == "limits.memory"
+		}
+		if !slices.ContainsFunc(env, told) {
+			t.Errorf("the server is not told its limit: %v", env)
+		}
+	}
+	for _, o := range of(all, "DaemonSet") {
+		for what, want := range map[string]string{"memory": "192Mi", "cpu": "500m"} {
+			if got := str(containerOf(o), "resources", "limits", what); got != want {
+				t.Errorf("the agent may have %q of %s, want %s", got, what, want)
+			}
+		}
+	}
 }
 
 // The agent sees the node's logs and nothing else of it, and writes to one
@@ -81,13 +111,21 @@ func TestAgentSeesLogsOnly(t *testing.T) {
 	})
 }
 
-// Nobody has a token for the Kubernetes API, but the server where the values
-// say what it may watch; and then it may read that and no more.
+// may are the rights that somebody can have of the Kubernetes API, each to read
+// unless it says otherwise.
+var may = []string{"Role[][pods events][get list watch]", "Role[actions.github.com][ephemeralrunners][get list watch]",
+	"ClusterRole[][nodes][get list watch]", "ClusterRole[authentication.k8s.io][tokenreviews][create]",
+	"ClusterRole[][pods][list watch]", "Role[][secrets][create]", "Role[][secrets][get update][coroner-tls]"}
+
+// Nobody has a token for the Kubernetes API, but the server where the values say what
+// it may watch or review, and the job that makes the certificate; and then it may do
+// that and no more.
 func TestAPIAccess(t *testing.T) {
 	eachSet(t, func(t *testing.T, all []thing) {
-		watches := slices.Contains(list(containerOf(of(all, "StatefulSet")[0]), "args"), any("--kube.namespace=ci"))
-		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet")) {
-			want := watches && str(o, "kind") == "StatefulSet"
+		args := fmt.Sprint(list(containerOf(of(all, "StatefulSet")[0]), "args"))
+		asks := strings.Contains(args, "--kube.namespace=ci") || strings.Contains(args, "--push.agent-account=")
+		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet"), of(all, "Job")) {
+			want := str(o, "kind") == "Job" || asks && str(o, "kind") == "StatefulSet"
 			if got := get(podOf(o), "automountServiceAccountToken"); got != want {
 				t.Errorf("%s: a token is mounted: %v", nameOf(o), got)
 			}
@@ -100,14 +138,20 @@ func TestAPIAccess(t *testing.T) {
 		for _, o := range slices.Concat(of(all, "Role"), of(all, "ClusterRole")) {
 			for _, r := range list(o, "rules") {
 				allowed := fmt.Sprintf("%s%v%v%v", str(o, "kind"), get(r, "apiGroups"), get(r, "resources"), get(r, "verbs"))
-				if !slices.Contains([]string{"Role[][pods events][get list watch]", "Role[actions.github.com][ephemeralrunners][get list watch]", "ClusterRole[][nodes][get list watch]"}, allowed) {
+				if names := get(r, "resourceNames"); names != nil {
+					allowed += strings.Replace(fmt.Sprint(names), "-morgue", "", 1)
+				}
+				if !slices.Contains(may, allowed) {
 					t.Errorf("%s allows %s", nameOf(o), allowed)
 				}
 			}
 		}
 		for _, o := range slices.Concat(of(all, "RoleBinding"), of(all, "ClusterRoleBinding")) {
-			account := str(podOf(of(all, "StatefulSet")[0]), "serviceAccountName")
-			want := []any{thing{"kind": "ServiceAccount", "name": account, "namespace": "coroner"}}
+			whose := of(all, "StatefulSet")
+			if strings.HasSuffix(nameOf(o), "-certificate") {
+				whose = of(all, "Job")
+			}
+			want := []any{thing{"kind": "ServiceAccount", "name": str(podOf(whose[0]), "serviceAccountName"), "namespace": "coroner"}}
 			if !reflect.DeepEqual(get(o, "subjects"), any(want)) || str(o, "roleRef", "kind") != strings.TrimSuffix(str(o, "kind"), "Binding") {
 				t.Errorf("%s: %v", nameOf(o), o)
 			}
@@ -115,11 +159,92 @@ func TestAPIAccess(t *testing.T) {
 	})
 }
 
+// Agents prove their node: what they mount is a token for the server alone, and the
+// server believes the account that they have. With no review they have the shared one.
+func TestAgentsHaveACredential(t *testing.T) {
+	eachSet(t, func(t *testing.T, all []thing) {
+		server := list(containerOf(of(all, "StatefulSet")[0]), "args")
+		for _, o := range of(all, "DaemonSet") {
+			account := "--push.agent-account=coroner/" + str(podOf(o), "serviceAccountName")
+			source := ""
+			for _, v := range list(podOf(o), "volumes") {
+				if str(v, "name") == "token" {
+					source = fmt.Sprint(get(v, "projected", "sources"))
+				}
+			}
+			agent := list(containerOf(o), "args")
+			reviewed := slices.Contains(server, any(account)) && slices.Contains(agent, any("--server.token-file=/etc/coroner/agent/token")) &&
+				source == "[map[serviceAccountToken:map[audience:coroner expirationSeconds:3600 path:token]]]"
+			shared := slices.Contains(server, any("--push.token-file=/etc/coroner/push/token")) &&
+				slices.Contains(agent, any("--server.token-file=/etc/coroner/push/token")) && source == ""
+			if !reviewed && !shared {
+				t.Errorf("the agent has %v and %s, the server %v", agent, source, server)
+			}
+		}
+	})
+	if _, err := helm(t, "", "template", "coroner", chart, "--kube-version", "1.29.3"); err == nil || !strings.Contains(err.Error(), "Kubernetes 1.30") {
+		t.Errorf("on a cluster that cannot bind tokens: %v", err)
+	}
+	if _, err := helm(t, "tokenReview: {enabled: false}\n", "template", "coroner", chart, "--kube-version", "1.29.3", "--values", "-"); err != nil {
+		t.Errorf("there without a review: %v", err)
+	}
+}
+
+// Agents reach the server with TLS and trust whoever made its certificate, however it
+// is made; nobody but the server has its key.
+func TestTLS(t *testing.T) {
+	for name, c := range map[string]struct{ secret, url string }{
+		"defaults": {"coroner-tls", "https://coroner.coroner.svc:9095"}, "own certificate": {"mine", "https://coroner.coroner.svc:9095"},
+		"cert-manager": {"coroner-tls", "https://coroner.coroner.svc:9095"}, "other names": {"coroner-morgue-tls", "https://coroner-morgue.coroner.svc:9095"},
+		"no TLS": {"", "http://coroner.coroner.svc:9095"}, "TLS and secrets": {"", "https://coroner.coroner.svc:9095"},
+	} {
+		all := rendered(t, valueSets[name])
+		keys := func(kind string) (out string) {
+			for _, v := range list(podOf(of(all, kind)[0]), "volumes") {
+				if secret := get(v, "secret"); str(v, "name") == "ca" {
+					out = str(secret, "secretName") + fmt.Sprint(get(secret, "items"))
+				}
+				for _, s := range list(v, "projected", "sources") {
+					if get(s, "secret") != nil {
+						out = str(s, "secret", "name") + fmt.Sprint(get(s, "secret", "items"))
+					}
+				}
+			}
+			return out
+		}
+		server, agent := "", ""
+		if c.secret != "" {
+			server, agent = c.secret+"[map[key:tls.crt path:tls.crt] map[key:tls.key path:tls.key]]", c.secret+"[map[key:ca.crt path:ca.crt]]"
+		}
+		if got := keys("StatefulSet"); got != server {
+			t.Errorf("%s: the server has %s", name, got)
+		}
+		if got := keys("DaemonSet"); got != agent {
+			t.Errorf("%s: the agents have %s", name, got)
+		}
+		args := list(containerOf(of(all, "DaemonSet")[0]), "args")
+		if !slices.Contains(args, any("--server.url="+c.url)) || slices.Contains(args, any("--server.ca-file=/etc/coroner/ca/ca.crt")) != (c.secret != "") {
+			t.Errorf("%s: the agents are told %v", name, args)
+		}
+		for _, job := range of(all, "Job") {
+			if got := list(containerOf(job), "args"); !slices.Contains(got, any("--secret=coroner/"+c.secret)) ||
+				!slices.Contains(got, any("--host="+strings.TrimSuffix(strings.TrimPrefix(c.url, "https://"), ":9095"))) {
+				t.Errorf("%s: the job makes %v", name, got)
+			}
+			if hook := str(job, "metadata", "annotations", "helm.sh/hook"); hook != "pre-install,pre-upgrade" {
+				t.Errorf("%s: the job runs at %q", name, hook)
+			}
+		}
+	}
+}
+
 // One Role stands in each namespace of the runners.
 func TestAPIWatchIsPerNamespace(t *testing.T) {
 	var got []string
 	for _, o := range of(rendered(t, valueSets["API watch"]), "RoleBinding") {
-		got = append(got, str(o, "metadata", "namespace"))
+		if str(o, "metadata", "name") == "coroner" {
+			got = append(got, str(o, "metadata", "namespace"))
+		}
 	}
 	if !slices.Equal(got, []string{"ci", "ci-2"}) {
 		t.Errorf("%q", got)
@@ -140,7 +265,7 @@ func TestPlacementAndProbes(t *testing.T) {
 				t.Errorf("agent: %s asks %v", path, got)
 			}
 			got := get(containerOf(server), path, probe)
-			if str(got, "port") != "http" || probe == "httpGet" && get(got, "path") != want {
+			if str(got, "port") != "http" || probe == "httpGet" && (get(got, "path") != want || get(got, "scheme") != "HTTPS") {
 				t.Errorf("server: %s is %v", path, get(containerOf(server), path))
 			}
 		}
@@ -151,10 +276,24 @@ func TestPlacementAndProbes(t *testing.T) {
 	}
 }
 
+// The cluster's name goes to both programs: what the agents of another cluster send
+// to this server is told apart by it.
+func TestClusterOfBothPrograms(t *testing.T) {
+	for values, want := range map[string]bool{"": false, "cluster: east 1\n": true} {
+		all := rendered(t, values)
+		for _, kind := range []string{"DaemonSet", "StatefulSet"} {
+			args := list(containerOf(of(all, kind)[0]), "args")
+			if got := slices.Contains(args, any("--cluster=east 1")); got != want {
+				t.Errorf("%q: the %s has %v", values, kind, args)
+			}
+		}
+	}
+}
+
 // Agents and Prometheus reach the server, the server reaches Loki and DNS, and
 // nobody else is let in.
 func TestNetworkPolicy(t *testing.T) {
-	all := rendered(t, "networkPolicy: {enabled: true}\n")
+	all := rendered(t, "networkPolicy: {enabled: true}\ntokenReview: {enabled: false}\n")
 	server, agent := of(all, "NetworkPolicy")[0], of(all, "NetworkPolicy")[1]
 	monitoring := thing{"namespaceSelector": thing{"matchLabels": thing{"kubernetes.io/metadata.name": "monitoring"}}}
 	agents := thing{"podSelector": get(agent, "spec", "podSelector")}
@@ -172,6 +311,10 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 	if ports := fmt.Sprint(list(server, "spec", "egress")); !strings.Contains(ports, "port:53") || !strings.Contains(ports, "port:3100") || strings.Contains(ports, "port:6443") {
 		t.Errorf("out of the server: %s", ports)
+	}
+	asking := of(rendered(t, "networkPolicy: {enabled: true}\n"), "NetworkPolicy")[0]
+	if ports := fmt.Sprint(list(asking, "spec", "egress")); !strings.Contains(ports, "port:6443") {
+		t.Errorf("out of a server that reviews tokens: %s", ports)
 	}
 	for _, o := range []thing{server, agent} {
 		if !reflect.DeepEqual(get(o, "spec", "policyTypes"), any([]any{"Ingress", "Egress"})) {
@@ -198,7 +341,8 @@ var flagOf = regexp.MustCompile(`(?m)^\s+(?:-\w, )?(--[a-z][\w.-]*)`)
 
 // Every flag that the chart passes is one that the program has.
 func TestProgramsKnowTheirFlags(t *testing.T) {
-	for kind, command := range map[string][]string{"StatefulSet": {"coroner", "serve", "--help"}, "DaemonSet": {"coroner-agent", "--help"}} {
+	for kind, command := range map[string][]string{"StatefulSet": {"coroner", "serve", "--help"}, "DaemonSet": {"coroner-agent", "--help"},
+		"Job": {"coroner", "certificate", "--help"}} {
 		help, err := exec.Command(program(t, command[0], "that the programs know the chart's flags"), command[1:]...).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +362,7 @@ func TestProgramsKnowTheirFlags(t *testing.T) {
 				}
 			}
 		}
-		if passed < 20 || len(known) < 20 {
+		if passed < 20 || len(known) < 4 {
 			t.Errorf("%s: only %d arguments, %d flags", command[0], passed, len(known))
 		}
 	}

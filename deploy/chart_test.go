@@ -24,6 +24,11 @@ var valueSets = map[string]string{
 	"own claim":              "server: {persistence: {existingClaim: mine}}\n",
 	"API watch":              "apiWatch: {namespaces: [ci, ci-2], ephemeralRunners: true, nodes: true}\n",
 	"API watch of pods only": "apiWatch: {namespaces: [ci]}\n",
+	"no review of tokens":    "tokenReview: {enabled: false}\npushToken: {existingSecret: push}\n",
+	"no TLS":                 "tls: {enabled: false}\n",
+	"own certificate":        "tls: {existingSecret: mine}\nserviceMonitor: {enabled: true}\n",
+	"cert-manager":           "tls: {hosts: [coroner.example, 10.0.0.9], certManager: {enabled: true}}\n",
+	"own issuer":             "tls: {certManager: {enabled: true, issuer: {kind: ClusterIssuer, name: mine}}}\n",
 	"TLS and secrets": `
 pushToken: {existingSecret: push}
 loki: {url: 'https://loki', user: me, existingSecret: loki-token, key: password}
@@ -39,6 +44,8 @@ image: {registry: registry.example/ci, pullPolicy: Always}
 imagePullSecrets: [{name: pull}]
 loki: {url: 'https://loki', tenant: ci, user: me, existingSecret: loki-token, key: password}
 pushToken: {existingSecret: push, key: secret}
+operatorToken: {existingSecret: operator, key: secret}
+webToken: {existingSecret: readers}
 runners: ['ci/*', '*/*-runner-*']
 controllers: ['my-system/dispatcher-*']
 rules: {mine.yaml: "signals: []\n"}
@@ -159,6 +166,16 @@ func of(all []thing, kind string) (out []thing) {
 	return out
 }
 
+// named is the object with that kind and name, nil if there is none.
+func named(all []thing, name string) thing {
+	for _, o := range all {
+		if nameOf(o) == name {
+			return o
+		}
+	}
+	return nil
+}
+
 // each runs a test for every value set.
 func eachSet(t *testing.T, test func(t *testing.T, all []thing)) {
 	t.Helper()
@@ -179,17 +196,31 @@ func TestChartLints(t *testing.T) {
 func TestChartMakesWhatIsAskedFor(t *testing.T) {
 	server := []string{"PodDisruptionBudget coroner", "Service coroner", "ServiceAccount coroner", "StatefulSet coroner"}
 	agent := []string{"DaemonSet coroner-agent", "ServiceAccount coroner-agent"}
+	reviews := []string{"ClusterRole coroner-coroner-agents", "ClusterRoleBinding coroner-coroner-agents"}
+	tls := []string{"ConfigMap coroner-web", "Job coroner-certificate", "Role coroner-certificate", "RoleBinding coroner-certificate",
+		"ServiceAccount coroner-certificate"}
+	watch := []string{"Role coroner", "RoleBinding coroner"}
+	nodes := []string{"ClusterRole coroner-coroner-nodes", "ClusterRoleBinding coroner-coroner-nodes"}
 	for name, want := range map[string][]string{
-		"defaults":       slices.Concat(server, agent),
-		"no agent":       server,
-		"no persistence": slices.Concat(server[1:], agent),
-		"API watch": slices.Concat(server, agent, []string{"Role coroner", "RoleBinding coroner", "Role coroner", "RoleBinding coroner",
-			"ClusterRole coroner-coroner-nodes", "ClusterRoleBinding coroner-coroner-nodes"}),
-		"API watch of pods only": slices.Concat(server, agent, []string{"Role coroner", "RoleBinding coroner"}),
-		"everything": slices.Concat(server, agent, []string{"Role coroner", "RoleBinding coroner", "ClusterRole coroner-coroner-nodes", "ClusterRoleBinding coroner-coroner-nodes",
+		"defaults":               slices.Concat(server, agent, reviews, tls),
+		"no agent":               slices.Concat(server, tls),
+		"no persistence":         slices.Concat(server[1:], agent, reviews, tls),
+		"no review of tokens":    slices.Concat(server, agent, tls),
+		"no TLS":                 slices.Concat(server, agent, reviews),
+		"TLS and secrets":        slices.Concat(server, agent, reviews),
+		"own certificate":        slices.Concat(server, agent, reviews, tls[:1], []string{"ServiceMonitor coroner", "PodMonitor coroner-agent"}),
+		"own issuer":             slices.Concat(server, agent, reviews, tls[:1], []string{"Certificate coroner"}),
+		"API watch":              slices.Concat(server, agent, reviews, tls, watch, watch, nodes),
+		"API watch of pods only": slices.Concat(server, agent, reviews, tls, watch),
+		"cert-manager": slices.Concat(server, agent, reviews, tls[:1],
+			[]string{"Certificate coroner", "Certificate coroner-ca", "Issuer coroner-ca", "Issuer coroner-self"}),
+		"everything": slices.Concat(server, agent, reviews, watch, nodes, []string{
 			"ConfigMap coroner-rules", "ConfigMap coroner-loki-rules", "ConfigMap coroner-dashboard-health", "ConfigMap coroner-dashboard-verdicts",
 			"ServiceMonitor coroner", "PodMonitor coroner-agent", "PrometheusRule coroner", "NetworkPolicy coroner", "NetworkPolicy coroner-agent"}),
-		"other names": {"PodDisruptionBudget coroner-morgue", "Service coroner-morgue", "StatefulSet coroner-morgue", "DaemonSet coroner-morgue-agent"},
+		"other names": {"PodDisruptionBudget coroner-morgue", "Service coroner-morgue", "StatefulSet coroner-morgue",
+			"DaemonSet coroner-morgue-agent", "ClusterRole coroner-coroner-morgue-agents", "ClusterRoleBinding coroner-coroner-morgue-agents",
+			"ConfigMap coroner-morgue-web", "Job coroner-morgue-certificate", "Role coroner-morgue-certificate",
+			"RoleBinding coroner-morgue-certificate", "ServiceAccount coroner-morgue-certificate"},
 	} {
 		var got []string
 		for _, o := range rendered(t, valueSets[name]) {
@@ -303,7 +334,7 @@ func TestChartHoldsEveryAlert(t *testing.T) {
 	if got := get(of(all, "PrometheusRule")[0], "spec", "groups"); !reflect.DeepEqual(got, file["groups"]) {
 		t.Errorf("PrometheusRule: %v", got)
 	}
-	if got := str(of(all, "ConfigMap")[0], "data", "coroner.yaml"); strings.TrimSpace(got) != strings.TrimSpace(text(t, "loki.yaml")) {
+	if got := str(named(all, "ConfigMap coroner-loki-rules"), "data", "coroner.yaml"); strings.TrimSpace(got) != strings.TrimSpace(text(t, "loki.yaml")) {
 		t.Errorf("rules for Loki: %s", got)
 	}
 	all = rendered(t, valueSets["everything"])
@@ -311,7 +342,7 @@ func TestChartHoldsEveryAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rules := range []string{string(spec), str(all[slices.IndexFunc(all, func(o thing) bool { return nameOf(o) == "ConfigMap coroner-loki-rules" })], "data", "coroner.yaml")} {
+	for _, rules := range []string{string(spec), str(named(all, "ConfigMap coroner-loki-rules"), "data", "coroner.yaml")} {
 		for _, r := range parse(t, rules) {
 			if !strings.HasPrefix(r.Annotations["list"], "https://coroner.example/?") || !strings.HasPrefix(r.Annotations["runbook_url"], "https://git.example/coroner/docs/alerts.md#") {
 				t.Errorf("%s links to %s and %s", r.Alert, r.Annotations["list"], r.Annotations["runbook_url"])
@@ -326,8 +357,10 @@ func TestChartHoldsEveryDashboard(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}
-	for url, values := range map[string]string{"https://coroner.example": "externalUrl: https://coroner.example\n", "http://coroner.coroner.svc:9095": ""} {
-		maps := of(rendered(t, values+"dashboards: {enabled: true, namespace: grafana}\n"), "ConfigMap")
+	for url, values := range map[string]string{"https://coroner.example": "externalUrl: https://coroner.example\n", "https://coroner.coroner.svc:9095": "",
+		"http://coroner.coroner.svc:9095": "tls: {enabled: false}\n"} {
+		maps := slices.DeleteFunc(of(rendered(t, values+"dashboards: {enabled: true, namespace: grafana}\n"), "ConfigMap"),
+			func(o thing) bool { return nameOf(o) == "ConfigMap coroner-web" })
 		if len(maps) != len(files) {
 			t.Errorf("%d dashboards, want %d", len(maps), len(files))
 		}

@@ -15,11 +15,12 @@ import (
 var resources = map[string]string{
 	"ServiceAccount": "serviceaccounts", "Service": "services", "ConfigMap": "configmaps", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets",
 	"PodDisruptionBudget": "poddisruptionbudgets", "NetworkPolicy": "networkpolicies", "Role": "roles", "RoleBinding": "rolebindings",
-	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Job": "jobs",
 }
 
-// foreign are the kinds of the Prometheus operator, which a bare one does not know.
-var foreign = map[string]bool{"ServiceMonitor": true, "PodMonitor": true, "PrometheusRule": true}
+// foreign are the kinds of the Prometheus operator and of cert-manager, which a bare
+// one does not know.
+var foreign = map[string]bool{"ServiceMonitor": true, "PodMonitor": true, "PrometheusRule": true, "Issuer": true, "Certificate": true}
 
 // A real API server takes every object of every value set, and knows every
 // field of it.

@@ -64,8 +64,9 @@ func TestInstallCommandsRender(t *testing.T) {
 			t.Errorf("%s: %v", b[2], err)
 		}
 		all := things(t, strings.ReplaceAll(out, "REGISTRY", "registry.example"))
-		if commands++; len(of(all, "StatefulSet")) != 1 || !strings.Contains(out, "--push.token-file=") {
-			t.Errorf("%s: no server with a token", b[2])
+		credential := strings.Contains(out, "--push.token-file=") || strings.Contains(out, "--push.agent-account=")
+		if commands++; len(of(all, "StatefulSet")) != 1 || !credential || !strings.Contains(out, "--web.config.file=") {
+			t.Errorf("%s: no server with a credential and TLS", b[2])
 		}
 		ownControllerIsKnown(t, all, dir)
 	}
@@ -78,7 +79,7 @@ func TestInstallCommandsRender(t *testing.T) {
 // whole, and the server and the agents know the controller's pods.
 func ownControllerIsKnown(t *testing.T, all []thing, dir string) {
 	t.Helper()
-	for _, o := range of(all, "ConfigMap") {
+	if o := named(all, "ConfigMap coroner-rules"); o != nil {
 		want, err := os.ReadFile(filepath.Join(dir, "mine/dispatcher.yaml"))
 		if err != nil || str(o, "data", "dispatcher.yaml") != string(want) {
 			t.Errorf("%v: the rules are\n%v", err, o["data"])

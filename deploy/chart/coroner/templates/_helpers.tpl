@@ -42,9 +42,43 @@ helm.sh/chart: {{ $root.Chart.Name }}-{{ $root.Chart.Version }}
 {{- if or .Values.apiWatch.namespaces .Values.apiWatch.nodes }}true{{ end }}
 {{- end }}
 
+{{/* The server has the Kubernetes API review agents' tokens. */}}
+{{- define "coroner.reviews" -}}
+{{- if and .Values.tokenReview.enabled .Values.agent.enabled }}
+{{- if semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version }}
+{{- fail "tokenReview needs Kubernetes 1.30, which says on which node a token's pod is: set tokenReview.enabled=false and pushToken.existingSecret" }}
+{{- end }}true{{ end }}
+{{- end }}
+
+{{/* The server asks the Kubernetes API. */}}
+{{- define "coroner.api" -}}
+{{- if or (include "coroner.watches" .) (include "coroner.reviews" .) }}true{{ end }}
+{{- end }}
+
+{{/* The chart sees to the server's TLS. */}}
+{{- define "coroner.tls" -}}
+{{- if and .Values.tls.enabled (not .Values.server.web.existingSecret) }}true{{ end }}
+{{- end }}
+
+{{- define "coroner.tlsSecret" -}}
+{{- default (printf "%s-tls" (include "coroner.fullname" .)) .Values.tls.existingSecret }}
+{{- end }}
+
+{{- define "coroner.scheme" -}}
+{{- ternary "https" "http" (or (eq (include "coroner.tls" .) "true") .Values.server.web.tls) }}
+{{- end }}
+
+{{/* The names that the server's certificate is for, as a JSON list. */}}
+{{- define "coroner.hosts" -}}
+{{- $name := include "coroner.fullname" . }}
+{{- $short := printf "%s.%s" $name .Release.Namespace }}
+{{- $svc := printf "%s.svc" $short }}
+{{- concat (list $name $short $svc (printf "%s.cluster.local" $svc) "localhost" "127.0.0.1") .Values.tls.hosts | toJson }}
+{{- end }}
+
 {{/* The address of the server in the cluster. */}}
 {{- define "coroner.url" -}}
-{{ ternary "https" "http" .Values.server.web.tls }}://{{ include "coroner.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.server.service.port }}
+{{ include "coroner.scheme" . }}://{{ include "coroner.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.server.service.port }}
 {{- end }}
 
 {{/* How a pod is placed: .Values.server or .Values.agent. */}}
