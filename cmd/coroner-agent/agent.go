@@ -32,9 +32,9 @@ type agent struct {
 	away    atomic.Bool          // the server did not take the last push
 	hole    hole
 
-	mu        sync.Mutex // guards what follows
-	evidence  []ingest.Entry
-	context   []ingest.Entry
+	mu sync.Mutex // guards what follows
+	pending
+	allow     *allowance
 	covered   map[string]ingest.Entry // the latest span of each source and boot
 	beats     map[string]ingest.Entry // and of each runner's log
 	state     state
@@ -43,6 +43,13 @@ type agent struct {
 	pushed    time.Time            // when something was spooled last
 	stored    time.Time            // when the positions were
 	busyUntil time.Time            // evidence came lately: its death may wait for the marks
+}
+
+// pending is what waits for the next flush.
+type pending struct {
+	evidence []ingest.Entry
+	context  []ingest.Entry
+	held     int // bytes of text in it
 }
 
 // state is what survives a restart.
@@ -59,7 +66,8 @@ const (
 )
 
 func newAgent(c *cli, d *daemon.Daemon) (*agent, error) {
-	a := &agent{c: c, log: d.Log, rescan: make(chan *rules.Rulebook, 1), covered: map[string]ingest.Entry{}, beats: map[string]ingest.Entry{}, reached: map[string]time.Time{}}
+	a := &agent{c: c, log: d.Log, allow: newAllowance(time.Now), rescan: make(chan *rules.Rulebook, 1),
+		covered: map[string]ingest.Entry{}, beats: map[string]ingest.Entry{}, reached: map[string]time.Time{}}
 	var err error
 	if a.spool, err = spool.Open(c.State, c.SpoolSize, a.lost); err != nil {
 		return nil, err
@@ -120,7 +128,10 @@ func (a *agent) takePods(b podlog.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.scan(fromPods, b.Entries, b.Lines, b.Passed)
-	a.context = append(a.context, b.Context...)
+	a.context = append(a.context, a.redacted(b.Context)...)
+	for i := range b.Context {
+		a.held += len(b.Context[i].Text)
+	}
 	a.metrics.contextLines.Add(float64(len(b.Context)))
 	for _, m := range b.Marks {
 		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
@@ -138,6 +149,21 @@ func (a *agent) takePods(b podlog.Batch) error {
 	return nil
 }
 
+// redacted takes the secrets out of last lines, which stand stream by stream.
+func (a *agent) redacted(lines []ingest.Entry) []ingest.Entry {
+	book := a.book.Load()
+	same := func(x, y *ingest.Entry) bool {
+		return x.PodUID == y.PodUID && x.Pod == y.Pod && x.Container == y.Container
+	}
+	for from, i := 0, 1; i <= len(lines); i++ {
+		if i == len(lines) || !same(&lines[from], &lines[i]) {
+			book.RedactTail(lines[from:i])
+			from = i
+		}
+	}
+	return lines
+}
+
 // wanted says whether the rulebook could recognise a record of the journal. The
 // rulebook may change between this and scan: the look-back is read again then.
 func (a *agent) wanted(by ingest.Source, message []byte) bool {
@@ -148,29 +174,50 @@ func (a *agent) wanted(by ingest.Source, message []byte) bool {
 // reader made no entries of what it passed over.
 func (a *agent) scan(source string, entries []ingest.Entry, lines, passed int) {
 	book := a.book.Load()
-	read, matched := 0, 0
+	read, matched, flood := 0, 0, 0
 	for i := range entries {
 		e := &entries[i]
-		if e.Mark != nil {
-			a.evidence = append(a.evidence, *e)
-			a.busyUntil = time.Now().Add(busy)
+		switch {
+		case e.Mark != nil:
+			a.collect(e)
 			continue
+		case e.Source.Forgeable() && !a.allow.open(e):
+			flood++
+		case a.recognised(book, e):
+			matched++
+			a.collect(e)
 		}
 		read++
-		found := book.Scan(e)
-		for j := range found {
-			a.metrics.signals.WithLabelValues(found[j].Def.Name).Inc()
-		}
-		if len(found) > 0 {
-			matched++
-			a.evidence = append(a.evidence, *e)
-			a.busyUntil = time.Now().Add(busy)
-		}
 	}
 	a.metrics.lines.WithLabelValues(source).Add(float64(lines))
 	a.metrics.matched.WithLabelValues(source).Add(float64(matched))
-	a.metrics.dropped.WithLabelValues(source, "unrecognised").Add(float64(read + passed - matched))
+	a.metrics.dropped.WithLabelValues(source, "flood").Add(float64(flood))
+	a.metrics.dropped.WithLabelValues(source, "unrecognised").Add(float64(read + passed - matched - flood))
 	a.metrics.dropped.WithLabelValues(source, "part-of-a-line").Add(float64(max(0, lines-read-passed)))
+}
+
+// recognised says whether the rulebook knows an entry, and takes that from the
+// allowance of its container.
+func (a *agent) recognised(book *rules.Rulebook, e *ingest.Entry) bool {
+	found, short := book.ScanWithin(e)
+	if e.Source.Forgeable() {
+		a.allow.charge(e, len(found) > 0)
+	}
+	if short {
+		a.metrics.short.Inc()
+	}
+	for i := range found {
+		a.metrics.signals.WithLabelValues(found[i].Def.Name).Inc()
+	}
+	return len(found) > 0
+}
+
+// collect takes an entry as evidence. Much that came at once goes into the spool.
+func (a *agent) collect(e *ingest.Entry) {
+	a.evidence = append(a.evidence, *e)
+	a.held += len(e.Text)
+	a.busyUntil = time.Now().Add(busy)
+	a.relieve()
 }
 
 // busy is how long after evidence the marks are sent at the batch's pace.
@@ -283,19 +330,25 @@ func (a *agent) putAll() error {
 // relieve puts much that came at once into the spool, where it takes a small part
 // of the room. What cannot be encoded the next flush says.
 func (a *agent) relieve() {
-	if len(a.evidence)+len(a.context) >= maxHeld {
+	if len(a.evidence)+len(a.context) >= maxHeld || a.held >= maxHeldBytes {
 		_ = a.putAll()
 		a.busyUntil = time.Now().Add(busy) // its mark is not to wait either
 	}
 }
 
-// maxEntries keeps a push well under the server's limit: entries have at most
-// 16 KiB, and nearly all of them some hundred bytes.
-const maxEntries = 400
+// maxEntries and maxPush, bytes of text, keep a push well under the server's limit:
+// entries have at most 16 KiB, and nearly all of them some hundred bytes.
+const (
+	maxEntries = 400
+	maxPush    = 1 << 20
+)
 
 // maxHeld is how many entries wait for the next flush at most, and of how many the
-// room is kept.
-const maxHeld = 4 * maxEntries
+// room is kept; maxHeldBytes is the same in bytes of text.
+const (
+	maxHeld      = 4 * maxEntries
+	maxHeldBytes = 4 * maxPush
+)
 
 // emptied is a list's room for the next entries, if it is not that of a burst.
 func emptied(list []ingest.Entry) []ingest.Entry {
@@ -310,7 +363,10 @@ func emptied(list []ingest.Entry) []ingest.Entry {
 func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
 	all := *entries
 	for len(*entries) > 0 {
-		some := (*entries)[:min(len(*entries), maxEntries)]
+		some := (*entries)[:pushful(*entries)]
+		for i := range some {
+			some[i].Cluster = a.c.Cluster
+		}
 		body, err := push.Encode(some)
 		if err != nil {
 			return err
@@ -322,7 +378,19 @@ func (a *agent) put(class spool.Class, entries *[]ingest.Entry) error {
 		*entries = (*entries)[len(some):]
 	}
 	*entries = emptied(all)
+	a.held = 0
 	return nil
+}
+
+// pushful is how many of the entries one push takes.
+func pushful(entries []ingest.Entry) int {
+	size := 0
+	for i := range entries {
+		if size += len(entries[i].Text); i == maxEntries || i > 0 && size > maxPush {
+			return i
+		}
+	}
+	return len(entries)
 }
 
 // send delivers the spool's files in order.

@@ -178,6 +178,29 @@ func TestReachedIsTheSlowerSource(t *testing.T) {
 	}
 }
 
+// Every record, and every mark, names the agent's cluster.
+func TestClusterOfAnAgent(t *testing.T) {
+	s := newServer(t)
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
+	a.c.Cluster = "east"
+	covered := ingest.Entry{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}
+	oomed := []ingest.Entry{line(ingest.Kernel, oom)}
+	_ = a.takeJournal(journal.Batch{Entries: oomed, Covered: []ingest.Entry{covered}, Lines: 1, Reached: now})
+	_ = a.takePods(podlog.Batch{Context: []ingest.Entry{line(ingest.Runner, "last")}, Reached: now})
+	a.flush(context.Background(), true)
+	sendUntil(t, a, "an empty spool", a.empty)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.got {
+		if e.Cluster != "east" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if len(s.got) != 4 {
+		t.Errorf("%d records", len(s.got))
+	}
+}
+
 // A position is stored with what it stands for, and a killed agent goes on there.
 func TestPositionsFollowTheSpool(t *testing.T) {
 	dir := t.TempDir()

@@ -34,10 +34,13 @@ type cli struct {
 	daemon.Flags
 	Node   string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name." placeholder:"NAME"`
 	Server string `name:"server.url" help:"Address of coroner serve." default:"http://127.0.0.1:9095" placeholder:"URL"`
-	Token  string `name:"server.token-file" help:"File with the token for the server." placeholder:"FILE"`
+	Token  string `name:"server.token-file" help:"File with the token for the server, read at each use." placeholder:"FILE"`
 	CA     string `name:"server.ca-file" help:"Certificate authority of the server. Default: the system's." placeholder:"FILE"`
 	Cert   string `name:"server.cert-file" help:"Client certificate, for mutual TLS." placeholder:"FILE"`
 	Key    string `name:"server.key-file" help:"Its key." placeholder:"FILE"`
+
+	Name    string `name:"server.name" help:"Name in the server's certificate, where the address has another." placeholder:"NAME"`
+	Cluster string `name:"cluster" help:"Name of this node's cluster. Default: that of the token, else the server's own." placeholder:"NAME"`
 
 	Journal    []string      `name:"journal" help:"Journal folders, tried in this order." default:"${journals}" placeholder:"DIR"`
 	Pods       string        `name:"pods" help:"Folder of the pods' logs." default:"/var/log/pods" placeholder:"DIR"`

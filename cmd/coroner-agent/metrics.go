@@ -13,9 +13,9 @@ import (
 type metrics struct {
 	factory promauto.Factory
 
-	lines, matched, dropped, signals, pushes *prometheus.CounterVec
-	contextLines, spoolErrors, bookErrors    prometheus.Counter
-	lag                                      *prometheus.GaugeVec
+	lines, matched, dropped, signals, pushes     *prometheus.CounterVec
+	contextLines, spoolErrors, bookErrors, short prometheus.Counter
+	lag                                          *prometheus.GaugeVec
 }
 
 func newMetrics(r prometheus.Registerer, s *spool.Spool) *metrics {
@@ -40,8 +40,10 @@ func newMetrics(r prometheus.Registerer, s *spool.Spool) *metrics {
 		pushes:       vec("pushes_total", "Pushes to the server, by result.", "result"),
 		contextLines: one("context_lines_total", "Last words sent."),
 		spoolErrors:  one("spool_errors_total", "Failed writes to the spool."),
-		bookErrors:   one("rulebook_errors_total", "Failed fetches of the server's rulebook."),
-		lag:          f.NewGaugeVec(prometheus.GaugeOpts{Name: "coroner_agent_lag_seconds", Help: "How far behind now a source is read."}, []string{"source"}),
+		short: one("short_lines_total",
+			"Lines that hold so much that looks like signals that not all of it was matched."),
+		bookErrors: one("rulebook_errors_total", "Failed fetches of the server's rulebook."),
+		lag:        f.NewGaugeVec(prometheus.GaugeOpts{Name: "coroner_agent_lag_seconds", Help: "How far behind now a source is read."}, []string{"source"}),
 	}
 }
 

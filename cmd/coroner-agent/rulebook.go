@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -23,29 +20,12 @@ import (
 
 // sender makes the client's end of the push protocol from the flags.
 func (c *cli) sender() (*push.Sender, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CA != "" {
-		pem, err := os.ReadFile(c.CA)
-		if err != nil {
-			return nil, fmt.Errorf("--server.ca-file: %w", err)
-		}
-		if conf.RootCAs = x509.NewCertPool(); !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--server.ca-file %s: no certificate in it", c.CA)
-		}
+	transport, err := push.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key, Name: c.Name}.Transport()
+	if err != nil {
+		return nil, fmt.Errorf("--server.ca-file, --server.cert-file, --server.key-file: %w", err)
 	}
-	if c.Cert != "" || c.Key != "" {
-		if _, err := tls.LoadX509KeyPair(c.Cert, c.Key); err != nil {
-			return nil, fmt.Errorf("--server.cert-file, --server.key-file: %w", err)
-		}
-		conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(c.Cert, c.Key) // read again: certificates are renewed
-			return &pair, err
-		}
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = conf
-	return &push.Sender{URL: strings.TrimRight(c.Server, "/") + push.Path, Node: c.Node, Token: daemon.Token(c.Token),
-		Client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}, nil
+	return &push.Sender{URL: strings.TrimRight(c.Server, "/") + push.Path, Node: c.Node, Cluster: c.Cluster,
+		Token: daemon.Token(c.Token), Client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}, nil
 }
 
 // firstBook is the rulebook that was fetched last, else the built-in one.
@@ -59,12 +39,22 @@ func (a *agent) firstBook() (*rules.Rulebook, error) {
 	return rules.LoadSignals(fs.FS(book.Files))
 }
 
+// parseBook compiles what a server gave. One that is older than this agent knows no
+// secrets: then those of the built-in rulebook are taken out.
 func parseBook(source []byte) (*rules.Rulebook, error) {
 	layers, err := rules.Layers(source)
 	if err != nil {
 		return nil, err
 	}
-	return rules.LoadSignals(layers...)
+	b, err := rules.LoadSignals(layers...)
+	if err != nil || len(b.Secrets) > 0 {
+		return b, err
+	}
+	own, err := rules.LoadSignals(fs.FS(book.Files))
+	if err != nil {
+		return nil, err
+	}
+	return b.WithSecretsOf(own), nil
 }
 
 // rulebooks asks the server for its rulebook from time to time.

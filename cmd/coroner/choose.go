@@ -86,5 +86,10 @@ func option(r *lookup.Runner) string {
 	if v := r.Says(); v != nil {
 		says = fmt.Sprintf("%s (%s)", v.Label, v.Confidence)
 	}
-	return fmt.Sprintf("%-36s %s  %s  node %s", says, moment(r).UTC().Format("2006-01-02 15:04:05Z"), fullName(r.Namespace, r.Runner), postmortem.Clean(r.Node))
+	where := "node " + postmortem.Clean(r.Node)
+	if r.Cluster != "" {
+		where += " of cluster " + postmortem.Clean(r.Cluster)
+	}
+	died := moment(r).UTC().Format("2006-01-02 15:04:05Z")
+	return fmt.Sprintf("%-36s %s  %s  %s", says, died, fullName(r.Namespace, r.Runner), where)
 }

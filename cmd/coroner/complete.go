@@ -136,6 +136,8 @@ func (t *typed) valuesOf(v *kong.Value, placeholder, begun string) (out []candid
 	case "labels":
 		list := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
 		return prefixed(list, labelCandidates()), false
+	case "clusters":
+		return t.clusters(), false
 	case "nodes":
 		return t.nodes(), false
 	case "runners":
@@ -205,6 +207,14 @@ func (t *typed) runners() (out []candidate) {
 			means += " " + v.DiedAt.UTC().Format("2006-01-02 15:04Z")
 		}
 		out = distinct(out, name, means)
+	}
+	return out
+}
+
+// clusters are those of the latest verdicts.
+func (t *typed) clusters() (out []candidate) {
+	for _, v := range t.latest(url.Values{}) {
+		out = distinct(out, v.Cluster, "")
 	}
 	return out
 }

@@ -53,7 +53,8 @@ func (c *demoCmd) Run(p *program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1) // the server's end
 	go func() { served <- s.run(ctx) }()
-	d := &demo{cmd: c, p: p, ledger: s.ledger, book: s.docket.Book(), sender: &push.Sender{URL: "http://" + s.daemon.Addr() + push.Path, Client: &http.Client{Timeout: 10 * time.Second}}}
+	d := &demo{cmd: c, p: p, ledger: s.ledger, book: s.docket.Book(), receive: s.docket.Receive,
+		sender: &push.Sender{URL: "http://" + s.daemon.Addr() + push.Path, Client: &http.Client{Timeout: 10 * time.Second}}}
 	err = d.play(ctx)
 	if err == nil && !c.Once {
 		fmt.Fprintf(p.out, "\nThe web page:  http://%[2]s/?verdict=all\nLook one up:   bin/coroner lookup %[1]s --server http://%[2]s\nMetrics:       http://%[2]s/metrics\nCtrl-C ends it.\n", d.example, s.daemon.Addr())
@@ -81,6 +82,7 @@ type demo struct {
 	ledger  *ledger.Ledger
 	book    *rules.Rulebook
 	sender  *push.Sender
+	receive func(context.Context, []ingest.Entry) error // for what the server hears itself
 	shown   map[string]bool
 	table   []rules.Verdict
 	example string // a runner to look up
@@ -133,7 +135,8 @@ func (d *demo) wait(ctx context.Context, sent int) error {
 }
 
 // send pushes one incident as the agents of its nodes would: what they read,
-// that the runner's log ended, and how far they have read. Incidents whose
+// that the runner's log ended, and how far they have read. The rest, such as what
+// the API server says, the server gets as if it had heard it itself. Incidents whose
 // records do not say whose they are stay for explain: ok is false.
 func (d *demo) send(ctx context.Context, in fixtures.Incident) (ok bool, err error) {
 	entries := slices.Collect(bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{}).Entries(nil))
@@ -152,15 +155,34 @@ func (d *demo) send(ctx context.Context, in fixtures.Incident) (ok bool, err err
 		e := entries[i]
 		entries = append(entries, ingest.Entry{Source: ingest.Runner, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID, Mark: &ingest.Mark{Kind: ingest.Ended}})
 	}
+	of := map[string][]ingest.Entry{}
 	for node := range nodes {
-		entries = append(entries, ingest.Entry{Node: node, At: now, Clock: ingest.WallClock, Source: ingest.Agent, Mark: &ingest.Mark{Kind: ingest.Reached, To: now}})
+		of[node] = []ingest.Entry{{Node: node, At: now, Clock: ingest.WallClock, Source: ingest.Agent,
+			Mark: &ingest.Mark{Kind: ingest.Reached, To: now}}}
 	}
-	d.sender.Node = in.Name
-	body, err := push.Encode(entries)
-	if err == nil {
-		err = d.sender.Post(ctx, body)
+	var own []ingest.Entry // what no agent reads, or nobody says of which node
+	for _, e := range entries {
+		if e.Node != "" && (push.Identity{Node: e.Node, Agent: true}).May(&e) == nil {
+			of[e.Node] = append(of[e.Node], e)
+		} else {
+			own = append(own, e)
+		}
+	}
+	err = d.receive(ctx, own)
+	for node, its := range of {
+		err = errors.Join(err, d.push(ctx, node, its))
 	}
 	return true, err
+}
+
+// push sends entries as a node's agent.
+func (d *demo) push(ctx context.Context, node string, entries []ingest.Entry) error {
+	body, err := push.Encode(entries)
+	if err != nil {
+		return err
+	}
+	d.sender.Node = node
+	return d.sender.Post(ctx, body)
 }
 
 // show prints the verdicts that are new.

@@ -49,7 +49,7 @@ func (c *explainCmd) Run(p *program) error {
 	record := in.record()
 	verdicts := record.Verdicts(in.book, classify.Options{Runner: c.Runner})
 	in.clear()
-	if err := report(p, in.bundle); err != nil {
+	if err := in.report(p); err != nil {
 		return err
 	}
 	c.note(p, verdicts, func() []rules.Verdict { return record.Verdicts(in.book, classify.Options{}) })

@@ -13,6 +13,7 @@ import (
 // filterFlags say which verdicts are wanted. Empty ones are all.
 type filterFlags struct {
 	Verdict    []string `help:"Only these labels, with commas between." placeholder:"LABEL" complete:"labels"`
+	Cluster    string   `help:"Only of this cluster." placeholder:"NAME" complete:"clusters"`
 	Node       string   `help:"Only of this node." placeholder:"NAME" complete:"nodes"`
 	Pool       string   `help:"Only of this pool of runners." placeholder:"NAME"`
 	Repository string   `help:"Only of jobs of this repository." placeholder:"OWNER/NAME"`
@@ -24,7 +25,9 @@ type filterFlags struct {
 // query is the filter as the API takes it.
 func (f *filterFlags) query(now time.Time) (url.Values, error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"node": f.Node, "pool": f.Pool, "repository": f.Repository, "run": f.Run} {
+	wanted := map[string]string{"cluster": f.Cluster, "node": f.Node, "pool": f.Pool,
+		"repository": f.Repository, "run": f.Run}
+	for name, value := range wanted {
 		if value != "" {
 			q.Set(name, value)
 		}

@@ -75,21 +75,30 @@ func (s *server) questions(ctx context.Context, desk *github.Desk, now func() ti
 
 // put asks about every runner whose verdict leaves room for doubt.
 func (s *server) put(ctx context.Context, desk *github.Desk, since time.Time) error {
-	records, err := s.ledger.Verdicts(ctx, ledger.Query{Since: since})
-	for i := range records {
-		v := &records[i].Verdict
-		if err != nil || ctx.Err() != nil {
+	for c := ledger.NewCursor(ledger.Query{Since: since, Brief: true}); ; {
+		records, err := s.ledger.Next(ctx, c)
+		if err == nil {
+			err = s.putSome(ctx, desk, records)
+		}
+		if err != nil || ctx.Err() != nil || len(records) == 0 {
 			return err
 		}
+	}
+}
+
+func (s *server) putSome(ctx context.Context, desk *github.Desk, records []ledger.Record) error {
+	for i := range records {
+		v := &records[i].Verdict
 		if v.Confidence == rules.Confirmed || v.Label == rules.None || v.Label == rules.IdleRemoved || v.DiedAt == nil {
 			continue
 		}
-		var entries []ingest.Entry
-		if entries, err = s.evidence(ctx, records[i].Case); err == nil {
-			desk.Ask(question(&records[i], entries, s.docket.Book()))
+		entries, err := s.evidence(ctx, records[i].Case)
+		if err != nil || ctx.Err() != nil {
+			return err
 		}
+		desk.Ask(question(&records[i], entries, s.docket.Book()))
 	}
-	return err
+	return nil
 }
 
 func (s *server) evidence(ctx context.Context, id string) ([]ingest.Entry, error) {
@@ -104,7 +113,8 @@ func (s *server) evidence(ctx context.Context, id string) ([]ingest.Entry, error
 // cannot write say which repository and run its job is of.
 func question(r *ledger.Record, entries []ingest.Entry, book *rules.Rulebook) github.Question {
 	v := &r.Verdict
-	q := github.Question{Case: r.Case, Runner: v.Runner, Namespace: v.Namespace, Pod: v.Runner, PodUID: v.PodUID, Died: *v.DiedAt}
+	q := github.Question{Case: r.Case, Runner: v.Runner, Cluster: v.Cluster, Namespace: v.Namespace, Pod: v.Runner,
+		PodUID: v.PodUID, Died: *v.DiedAt}
 	for i := range entries {
 		signals := book.Scan(&entries[i])
 		for j := range signals {

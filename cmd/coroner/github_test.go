@@ -18,7 +18,8 @@ func TestQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	died := time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)
-	r := &ledger.Record{Case: "c1", Verdict: rules.Verdict{Runner: "mill-runner-1", Namespace: "ci", PodUID: "u1", DiedAt: &died}}
+	r := &ledger.Record{Case: "c1", Verdict: rules.Verdict{Cluster: "east",
+		Runner: "mill-runner-1", Namespace: "ci", PodUID: "u1", DiedAt: &died}}
 	listener := func(trust ingest.Trust, source ingest.Source, runner, repo, run string) ingest.Entry {
 		return ingest.Entry{Source: source, Trust: trust, Namespace: "arc-systems", Pod: "mill-listener", Text: "Updating job info for the runner",
 			Fields: map[string]string{"msg": "Updating job info for the runner", "runnerName": runner, "ownerName": "mills", "repoName": repo, "workflowRunId": run, "jobId": "beb2b7e7-3d59-42d9-a5c7-f2aa433c1653"}}
@@ -43,6 +44,9 @@ func TestQuestion(t *testing.T) {
 		q := question(r, c.entries, book)
 		if q.Repository != c.repo || q.Run != c.run || q.Asks() != (c.repo != "") {
 			t.Errorf("%s: asks about %q run %q (%v), want %q %q", c.name, q.Repository, q.Run, q.Asks(), c.repo, c.run)
+		}
+		if q.Cluster != "east" {
+			t.Errorf("%s: what GitHub answers would be filed under cluster %q", c.name, q.Cluster)
 		}
 		if want := (github.Question{Case: "c1", Runner: "mill-runner-1", Namespace: "ci", Pod: "mill-runner-1", PodUID: "u1", Died: died}); q.Case != want.Case || q.Runner != want.Runner || q.PodUID != want.PodUID || !q.Died.Equal(died) {
 			t.Errorf("%s: %+v", c.name, q)

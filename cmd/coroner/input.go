@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coroner/classify"
@@ -44,6 +48,25 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 	return b, nil
 }
 
+// bookContent names what loadBook reads, by its content.
+func bookContent(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	h, files := sha256.New(), os.DirFS(dir)
+	names, err := fs.Glob(files, "*.yaml")
+	for _, name := range names {
+		data, bad := fs.ReadFile(files, name)
+		err = errors.Join(err, bad)
+		fmt.Fprintf(h, "%q %d ", name, len(data))
+		h.Write(data)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--rules %s: %w", dir, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
 // open finds the documents; the caller closes the bundle.
 func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, error) {
 	if len(f.Paths) == 0 {
@@ -71,6 +94,7 @@ type reading struct {
 	bundle *bundle.Bundle
 	show   func(bundle.Progress)
 	clear  func() // removes the line of progress
+	short  atomic.Int64
 }
 
 // parts hands the entries of every file to take, on all processors.
@@ -84,6 +108,7 @@ func (r *reading) record() *classify.Record {
 	var parts []*classify.Part
 	r.parts(func(_ int, entries iter.Seq[ingest.Entry]) {
 		part := classify.Take(entries, r.book)
+		r.short.Add(int64(part.Short))
 		mu.Lock()
 		defer mu.Unlock()
 		parts = append(parts, part)
@@ -104,16 +129,19 @@ func (f *inputFlags) start(p *program) (*reading, error) {
 		return nil, err
 	}
 	show, clear := p.progress()
-	return &reading{book, in, show, clear}, nil
+	return &reading{book: book, bundle: in, show: show, clear: clear}, nil
 }
 
 // report prints what could not be read, one line each, and says whether
 // anything was.
-func report(p *program, b *bundle.Bundle) error {
-	for _, problem := range b.Problems() {
+func (r *reading) report(p *program) error {
+	for _, problem := range r.bundle.Problems() {
 		fmt.Fprintf(p.err, "coroner: %s\n", postmortem.Clean(problem.String()))
 	}
-	if !b.Readable() {
+	if n := r.short.Load(); n > 0 {
+		fmt.Fprintf(p.err, "coroner: of %d lines not all was matched: they hold too much that looks like signals\n", n)
+	}
+	if !r.bundle.Readable() {
 		return unreadable("nothing could be read")
 	}
 	return nil

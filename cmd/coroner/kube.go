@@ -25,7 +25,9 @@ type kubeFlags struct {
 
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-func (f *kubeFlags) check() error {
+// checkKube refuses flags that no run could use.
+func (c *serveCmd) checkKube() error {
+	f := &c.kubeFlags
 	for _, ns := range f.KubeNamespace {
 		if !dnsLabel.MatchString(ns) {
 			return fmt.Errorf("--kube.namespace %s: not the name of a namespace; give one, several times where there are more", ns)
@@ -34,21 +36,22 @@ func (f *kubeFlags) check() error {
 	if len(f.KubeNamespace) == 0 && f.KubeRunner {
 		return errors.New("--kube.ephemeral-runners: say where with --kube.namespace NS")
 	}
-	if len(f.KubeNamespace) == 0 && !f.KubeNodes && f.KubeConfig != "" {
-		return errors.New("--kube.config: nothing is watched without --kube.namespace NS or --kube.nodes")
+	if len(f.KubeNamespace)+len(c.AgentAccount) == 0 && !f.KubeNodes && f.KubeConfig != "" {
+		return errors.New("--kube.config: nothing is watched without --kube.namespace NS, --kube.nodes or --push.agent-account")
 	}
 	return nil
 }
 
-// living names the runners of a namespace that are not known to have ended.
+// living names the runners of a namespace of the server's own cluster that are not
+// known to have ended.
 func (s *server) living(namespace string) (out []ingest.Entry) {
 	open, err := s.ledger.Cases(context.Background(), ledger.StateOpen, 0)
 	if err != nil {
 		s.daemon.Log.Error().Err(err).Msg("looking for the runners that lived before")
 	}
 	for _, c := range open {
-		if c.Runner && c.UID != "" && c.Namespace == namespace {
-			out = append(out, ingest.Entry{Namespace: c.Namespace, Pod: c.Name, PodUID: c.UID, Node: c.Node})
+		if c.Runner && c.UID != "" && c.Namespace == namespace && c.Cluster == s.cmd.Cluster {
+			out = append(out, ingest.Entry{Cluster: c.Cluster, Namespace: c.Namespace, Pod: c.Name, PodUID: c.UID, Node: c.Node})
 		}
 	}
 	return out
@@ -66,7 +69,7 @@ func (s *server) watchKube(now func() time.Time) error {
 	}
 	klog.SetLogger(logr.Discard()) // the watcher says what there is to say
 	w, err := kubewatch.New(config, kubewatch.Options{Namespaces: f.KubeNamespace, Runners: f.KubeRunner, Nodes: f.KubeNodes,
-		Open: s.living, Now: now, Log: s.daemon.Log, Receive: s.docket.Receive}, kubewatch.NewMetrics(s.daemon.Registry))
+		Open: s.living, Now: now, Log: s.daemon.Log, Receive: s.docket.Receive}, s.kubeMetrics(s.cmd.Cluster))
 	if err != nil {
 		return usage("%w", err)
 	}

@@ -17,6 +17,7 @@ import (
 type lookupCmd struct {
 	What      []string `arg:"" help:"Whom: a runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME." complete:"runners"`
 	Namespace string   `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
+	Cluster   string   `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
 	All       bool     `help:"Show the whole timeline."`
 	Incident  bool     `help:"Write the incident file instead: what the verdict was judged from, for coroner explain."`
 	outputFlags
@@ -48,7 +49,7 @@ func (c *lookupCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	found, err := client.Search(context.Background(), what)
+	found, err := client.Search(context.Background(), c.Cluster, what)
 	if err != nil {
 		return c.failed(err)
 	}

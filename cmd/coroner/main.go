@@ -49,6 +49,8 @@ type cli struct {
 	Rules   rulesCmd   `cmd:"" help:"Check, list, describe and test the rulebook."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
 
+	Certificate certificateCmd `cmd:"" help:"Make a certificate for the server, in a folder or a Secret."`
+
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
 
 	Version kong.VersionFlag `help:"Print the version and the rulebook's hash."`

@@ -7,6 +7,7 @@ import (
 
 	"coroner/classify"
 	"coroner/rules"
+	"coroner/rules/redact"
 )
 
 type rulesCmd struct {
@@ -29,8 +30,8 @@ func (c *rulesCheckCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "rulebook %s: %d signals, %d facts, %d verdict rules, %d labels\n",
-		book.Hash, len(book.Signals), len(book.Facts), len(book.Rules), len(book.Labels))
+	fmt.Fprintf(p.out, "rulebook %s: %d signals, %d facts, %d verdict rules, %d labels, %d kinds of secrets\n",
+		book.Hash, len(book.Signals), len(book.Facts), len(book.Rules), len(book.Labels), len(book.Secrets))
 	return runTests(p, book)
 }
 
@@ -59,7 +60,7 @@ func runTests(p *program, book *rules.Rulebook) error {
 
 type rulesListCmd struct {
 	rulesFlag
-	Signals bool `help:"List the signals too."`
+	Signals bool `help:"List the signals and the kinds of secrets too."`
 }
 
 // Run lists what the rulebook knows, in the order in which rules are tried.
@@ -83,6 +84,10 @@ func (c *rulesListCmd) Run(p *program) error {
 		for _, s := range book.Signals {
 			fmt.Fprintf(p.out, "%-32s %-28s %s\n", s.Name, sourcesText(s), s.Doc)
 		}
+		fmt.Fprintf(p.out, "\n%-32s %s\n", "SECRET", "WHAT IS TAKEN OUT")
+		for _, s := range book.Secrets {
+			fmt.Fprintf(p.out, "%-32s %s\n", s.Name, s.Doc)
+		}
 	}
 	return nil
 }
@@ -97,7 +102,7 @@ func sourcesText(s *rules.SignalDef) string {
 
 type rulesDescribeCmd struct {
 	rulesFlag
-	Name string `arg:"" help:"A label, a rule id or a signal."`
+	Name string `arg:"" help:"A label, a rule id, a signal or a kind of secret."`
 }
 
 // Run describes one thing.
@@ -117,6 +122,12 @@ func (c *rulesDescribeCmd) Run(p *program) error {
 	if s := book.Signal(c.Name); s != nil {
 		fmt.Fprintf(p.out, "%s\n  %s\n  printed by  %s\n  may come from  %s\n", s.Name, s.Doc, s.Printed, sourcesText(s))
 		return nil
+	}
+	for _, s := range book.Secrets {
+		if s.Name == c.Name {
+			fmt.Fprintf(p.out, "%s\n  %s\n  shown as  %s\n", s.Name, s.Doc, redact.Mark(s.Name))
+			return nil
+		}
 	}
 	return usage("no label, rule or signal is called %q; coroner rules list --signals names them all", c.Name)
 }

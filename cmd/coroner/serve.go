@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"net/url"
@@ -20,6 +19,7 @@ import (
 	"coroner/cmd/daemon"
 	"coroner/fixtures"
 	"coroner/ingest"
+	"coroner/ingest/kubewatch"
 	"coroner/ingest/push"
 	"coroner/rules"
 	"coroner/rules/manual"
@@ -33,9 +33,11 @@ type serveCmd struct {
 	Rules  string `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one. Read again on SIGHUP and POST /-/reload." placeholder:"DIR"`
 	Ledger string `name:"ledger" help:"The ledger's file." default:"coroner.db" placeholder:"FILE"`
 
-	PushToken string `name:"push.token-file" help:"File with the token that agents and shippers must send (Authorization: Bearer). Default: none is asked for." placeholder:"FILE"`
-	MaxBody   int64  `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
-	MaxBusy   int    `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"32"`
+	MemoryLimit int64 `name:"memory-limit" help:"Bytes of memory that the server is to stay under. Default: what its container may have, else 512 MiB." placeholder:"BYTES"`
+
+	pushFlags
+	MaxBody int64 `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
+	MaxBusy int   `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"32"`
 
 	Runner     []string      `name:"runner" help:"Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods that print a runner's lines, that a controller speaks of, or with -runner- in their name." placeholder:"GLOB"`
 	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. What other pods print in a controller's words proves nothing. One that says more of the pod than * makes a controller of what it fits, whatever it is called." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
@@ -53,8 +55,9 @@ type serveCmd struct {
 	LokiUser   string        `name:"loki.user" help:"User for basic authentication; the token file holds the password." placeholder:"NAME"`
 	LokiToken  string        `name:"loki.token-file" help:"File with the token for Loki." placeholder:"FILE"`
 	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"A verdict whose death is longer ago is stamped with the time of the verdict; keep it under half of Loki's max_chunk_age." default:"50m"`
-	Cluster    string        `name:"cluster" help:"Label cluster of the verdicts in Loki." placeholder:"NAME"`
+	Cluster    string        `name:"cluster" help:"The cluster of every record that names none; label cluster of the verdicts in Loki. Agents and shippers of other clusters name theirs." placeholder:"NAME"`
 
+	accessFlags
 	kubeFlags
 	githubFlags
 }
@@ -63,7 +66,12 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Agents (coroner-agent) and any shipper that speaks the Loki push protocol send to
 http://HOST:9095/loki/api/v1/push. Verdicts: coroner lookup NAME, GET /api/v1/verdicts,
-GET /api/v1/runners/NAME, /metrics, and Loki with --loki.url.`
+GET /api/v1/runners/NAME, /metrics, and Loki with --loki.url.
+
+--push.agent-account has the Kubernetes API review agents' tokens, and say which node and
+which pods each may speak of; --push.client-node=san takes the node from the client
+certificates that --web.config.file asks for. Without a credential pushes are taken from
+this machine only, unless --push.open is given. docs/access.md says who may say what.`
 }
 
 // server is everything that coroner serve runs.
@@ -74,19 +82,29 @@ type server struct {
 	docket *docket.Docket
 	loki   *publish.Loki
 	more   []func(context.Context) error // other tasks that were asked for
+	began  time.Time
+	places map[string]*kubewatch.Places  // cluster -> where its pods are; of those whose agents prove their node
+	kube   map[string]*kubewatch.Metrics // cluster -> what is counted of its API
 }
 
 // garbage is how much memory may pile up before it is collected, in percent of
-// what is in use: a server makes much of it and keeps little. heapGoal bounds it.
-const garbage = 200
+// what is in use: a server makes much of it and keeps little. usualMemory bounds it,
+// in bytes, where nothing else is said; what one request may take is far below it.
+const (
+	garbage     = 200
+	usualMemory = 512 << 20
+)
 
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(p *program) error {
 	debug.SetGCPercent(garbage)
-	s, err := c.open(c.Logger(p.err), p.now)
+	limit := daemon.LimitMemory(c.MemoryLimit, usualMemory)
+	log := c.Logger(p.err)
+	s, err := c.open(log, p.now)
 	if err != nil {
 		return err
 	}
+	log.Info().Int64("bytes", limit).Msg("memory limit")
 	return s.run(context.Background())
 }
 
@@ -99,24 +117,28 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: c, daemon: daemon.New(&c.Flags, log)}
+	s := &server{cmd: c, daemon: daemon.New(&c.Flags, log), began: time.Now()}
 	if err := s.daemon.Open(); err != nil {
 		return nil, usage("%w", err)
 	}
 	if s.ledger, err = ledger.Open(c.Ledger); err != nil {
 		return nil, usage("%w", err)
 	}
-	o := docket.Options{Runners: c.Runner, Controllers: c.Controller, Settle: c.Settle, Deadline: c.Deadline, Silent: c.NodeSilent, MaxOpen: c.MaxOpen,
+	if err := s.adopt(); err != nil {
+		return nil, err
+	}
+	o := docket.Options{Cluster: c.Cluster, Runners: c.Runner, Controllers: c.Controller,
+		Settle: c.Settle, Deadline: c.Deadline, Silent: c.NodeSilent, MaxOpen: c.MaxOpen,
 		KeepVerdicts: c.KeepVerdicts, KeepEvidence: c.KeepEvidence, MaxBytes: c.KeepBytes, LokiWindow: c.LokiWindow, Publish: c.Loki != ""}
 	reg := s.daemon.Registry
 	s.docket = docket.New(s.ledger, book, o, docket.NewMetrics(reg), log, now)
 	reg.MustRegister(docket.NewState(s.ledger, now))
-	s.daemon.Reload = s.reload
+	s.daemon.Reload, s.daemon.Content = s.reload, func() (string, error) { return bookContent(c.Rules) }
 	if c.Loki != "" {
-		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Cluster: c.Cluster, Log: log, Now: now, Metrics: publish.NewMetrics(reg)}
+		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Log: log, Now: now, Metrics: publish.NewMetrics(reg)}
 	}
 	s.routes(reg, now)
-	return s, errors.Join(s.watchKube(now), s.askGitHub(now))
+	return s, errors.Join(s.guard(now), s.watchKube(now), s.askGitHub(now))
 }
 
 // check refuses values that no run could use.
@@ -127,10 +149,11 @@ func (c *serveCmd) check() error {
 			return usage("--%s %s: want a time above zero", flag, d)
 		}
 	}
-	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 {
-		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes and --max-open-cases cannot be below zero")
+	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 || c.MemoryLimit < 0 || c.MaxConns < 0 {
+		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes, --max-open-cases, --memory-limit and " +
+			"--web.max-connections cannot be below zero")
 	}
-	if err := errors.Join(c.kubeFlags.check(), c.githubFlags.check()); err != nil {
+	if err := errors.Join(c.accessFlags.check(), c.checkKube(), c.githubFlags.check()); err != nil {
 		return usage("%w", err)
 	}
 	for _, glob := range append(slices.Clone(c.Runner), c.Controller...) {
@@ -141,7 +164,10 @@ func (c *serveCmd) check() error {
 	if u, err := url.Parse(c.Loki); c.Loki != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return usage("--loki.url %s: want http://HOST:PORT", c.Loki)
 	}
-	for _, token := range []func() (string, error){daemon.Token(c.PushToken), daemon.Token(c.LokiToken)} {
+	if err := c.pushFlags.check(); err != nil {
+		return usage("%w", err)
+	}
+	for _, token := range []func() (string, error){daemon.Token(c.LokiToken), daemon.Token(c.WebToken)} {
 		if token != nil {
 			if _, err := token(); err != nil {
 				return usage("%w", err)
@@ -149,6 +175,16 @@ func (c *serveCmd) check() error {
 		}
 	}
 	return nil
+}
+
+// adopt gives what was recorded without a cluster the server's own.
+func (s *server) adopt() error {
+	done, err := s.ledger.Adopt(context.Background(), s.cmd.Cluster)
+	if err == nil && !done && s.cmd.Cluster != "" {
+		s.daemon.Log.Info().Str("cluster", s.cmd.Cluster).
+			Msg("the ledger has records of this cluster beside some without one, or of another before: all stay as they are")
+	}
+	return err
 }
 
 func (c *serveCmd) lokiSender() *push.Sender {
@@ -166,15 +202,20 @@ func (s *server) reload() error {
 
 func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coroner_pushes_refused_total", Help: "Pushes that were not taken, by reason."}, []string{"reason"})
-	reg.MustRegister(refused)
-	handler := push.NewHandler(push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}, ingest.PodGlobs(s.cmd.Controller).Name, s.docket.Receive, func(reason string) { refused.WithLabelValues(reason).Inc() })
-	mux := s.daemon.Mux
-	mux.Handle("POST "+push.Path, s.withToken(handler))
-	mux.Handle("GET "+daemon.RulebookPath, daemon.Rulebook(s.docket.Book))
+	handler := push.NewHandler(push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}, ingest.PodGlobs(s.cmd.Controller).Name,
+		s.receive, func(reason string) { refused.WithLabelValues(reason).Inc() })
+	reg.MustRegister(refused, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "coroner_unfinished_lines_total",
+		Help: "Split lines of plain streams that were taken without their end, which did not come."},
+		func() float64 { return float64(handler.Unfinished()) }))
+	mux, door, inner := s.daemon.Mux, s.daemon.Door, http.NewServeMux()
+	door.Refused = func(reason string) { refused.WithLabelValues(reason).Inc() }
+	mux.Handle("POST "+push.Path, door.Push(handler))
+	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
 	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Now: now}
-	api.Register(mux)
+	api.Register(inner)
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.manual(), Log: s.daemon.Log, Now: now}
-	pages.Register(mux)
+	pages.Register(inner)
+	mux.Handle("GET /", door.Read(inner))
 }
 
 // manual says what the rulebook in force has on a label.
@@ -186,23 +227,6 @@ func (s *server) manual() func(rules.Label) (manual.Page, bool) {
 	return func(l rules.Label) (manual.Page, bool) { return manual.PageOf(s.docket.Book(), l, incidents) }
 }
 
-// withToken lets only those in who know the token.
-func (s *server) withToken(next http.Handler) http.Handler {
-	token := daemon.Token(s.cmd.PushToken)
-	if token == nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		want, err := token()
-		got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if err != nil || want == "" || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
-			http.Error(w, "the token is missing or wrong: send Authorization: Bearer TOKEN", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 func (s *server) run(ctx context.Context) error {
 	defer s.ledger.Close()
 	tasks := append([]func(context.Context) error{s.docket.Run}, s.more...)
@@ -210,9 +234,7 @@ func (s *server) run(ctx context.Context) error {
 		tasks = append(tasks, s.loki.Run)
 	}
 	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
-	if s.cmd.PushToken == "" && s.cmd.WebConfig == "" {
-		s.daemon.Log.Warn().Msg("anybody who reaches this port can push as an agent; --push.token-file or client certificates (--web.config.file) keep others out")
-	}
+	s.warn()
 	s.daemon.Ready()
 	err := s.daemon.Run(ctx, tasks...)
 	s.daemon.Log.Info().Msg("coroner stopped")

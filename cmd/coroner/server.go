@@ -11,12 +11,14 @@ import (
 
 	"coroner/classify/lookup"
 	"coroner/cmd/daemon"
+	"coroner/ingest/push"
 )
 
 // serverFlags say which server is asked.
 type serverFlags struct {
 	Server    string        `help:"Address of coroner serve." env:"CORONER_SERVER" default:"http://127.0.0.1:9095" placeholder:"URL"`
 	TokenFile string        `name:"token-file" help:"File with a bearer token for the server." env:"CORONER_TOKEN_FILE" placeholder:"FILE"`
+	CAFile    string        `name:"ca-file" help:"Certificate authority of the server." env:"CORONER_CA_FILE" placeholder:"FILE"`
 	Timeout   time.Duration `help:"How long to wait for an answer." default:"15s"`
 }
 
@@ -31,7 +33,12 @@ func (f *serverFlags) client() (*lookup.Client, error) {
 	if f.Timeout <= 0 {
 		return nil, usage("--timeout %s: want a time above zero, like 15s", f.Timeout)
 	}
-	c := &lookup.Client{Server: f.Server, Header: http.Header{}, HTTP: &http.Client{Transport: gate{http.DefaultTransport}, Timeout: f.Timeout}}
+	transport, err := push.TLS{CA: f.CAFile}.Transport()
+	if err != nil {
+		return nil, usage("--ca-file: %w", err)
+	}
+	asking := &http.Client{Transport: gate{transport}, Timeout: f.Timeout}
+	c := &lookup.Client{Server: f.Server, Header: http.Header{}, HTTP: asking}
 	if token := daemon.Token(f.TokenFile); token != nil {
 		t, err := token()
 		if err != nil {

@@ -82,10 +82,14 @@ func serverCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { live.Close(); _ = s.ledger.Close() })
 }
 
-// verdictCommand is: verdict NAMESPACE/RUNNER LABEL [REVISION]. Its runner died at
+// verdictCommand is: verdict [CLUSTER:]NAMESPACE/RUNNER LABEL [REVISION]. Its runner died at
 // 10:00 in the minute and on the node that its name ends with.
 func verdictCommand(ts *testscript.TestScript, _ bool, args []string) {
-	ns, name, _ := strings.Cut(args[0], "/")
+	cluster, whole, named := strings.Cut(args[0], ":")
+	if !named {
+		cluster, whole = "", args[0]
+	}
+	ns, name, _ := strings.Cut(whole, "/")
 	revision := 1
 	if len(args) > 2 {
 		revision, _ = strconv.Atoi(args[2])
@@ -93,10 +97,12 @@ func verdictCommand(ts *testscript.TestScript, _ bool, args []string) {
 	number := name[strings.LastIndexByte(name, '-')+1:]
 	minute, _ := strconv.Atoi(number)
 	died := time.Date(2026, 3, 1, 10, minute, 0, 0, time.UTC)
-	v := rules.Verdict{Runner: name, Namespace: ns, Node: "build-" + number, Label: rules.Label(args[1]), Confidence: rules.Confirmed, Revision: revision, DiedAt: &died,
+	v := rules.Verdict{Cluster: cluster, Runner: name, Namespace: ns, Node: "build-" + number,
+		Label: rules.Label(args[1]), Confidence: rules.Confirmed, Revision: revision, DiedAt: &died,
 		Summary: "It was " + args[1] + ".", Evidence: []rules.EvidenceLine{}, RuledOut: []rules.RuledOut{}, Open: []rules.OpenLabel{}, Missing: []string{}}
 	ts.Check(serverOf(ts).ledger.Write(context.Background(), time.Now(), func(tx *ledger.Tx) error {
-		c := ledger.Case{ID: args[0], Namespace: ns, Name: name, Node: v.Node, Runner: true, State: ledger.StateJudged, Heard: died}
+		c := ledger.Case{ID: args[0], Cluster: cluster, Namespace: ns, Name: name, Node: v.Node, Runner: true,
+			State: ledger.StateJudged, Heard: died}
 		return errors.Join(tx.AddVerdict(args[0], &v, time.Now(), false), tx.PutCase(c))
 	}))
 }

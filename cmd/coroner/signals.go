@@ -40,18 +40,18 @@ func (c *signalsCmd) Run(p *program) error {
 		return err
 	}
 	defer in.bundle.Close()
-	l := &listing{book: in.book, count: c.Count, counts: map[string]int{}, queue: newQueue(p.out)}
+	l := &listing{reading: in, count: c.Count, counts: map[string]int{}, queue: newQueue(p.out)}
 	in.parts(l.part)
 	in.clear()
 	if c.Count {
 		p.counts(l.counts)
 	}
-	return errors.Join(l.queue.err, report(p, in.bundle))
+	return errors.Join(l.queue.err, in.report(p))
 }
 
 // listing is what is printed of the signals.
 type listing struct {
-	book  *rules.Rulebook
+	*reading
 	count bool // only how many there are
 	queue *queue
 
@@ -69,7 +69,11 @@ func (l *listing) part(i int, entries iter.Seq[ingest.Entry]) {
 		if e.Mark != nil {
 			continue
 		}
-		for _, s := range l.book.Scan(&e) {
+		found, short := l.book.ScanWithin(&e)
+		if short {
+			l.short.Add(1)
+		}
+		for _, s := range found {
 			counts[s.Def.Name]++
 			if !l.count && enc.Encode(newSignalLine(&s)) != nil {
 				return // the queue knows why

@@ -145,6 +145,9 @@ func (w *watcher) one(v []lookup.Recorded) error {
 		}
 		return w.p.tickets([]rules.Verdict{v[0].Verdict})
 	}
+	if w.shown == 0 && w.cmd.Cluster == "" && v[0].Cluster != "" {
+		w.layout.Cluster = 12 // others may come
+	}
 	line := w.layout.Line(&v[0].Verdict) + "\n"
 	if w.shown == 0 {
 		line = w.layout.Head() + "\n" + line

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"coroner/cmd/daemon"
+	"coroner/ingest/access"
+)
+
+// pushFlags say who may push.
+type pushFlags struct {
+	PushToken []string `name:"push.token-file" help:"File with the token that agents and shippers must send (Authorization: Bearer); CLUSTER=FILE for one that speaks for that cluster alone. May be given several times. For agents too, where nothing has them prove their node." placeholder:"[CLUSTER=]FILE"`
+}
+
+// pushers are those that the flags name. A path that begins with / or . is a file
+// whatever is in its name.
+func (f *pushFlags) pushers() (out []access.Shared, _ error) {
+	for _, value := range f.PushToken {
+		cluster, file, named := strings.Cut(value, "=")
+		named = named && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, ".")
+		if !named {
+			cluster, file = "", value
+		}
+		if file == "" || named && cluster == "" {
+			return nil, fmt.Errorf("--push.token-file %s: want FILE or CLUSTER=FILE", value)
+		}
+		out = append(out, access.Shared{Cluster: cluster, Token: daemon.Token(file)})
+	}
+	return out, nil
+}
+
+// check reads every token once, so that a mistake is told at once. No token may
+// speak for two clusters.
+func (f *pushFlags) check() error {
+	all, err := f.pushers()
+	if err != nil {
+		return err
+	}
+	of := map[string]string{}
+	for i, p := range all {
+		token, err := p.Token()
+		if err != nil {
+			return fmt.Errorf("--push.token-file %s: %w", f.PushToken[i], err)
+		}
+		if other, twice := of[token]; twice && other != p.Cluster {
+			const same = "--push.token-file %s: another file has the same token for another cluster; give each its own"
+			return fmt.Errorf(same, f.PushToken[i])
+		}
+		of[token] = p.Cluster
+	}
+	return nil
+}
