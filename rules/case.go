@@ -44,6 +44,15 @@ type Evidence struct {
 	Proven bool // trusted source, unforgeable envelope, and a tie that is both
 }
 
+// seen are the names of the signals that the case has evidence of.
+func (c *Case) seen() map[string]bool {
+	seen := map[string]bool{}
+	for i := range c.Evidence {
+		seen[c.Evidence[i].Def.Name] = true
+	}
+	return seen
+}
+
 // Coverage says that Source was read From..To, or, with Why set, that part of
 // it was lost.
 type Coverage struct {

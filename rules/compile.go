@@ -55,6 +55,9 @@ func (b *builder) compile() *Rulebook {
 		}
 		return x.ID < y.ID
 	})
+	if len(b.errs) == 0 {
+		b.book.findQuiet()
+	}
 	return b.book
 }
 
@@ -74,6 +77,7 @@ func (b *builder) signal(s signalSpec) {
 		b.shape(d, sh)
 	}
 	b.captures(d, s)
+	d.number = len(b.book.Signals)
 	b.book.Signals = append(b.book.Signals, d)
 	b.book.byName[d.Name] = d
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -96,35 +97,52 @@ type worked struct {
 // Nature returns it.
 func (w worked) Nature() nature.Nature { return w.nature }
 
-// environ is the value of that environment for one case.
+// environ is the value of that environment for one case. Records and facts join it
+// when they are asked for: of most cases few are.
 func (b *Rulebook) environ(c *Case, f findings) map[string]any {
-	env := make(map[string]any, len(b.env)+1)
+	env := make(map[string]any, len(b.empty)+32)
 	for family, none := range b.empty {
 		env[family] = none
 	}
-	b.addEvidence(env, c, f)
-	b.addCase(env, c, f)
-	for _, fact := range b.Facts {
-		env[fact.Name] = fact.value.run(env)
+	lists := &recordLists{c: c, died: f.died, waiting: map[string][]int{}, families: map[string]map[string]any{}}
+	for i := range c.Evidence {
+		name := c.Evidence[i].Def.Name
+		lists.waiting[name] = append(lists.waiting[name], i)
 	}
+	env[listsKey] = lists
+	b.addCase(env, c, f)
 	return env
 }
 
-func (b *Rulebook) addEvidence(env map[string]any, c *Case, f findings) {
-	own := map[string]map[string]any{}
-	for i := range c.Evidence {
-		e := &c.Evidence[i]
-		family := own[e.Def.Family]
-		if family == nil {
-			family = map[string]any{}
-			for k, v := range b.empty[e.Def.Family].(map[string]any) {
-				family[k] = v
-			}
-			own[e.Def.Family], env[e.Def.Family] = family, family
+// recordLists makes the records of a case's evidence, signal by signal.
+type recordLists struct {
+	c        *Case
+	died     time.Time
+	waiting  map[string][]int          // signal -> its evidence, until its records are made
+	families map[string]map[string]any // the case's own, which have records
+}
+
+// listsKey is where an environment keeps them; no expression can spell it.
+const listsKey = "#lists"
+
+// ready puts the records of the signals into the environment.
+func (l *recordLists) ready(env map[string]any, signals []*SignalDef) {
+	for _, d := range signals {
+		numbers := l.waiting[d.Name]
+		if numbers == nil {
+			continue
 		}
-		key := member(e.Def.Name)
-		list, _ := family[key].([]any) // none for the reader's own marks
-		family[key] = append(list, c.record(i, f.died))
+		delete(l.waiting, d.Name)
+		family := l.families[d.Family]
+		if family == nil {
+			family = maps.Clone(env[d.Family].(map[string]any)) // every case's, without records
+			l.families[d.Family], env[d.Family] = family, family
+		}
+		list := make([]any, len(numbers))
+		for i, number := range numbers {
+			list[i] = l.c.record(number, l.died)
+		}
+		family[member(d.Name)] = list
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -22,7 +23,9 @@ import (
 type program struct {
 	text    string
 	vm      *vm.Program
-	signals []string // members of the environment, family.name
+	signals []string     // members of the environment, family.name
+	facts   []*Fact      // that it names
+	lists   []*SignalDef // whose records it names
 }
 
 // hyphenNames rewrites kernel.oom-kill to kernel.oom_kill, so that a signal
@@ -103,7 +106,8 @@ func (b *builder) expression(s scalar, env types.Map, want string) *program {
 	if got := kindOf(p); want != "" && got != want && got != "interface {}" {
 		b.errs.add(s.at(1, 1), "must be %s, is %s", want, got)
 	}
-	return &program{text: s.value, vm: p, signals: b.signalsIn(p.Node())}
+	used := b.usedIn(p.Node())
+	return &program{text: s.value, vm: p, signals: used.found, facts: used.named, lists: used.lists}
 }
 
 func kindOf(p *vm.Program) string {
@@ -151,25 +155,32 @@ func (b *builder) words() []string {
 	return out
 }
 
-// signalsIn lists the signals that an expression looks at.
-func (b *builder) signalsIn(n ast.Node) []string {
-	v := &memberVisitor{known: b.members, facts: map[string][]string{}}
+// usedIn finds the signals that an expression looks at, by itself or through facts,
+// and the facts that it names.
+func (b *builder) usedIn(n ast.Node) *memberVisitor {
+	v := &memberVisitor{book: b.book, known: b.members, facts: map[string]*Fact{}}
 	for _, f := range b.book.Facts {
-		v.facts[f.Name] = f.value.signals
+		v.facts[f.Name] = f
 	}
 	ast.Walk(&n, v)
-	return v.found
+	return v
 }
 
 type memberVisitor struct {
-	known map[string]string   // family.member -> signal
-	facts map[string][]string // fact -> its signals
-	found []string
+	book  *Rulebook
+	known map[string]string // family.member -> signal
+	facts map[string]*Fact
+
+	found []string     // signals that are looked at
+	lists []*SignalDef // those of them that are named
+	named []*Fact
 }
 
 func (v *memberVisitor) Visit(n *ast.Node) {
 	if id, ok := (*n).(*ast.IdentifierNode); ok {
-		v.found = append(v.found, v.facts[id.Value]...)
+		if f := v.facts[id.Value]; f != nil && !slices.Contains(v.named, f) {
+			v.named, v.found = append(v.named, f), append(v.found, f.value.signals...)
+		}
 		return
 	}
 	m, ok := (*n).(*ast.MemberNode)
@@ -182,11 +193,12 @@ func (v *memberVisitor) Visit(n *ast.Node) {
 		return
 	}
 	if name, ok := v.known[id.Value+"."+prop.Value]; ok {
-		v.found = append(v.found, name)
+		v.found, v.lists = append(v.found, name), append(v.lists, v.book.byName[name])
 	}
 }
 
-// run evaluates the program. The environment is closed and typed, so an error
+// run evaluates the program, and first the records and facts that it names where
+// nothing asked for them before. The environment is closed and typed, so an error
 // can only be an index out of range or the like: it counts as "no". Verify
 // finds such expressions.
 func (p *program) run(env map[string]any) any {
@@ -200,6 +212,14 @@ func (p *program) run(env map[string]any) any {
 func (p *program) try(env map[string]any) (any, error) {
 	if p == nil {
 		return nil, nil
+	}
+	if lists, ok := env[listsKey].(*recordLists); ok {
+		lists.ready(env, p.lists)
+	}
+	for _, f := range p.facts {
+		if _, known := env[f.Name]; !known {
+			env[f.Name] = f.value.run(env)
+		}
 	}
 	out, err := expr.Run(p.vm, env)
 	if err != nil {

@@ -59,7 +59,7 @@ type finding struct {
 func (b *Rulebook) examine(c *Case) *finding {
 	f := &finding{findings: examine(c), c: c, confidence: Suspected}
 	f.env = b.environ(c, f.findings)
-	if f.rule, f.decisive = b.winner(f.env); f.rule != nil {
+	if f.rule, f.decisive = b.winner(f.env, c.seen()); f.rule != nil {
 		f.confidence = f.confidenceOf()
 	}
 	return f
@@ -130,9 +130,9 @@ func repository(owner, name string) string {
 }
 
 // winner evaluates the rules from the highest precedence down.
-func (b *Rulebook) winner(env map[string]any) (*Rule, []map[string]any) {
+func (b *Rulebook) winner(env map[string]any, seen map[string]bool) (*Rule, []map[string]any) {
 	for _, r := range b.Rules {
-		if decisive, ok := r.fires(env); ok {
+		if decisive, ok := r.fires(env, seen); ok {
 			return r, decisive
 		}
 	}

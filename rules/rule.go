@@ -26,6 +26,7 @@ type Rule struct {
 	when      *program
 	sure      *program // else the verdict is one step weaker
 	decisive  []*program
+	lines     []string // the signals that those look at: without any of them no line can decide
 	summary   *template
 	advice    *template
 	initiator *template
@@ -33,8 +34,12 @@ type Rule struct {
 	pos       pos
 }
 
-// fires says whether the rule fits, and with which deciding evidence.
-func (r *Rule) fires(env map[string]any) (decisive []map[string]any, ok bool) {
+// fires says whether the rule fits, and with which deciding evidence. seen are the
+// names of the case's signals.
+func (r *Rule) fires(env map[string]any, seen map[string]bool) (decisive []map[string]any, ok bool) {
+	if len(r.decisive) > 0 && !slices.ContainsFunc(r.lines, func(name string) bool { return seen[name] }) {
+		return nil, false
+	}
 	if r.when != nil && !r.when.true(env) {
 		return nil, false
 	}
@@ -91,7 +96,10 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		r.sure = b.expression(s.sure, b.book.env, "bool")
 	}
 	for _, d := range s.decisive {
-		r.decisive = append(r.decisive, use(b.expression(d, b.book.env, "[]interface {}")))
+		p := use(b.expression(d, b.book.env, "[]interface {}"))
+		if r.decisive = append(r.decisive, p); p != nil {
+			r.lines = append(r.lines, p.signals...)
+		}
 	}
 	if r.Confidence == Confirmed && len(s.decisive) == 0 {
 		b.errs.add(s.confidence.pos, "rule %s claims confirmed but names no decisive line", r.ID)

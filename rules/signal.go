@@ -36,8 +36,10 @@ type SignalDef struct {
 	Exit   bool              // carries an exit record: exit_code, reason, signal, …
 	Fills  map[string]string // verdict field <- capture
 
-	Tests []SignalTest
-	pos   pos
+	Tests  []SignalTest
+	pos    pos
+	quiet  quiet
+	number int // its place in Rulebook.Signals
 }
 
 // shape is one way to write the line: programs change their words.

@@ -1,0 +1,287 @@
+package rules
+
+import (
+	"github.com/expr-lang/expr/ast"
+)
+
+// Quiet says whether lines of this signal, alone or beside any other quiet ones,
+// can give a pod that they are about no other verdict than none, whatever they say
+// and whenever they were written. A pod of which nothing else was read needs no
+// judging.
+//
+// It is worked out from the rulebook's expressions when the rulebook is loaded:
+// a signal that a rule of another label could turn on is not quiet, nor is one
+// that ends something, has an exit record or raises an alarm.
+func (d *SignalDef) Quiet() bool { return d.quiet.own }
+
+// QuietBeside is Quiet for lines about the pod's node that do not name the pod.
+func (d *SignalDef) QuietBeside() bool { return d.quiet.beside }
+
+// quiet is of whom a signal is quiet: of the pod that it names, and of the others
+// on its node.
+type quiet struct{ own, beside bool }
+
+// findQuiet marks the signals that are quiet together. It begins with all that
+// end nothing and takes away those that some rule could decide by, until none can.
+func (b *Rulebook) findQuiet() {
+	own, beside := map[string]bool{}, map[string]bool{}
+	for _, d := range b.Signals {
+		own[d.Name] = !d.Ends && !d.Exit && !d.Alarm
+		beside[d.Name] = !d.Ends && d.Reach == ReachNode
+	}
+	for {
+		r := b.firstLoud(own, beside)
+		if r == nil {
+			break
+		}
+		if !forget(own, r.Deciding) && !forget(beside, r.Deciding) && !forget(own, r.Signals) && !forget(beside, r.Signals) {
+			return // a rule that fits without any line: nothing is quiet
+		}
+	}
+	for _, d := range b.Signals {
+		d.quiet = quiet{own[d.Name], beside[d.Name]}
+	}
+}
+
+// forget takes names out of a set and says whether one was in it.
+func forget(set map[string]bool, names []string) (found bool) {
+	for _, name := range names {
+		found = found || set[name]
+		delete(set, name)
+	}
+	return found
+}
+
+// firstLoud is the first rule of another label than none that could fit a case
+// with nothing but these signals, nil where a rule of none fits before.
+func (b *Rulebook) firstLoud(own, beside map[string]bool) *Rule {
+	s := sketch{book: b, own: own, beside: beside, facts: map[string]any{}}
+	for _, f := range b.Facts {
+		s.facts[f.Name] = s.program(f.value)
+	}
+	for _, r := range b.Rules {
+		fits := s.fits(r)
+		switch {
+		case fits == false:
+		case r.Label != None:
+			return r
+		case fits == true:
+			return nil
+		}
+	}
+	return b.unfit()
+}
+
+// unfit stands for the verdict that a case has when no rule fits.
+func (b *Rulebook) unfit() *Rule { return &Rule{Label: Unknown} }
+
+// sketch works out what an expression gives for every case that has no evidence
+// but some of the signals, and in which nothing ended. What depends on anything
+// else is open.
+type sketch struct {
+	book        *Rulebook
+	own, beside map[string]bool // signals about the pod, and about its node only
+	facts       map[string]any
+}
+
+// What a sketch of an expression is, if not a bool, an int or a string.
+type (
+	open     struct{} // it can be anything
+	noRecord struct{} // a list without records
+	notMine  struct{} // a list of records that do not name the pod
+)
+
+// fits says whether a rule fits: true, false or open.
+func (s *sketch) fits(r *Rule) any {
+	if r.when != nil && s.program(r.when) == false {
+		return false
+	}
+	for _, p := range r.decisive {
+		if s.program(p) != (noRecord{}) {
+			return open{}
+		}
+	}
+	if len(r.decisive) > 0 {
+		return false
+	}
+	return s.program(r.when)
+}
+
+func (s *sketch) program(p *program) any { return s.node(p.vm.Node()) }
+
+func (s *sketch) node(n ast.Node) any {
+	switch n := n.(type) {
+	case *ast.BoolNode:
+		return n.Value
+	case *ast.IntegerNode:
+		return n.Value
+	case *ast.StringNode:
+		return n.Value
+	case *ast.IdentifierNode:
+		return s.word(n.Value)
+	case *ast.MemberNode:
+		return s.member(n)
+	case *ast.UnaryNode:
+		if v, ok := s.node(n.Node).(bool); ok && (n.Operator == "not" || n.Operator == "!") {
+			return !v
+		}
+	case *ast.BinaryNode:
+		return s.binary(n)
+	case *ast.ConditionalNode:
+		return s.conditional(n)
+	case *ast.VariableDeclaratorNode:
+		return s.node(n.Expr)
+	case *ast.BuiltinNode:
+		return s.builtin(n.Name, n.Arguments)
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return s.builtin(callee.Value, n.Arguments)
+		}
+	case *ast.ArrayNode:
+		if len(n.Nodes) == 0 {
+			return noRecord{}
+		}
+	}
+	return open{}
+}
+
+// word is a word of the case or a fact.
+func (s *sketch) word(name string) any {
+	switch name {
+	case "recognised":
+		return true
+	case "ended", "alarmed", "died_known":
+		return false
+	}
+	if v, ok := s.facts[name]; ok {
+		return v
+	}
+	return open{}
+}
+
+// member is a signal's list of records, or a word of a part of the case.
+func (s *sketch) member(n *ast.MemberNode) any {
+	of, ok1 := n.Node.(*ast.IdentifierNode)
+	name, ok2 := n.Property.(*ast.StringNode)
+	if _, ofRecord := n.Node.(*ast.PointerNode); ofRecord && ok2 && name.Value == "mine" {
+		return false // only looked at where no record names the pod
+	}
+	switch {
+	case !ok1 || !ok2:
+		return open{}
+	case of.Value == "exit" && name.Value == "known", of.Value == "pod" && name.Value == "nobody":
+		return false
+	case s.book.empty[of.Value] != nil:
+		return s.list(of.Value, name.Value)
+	}
+	return open{}
+}
+
+// list is what records the case can have of a signal, as expressions spell it.
+func (s *sketch) list(family, name string) any {
+	for _, d := range s.book.Signals {
+		switch {
+		case d.Family != family || member(d.Name) != name:
+		case s.own[d.Name]:
+			return open{}
+		case s.beside[d.Name]:
+			return notMine{}
+		}
+	}
+	return noRecord{}
+}
+
+func (s *sketch) binary(n *ast.BinaryNode) any {
+	x, y := s.node(n.Left), s.node(n.Right)
+	switch n.Operator {
+	case "and", "&&":
+		return junction(x, y, false)
+	case "or", "||":
+		return junction(x, y, true)
+	}
+	i, ok1 := x.(int)
+	j, ok2 := y.(int)
+	if !ok1 || !ok2 {
+		return open{}
+	}
+	switch n.Operator {
+	case "==":
+		return i == j
+	case "!=":
+		return i != j
+	case "<":
+		return i < j
+	case "<=":
+		return i <= j
+	case ">":
+		return i > j
+	case ">=":
+		return i >= j
+	}
+	return open{}
+}
+
+// junction is and (decides is false) or or (decides is true) of two values.
+func junction(x, y any, decides bool) any {
+	switch {
+	case x == decides || y == decides:
+		return decides
+	case x == !decides && y == !decides:
+		return !decides
+	}
+	return open{}
+}
+
+func (s *sketch) conditional(n *ast.ConditionalNode) any {
+	switch s.node(n.Cond) {
+	case true:
+		return s.node(n.Exp1)
+	case false:
+		return s.node(n.Exp2)
+	}
+	if x, y := s.node(n.Exp1), s.node(n.Exp2); x == y {
+		return x
+	}
+	return open{}
+}
+
+// builtin is what a function of lists gives where there are no records, or none
+// that its condition can hold for.
+func (s *sketch) builtin(name string, args []ast.Node) any {
+	if len(args) == 0 {
+		return open{}
+	}
+	list := s.node(args[0])
+	for _, other := range args[1:] {
+		if name == "concat" && s.node(other) != list {
+			return open{}
+		}
+	}
+	if list == (notMine{}) && len(args) == 2 && s.never(args[1]) {
+		switch name {
+		case "any", "one", "filter", "count":
+			list = noRecord{}
+		}
+	}
+	if list != (noRecord{}) {
+		return open{}
+	}
+	switch name {
+	case "seen", "any", "one":
+		return false
+	case "all", "none":
+		return true
+	case "len", "count":
+		return 0
+	case "filter", "map", "sortBy", "concat":
+		return noRecord{}
+	}
+	return open{}
+}
+
+// never says whether a condition on a record holds for none that does not name the
+// pod.
+func (s *sketch) never(condition ast.Node) bool {
+	p, ok := condition.(*ast.PredicateNode)
+	return ok && s.node(p.Node) == false
+}
