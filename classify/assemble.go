@@ -3,7 +3,6 @@ package classify
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -21,9 +20,9 @@ type assembler struct {
 	roster *Roster
 	cases  map[*Pod]*rules.Case
 
-	wanted    []*Pod               // those who get a case: who is anonymous, and who is asked for
-	near      map[inCluster][]*Pod // node -> those of them that can be on it
-	strangers map[*Pod]int         // lines about its node that each case holds
+	wanted []*Pod            // those who get a case: who is anonymous, and who is asked for
+	mine   map[*Pod][]lineOf // what is about them
+	nodes  nodeLines         // what is about nodes
 
 	nobodys []*rules.Signal // lines of the node about a container that nothing ties to a pod
 
@@ -34,8 +33,8 @@ type assembler struct {
 
 func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{
-		record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, strangers: map[*Pod]int{},
-		near: map[inCluster][]*Pod{}, clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
+		record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, mine: map[*Pod][]lineOf{},
+		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
 		pods: map[string]int{},
 	}
 	a.roster.learn(r.Signals)
@@ -63,14 +62,7 @@ func assemble(r *Record, o Options) *caseFiles {
 
 // streams adds pods that are known only because their log was read.
 func (a *assembler) streams() {
-	for i := range a.record.Marks {
-		m := &a.record.Marks[i]
-		if m.Pod == "" && m.PodUID == "" {
-			continue
-		}
-		s := &rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
-			Cluster: m.Cluster, Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID,
-			Container: m.Container, ContainerID: m.ContainerID, Node: m.Node}
+	for _, s := range a.record.streams() {
 		if s.PodUID != "" {
 			a.roster.learnUIDs([]*rules.Signal{s}, trusted(s))
 		} else {
@@ -83,10 +75,16 @@ func (a *assembler) streams() {
 // cluster.
 func (a *assembler) onlyNodes() {
 	only, several := map[string]string{}, map[string]bool{}
+	named := func(cluster, node string) {
+		was := only[cluster]
+		several[cluster] = several[cluster] || was != "" && !sameNode(was, node)
+		only[cluster] = first(was, node)
+	}
 	for _, s := range a.record.Signals {
-		was := only[s.Cluster]
-		several[s.Cluster] = several[s.Cluster] || was != "" && !sameNode(was, s.Node)
-		only[s.Cluster] = first(was, s.Node)
+		named(s.Cluster, s.Node)
+	}
+	for _, p := range a.record.left {
+		named(p.cluster, p.node)
 	}
 	for _, p := range a.roster.pods {
 		if p.Node == "" && !several[p.Cluster] {
@@ -145,6 +143,9 @@ func (a *assembler) homes(chosen []*Pod, o Options) {
 	for _, p := range a.roster.pods {
 		a.pods[p.Cluster]++
 	}
+	for _, p := range a.record.left {
+		a.pods[p.cluster] += few
+	}
 	asked := map[string]int{}
 	for _, p := range chosen {
 		asked[p.Cluster]++
@@ -166,22 +167,51 @@ func (a *assembler) open() {
 	}
 }
 
+// lineOf is a signal of the record, by its number, that is about a pod.
+type lineOf struct {
+	number int
+	proven bool
+}
+
 // attribute gives every signal to the pods that it is about, and what concerns
 // a node to every pod on it.
 func (a *assembler) attribute() {
-	for i := range a.record.Signals {
-		s := a.record.Signals[i]
+	for i, s := range a.record.Signals {
 		mine, proven := a.owners(s)
 		if s.Source.Host() && (mine == nil && a.onlyID(s) || s.Masked && slices.Equal(mine, []*Pod{a.anon[s.Cluster]})) {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {
-			a.give(p, s, true, proven)
+			a.mine[p] = append(a.mine[p], lineOf{i, proven})
 		}
 		if s.Def.Reach == rules.ReachNode {
-			a.giveNode(s, mine)
+			a.nodes.add(i)
 		}
 	}
+	for _, p := range a.wanted {
+		a.cases[p].Evidence = a.evidence(p)
+	}
+}
+
+// evidence is what is about a pod and what is about its node, in the order of the
+// record.
+func (a *assembler) evidence(p *Pod) (out []rules.Evidence) {
+	mine := a.mine[p]
+	near := a.nodes.around(p)
+	for len(mine) > 0 || len(near) > 0 {
+		if len(near) == 0 || len(mine) > 0 && mine[0].number <= near[0] {
+			if len(near) > 0 && mine[0].number == near[0] {
+				near = near[1:]
+			}
+			out = append(out, rules.Evidence{Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven})
+			mine = mine[1:]
+			continue
+		}
+		s := a.record.Signals[near[0]]
+		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed
+		out, near = append(out, rules.Evidence{Signal: s, Proven: s.Proven() && there}), near[1:]
+	}
+	return out
 }
 
 // onlyID says whether a line names its pod by a container's id alone.
@@ -217,82 +247,4 @@ func (a *assembler) ownerOfNameless(s *rules.Signal) *Pod {
 func (a *assembler) nameless(s *rules.Signal) bool {
 	n := a.roster.namesOf(s)
 	return n.strong() == 0
-}
-
-func (a *assembler) give(p *Pod, s *rules.Signal, mine, proven bool) {
-	c := a.cases[p]
-	if c == nil { // nobody asked for it
-		return
-	}
-	c.Evidence = append(c.Evidence, rules.Evidence{Signal: s, Mine: mine, Proven: proven})
-}
-
-// nodeBefore and nodeAfter bound which node events are of interest to a pod.
-const (
-	nodeBefore = 10 * time.Minute
-	nodeAfter  = 5 * time.Minute
-)
-
-// around says whether a time is one in which what happens on its node is of
-// interest to the pod; one that is not known is.
-func (p *Pod) around(at time.Time) bool {
-	return p.First.IsZero() || at.IsZero() || !at.Before(p.First.Add(-nodeBefore)) && !at.After(p.Last.Add(nodeAfter))
-}
-
-// foreign is how many lines about its node one case keeps: the nearest to its
-// end.
-const foreign = 48
-
-func (a *assembler) giveNode(s *rules.Signal, mine []*Pod) {
-	for _, p := range a.on(inCluster{s.Cluster, s.Node}) {
-		if slices.Contains(mine, p) {
-			continue
-		}
-		if !p.around(s.At) {
-			continue
-		}
-		a.give(p, s, false, s.Proven() && (p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed))
-		a.trim(p)
-	}
-}
-
-// on returns the pods with a case that can be on a node, looked up once for each.
-func (a *assembler) on(node inCluster) []*Pod {
-	if _, known := a.near[node]; !known {
-		elsewhere := func(p *Pod) bool { return p.Cluster != node.cluster || !sameNode(p.Node, node.name) }
-		a.near[node] = slices.DeleteFunc(slices.Clone(a.wanted), elsewhere)
-	}
-	return a.near[node]
-}
-
-// trim drops the foreign line that is farthest from the pod's end once there
-// are twice too many, so that the cost stays small for each.
-func (a *assembler) trim(p *Pod) {
-	c := a.cases[p]
-	if a.strangers[p]++; p.anonymous || a.strangers[p] < 2*foreign {
-		return
-	}
-	var far []time.Duration
-	for _, e := range c.Evidence {
-		if !e.Mine {
-			far = append(far, distance(p, e.At))
-		}
-	}
-	slices.Sort(far)
-	kept := 0
-	c.Evidence = slices.DeleteFunc(c.Evidence, func(e rules.Evidence) bool {
-		if e.Mine {
-			return false
-		}
-		kept++
-		return distance(p, e.At) > far[foreign-1] || kept > foreign+8
-	})
-	a.strangers[p] = foreign
-}
-
-func distance(p *Pod, at time.Time) time.Duration {
-	if p.Last.IsZero() || at.IsZero() {
-		return 0
-	}
-	return p.Last.Sub(at).Abs()
 }

@@ -6,11 +6,23 @@ import (
 	"slices"
 )
 
-// perRecord yields the cluster of every signal and mark, with its document.
+// perRecord yields the cluster of every signal, place and mark, with its document.
 func (r *Record) perRecord() iter.Seq2[*string, string] {
 	return func(yield func(*string, string) bool) {
 		for _, s := range r.Signals {
 			if !yield(&s.Cluster, s.Doc) {
+				return
+			}
+		}
+		if r.quiet != nil {
+			for i := range r.quiet.places {
+				if p := &r.quiet.places[i]; !yield(&p.cluster, p.doc) {
+					return
+				}
+			}
+		}
+		for i := range r.left {
+			if !yield(&r.left[i].cluster, r.left[i].doc) {
 				return
 			}
 		}

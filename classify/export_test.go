@@ -13,7 +13,7 @@ import (
 // Check replays entries and evaluates every expression of the rulebook on
 // every case, for tests: see rules.Rulebook.Verify.
 func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad []error) {
-	files := assemble(Collect(entries, book), o)
+	files := assemble(Collect(entries, book).view(o), o)
 	for _, c := range append(files.named, files.unnamed...) {
 		bad = append(bad, book.Verify(c)...)
 	}
@@ -22,6 +22,30 @@ func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad
 
 // Cases returns the cases that entries make, for benchmarks of the judgement.
 func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*rules.Case {
-	files := assemble(Collect(slices.Values(entries), book), o)
+	files := assemble(Collect(slices.Values(entries), book).view(o), o)
 	return append(files.named, files.unnamed...)
 }
+
+// PackAll makes records pack every quiet signal and leave out every pod that they
+// can, and returns what undoes it.
+func PackAll() (undo func()) {
+	wasLoose, wasFew := loose, few
+	loose, few = 0, 2
+	return func() { loose, few = wasLoose, wasFew }
+}
+
+// Packed says how many of the entries' signals a record packs, and how many of
+// those it leaves out.
+func Packed(entries []ingest.Entry, book *rules.Rulebook, o Options) (lines, left int) {
+	r := Collect(slices.Values(entries), book)
+	c := r.quiet.choose(r.Signals, o)
+	for item := range r.quiet.lines {
+		if !c.has(item) {
+			left++
+		}
+	}
+	return len(r.quiet.lines), left
+}
+
+// Seen are the signals that verdicts are made from, in their order.
+func (r *Record) Seen() []*rules.Signal { return r.view(Options{}).Signals }

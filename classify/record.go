@@ -19,6 +19,10 @@ type Record struct {
 	Marks   []ingest.Entry
 
 	book    *rules.Rulebook // what is kept is kept without secrets
+	quiet   *quietLines     // signals of pods that most likely nobody asks about
+	left    []place         // where those of them were read that a view leaves out
+	loose   int             // how many were kept like others
+	ids     *Roster         // reads names, knows nobody
 	shelves map[shelfKey]*shelf
 	mixed   map[string]bool
 	tails   map[string]*tail
@@ -83,16 +87,16 @@ func (r *Record) take(entries iter.Seq[*Scanned]) *Part {
 // which entries are in which part.
 func Join(parts []*Part) *Record {
 	all := newRecord(nil)
-	if len(parts) == 1 {
-		all, parts = parts[0].record, nil
+	if len(parts) > 0 {
+		all, parts = parts[0].record, parts[1:]
 	}
 	for _, p := range parts {
-		all.book = p.record.book
 		for _, at := range p.record.shelves {
 			for _, s := range at.signals {
-				all.keep(s)
+				all.shelve(s)
 			}
 		}
+		all.quiet.join(p.record.quiet)
 		for key, t := range p.record.tails {
 			for i := range t.lines {
 				all.tail(key).push(&t.lines[i].Entry, t.lines[i].known)
@@ -106,8 +110,8 @@ func Join(parts []*Part) *Record {
 }
 
 func newRecord(book *rules.Rulebook) *Record {
-	return &Record{book: book, shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{}, tails: map[string]*tail{},
-		words: map[string]string{}}
+	return &Record{book: book, quiet: newQuietLines(book), ids: NewRoster(), shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{},
+		tails: map[string]*tail{}, words: map[string]string{}}
 }
 
 func (r *Record) tail(key string) *tail {
@@ -148,9 +152,26 @@ type shelf struct{ signals []*rules.Signal }
 // shelfHalf is how many of the first and how many of the last are kept.
 const shelfHalf = 16
 
-// keep puts a signal on its shelf. When the shelf is full the one in the
-// middle goes: which those are does not depend on the order of arrival.
+// loose is how many quiet signals a record keeps like all others before it packs
+// them: what is small is not worth it.
+var loose = 1000
+
+// keep takes a signal in.
 func (r *Record) keep(s *rules.Signal) {
+	if s.Def.Quiet() {
+		if r.loose++; r.loose > loose {
+			if n := r.ids.namesOf(s); r.quiet.takes(s, &n) {
+				r.quiet.add(s, &n)
+				return
+			}
+		}
+	}
+	r.shelve(s)
+}
+
+// shelve puts a signal on its shelf. When the shelf is full the one in the
+// middle goes: which those are does not depend on the order of arrival.
+func (r *Record) shelve(s *rules.Signal) {
 	key := shelfKey{s.Def, subject(s)}
 	at := r.shelves[key]
 	if at == nil {
@@ -274,26 +295,65 @@ func later(a, b *ingest.Entry) int {
 	return cmp.Or(at(a).Compare(at(b)), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 }
 
-// finish brings the record into its one order: last words join, claims of
-// mixed documents lose their trust, repetitions go.
+// finish ends the reading: last words join, and claims of mixed documents lose
+// their trust.
 func (r *Record) finish() {
-	for _, at := range r.shelves {
-		r.Signals = append(r.Signals, at.signals...)
-	}
-	r.shelves = nil
+	r.unshelve()
 	for _, t := range r.tails {
 		r.Signals = append(r.Signals, t.lastWords(r.book)...)
 	}
 	for _, s := range r.Signals {
-		if r.mixed[s.Doc] {
-			s.Trust = ingest.Claimed
-		}
+		r.distrust(s)
 	}
 	r.onlyCluster()
-	slices.SortFunc(r.Signals, compareSignals)
-	r.Signals = unique(r.Signals)
 	slices.SortStableFunc(r.Marks, compareMarks)
 	r.Marks = slices.CompactFunc(r.Marks, func(a, b ingest.Entry) bool { return compareMarks(a, b) == 0 })
+}
+
+// view is the record with the quiet signals that can matter to a question: those of
+// pods that other signals tell of, and of the runner that is asked for.
+func (r *Record) view(o Options) *Record {
+	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, words: r.words}
+	if len(r.quiet.lines) > 0 {
+		c := r.quiet.choose(slices.Concat(r.Signals, r.streams()), o)
+		v.shelves = map[shelfKey]*shelf{}
+		c.signals(func(s *rules.Signal) {
+			v.distrust(s)
+			v.shelve(s)
+		})
+		v.unshelve()
+		v.left = c.left()
+	}
+	slices.SortFunc(v.Signals, compareSignals)
+	v.Signals = unique(v.Signals)
+	return v
+}
+
+// distrust takes the trust from a signal of a document that others wrote in, too.
+func (r *Record) distrust(s *rules.Signal) {
+	if r.mixed[s.Doc] {
+		s.Trust = ingest.Claimed
+	}
+}
+
+// unshelve puts the signals of all shelves into the list.
+func (r *Record) unshelve() {
+	for _, at := range r.shelves {
+		r.Signals = append(r.Signals, at.signals...)
+	}
+	r.shelves = nil
+}
+
+// streams are signals of the pods whose logs were read, whatever stood in them.
+func (r *Record) streams() (out []*rules.Signal) {
+	for i := range r.Marks {
+		if m := &r.Marks[i]; m.Pod != "" || m.PodUID != "" {
+			out = append(out, &rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
+				Cluster: m.Cluster, Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID,
+				Container: m.Container, ContainerID: m.ContainerID, Node: m.Node})
+		}
+	}
+	return out
 }
 
 func compareMarks(a, b ingest.Entry) int {

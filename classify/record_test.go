@@ -23,25 +23,25 @@ func TestRepeatedSignalsAreBounded(t *testing.T) {
 			Namespace: "ci", Pod: "amber-1", PodUID: "0a0b0c0d-1111-2222-3333-444455556666", Container: "runner", Doc: "0.log", Line: i + 1,
 			Text: fmt.Sprintf("Successfully renew job %d", i)})
 	}
-	forward := classify.Collect(slices.Values(list), book)
+	forward := classify.Collect(slices.Values(list), book).Seen()
 	slices.Reverse(list)
-	backward := classify.Collect(slices.Values(list), book)
-	if n := len(forward.Signals); n < 10 || n > 100 {
+	backward := classify.Collect(slices.Values(list), book).Seen()
+	if n := len(forward); n < 10 || n > 100 {
 		t.Errorf("%d signals kept of %d", n, len(list))
 	}
-	first, last := forward.Signals[0], forward.Signals[len(forward.Signals)-1]
+	first, last := forward[0], forward[len(forward)-1]
 	if !first.At.Equal(start) || !last.At.Equal(start.Add(4999*time.Second)) {
 		t.Errorf("kept %v to %v", first.At, last.At)
 	}
 	same := func(a, b *rules.Signal) bool { return a.At.Equal(b.At) && a.Text == b.Text }
-	if !slices.EqualFunc(forward.Signals, backward.Signals, same) {
+	if !slices.EqualFunc(forward, backward, same) {
 		t.Error("what is kept depends on the order of arrival")
 	}
 	var parts []*classify.Part
 	for part := range slices.Chunk(list, 700) {
 		parts = append(parts, classify.Take(slices.Values(part), book))
 	}
-	if joined := classify.Join(parts); !slices.EqualFunc(forward.Signals, joined.Signals, same) {
+	if joined := classify.Join(parts).Seen(); !slices.EqualFunc(forward, joined, same) {
 		t.Error("what is kept depends on who read it")
 	}
 }
@@ -67,7 +67,7 @@ func TestRepetitionsGo(t *testing.T) {
 		"each at a time of itself": {[]ingest.Entry{entry(start, "a", 1, 1), entry(start.Add(1), "a", 2, 1)}, 2},
 	} {
 		for range 2 {
-			if got := classify.Collect(slices.Values(tt.list), book).Signals; len(got) != tt.want {
+			if got := classify.Collect(slices.Values(tt.list), book).Seen(); len(got) != tt.want {
 				t.Errorf("%s: %d signals, want %d", what, len(got), tt.want)
 			}
 			slices.Reverse(tt.list)

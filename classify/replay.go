@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -13,6 +14,16 @@ import (
 type Options struct {
 	Runner string // name, prefix of a name, or pod UID; "" = every candidate
 	Strict bool   // records that name nobody are nobody's: they come from everywhere, not from a folder about one runner
+}
+
+// asksFor says whether a signal can be about the runner that is asked for.
+func (o Options) asksFor(s *rules.Signal) bool {
+	if o.Runner == "" {
+		return false
+	}
+	n := (&Roster{}).namesOf(s)
+	name := o.Runner[strings.LastIndexByte(o.Runner, '/')+1:]
+	return strings.HasPrefix(n.name, name) || strings.HasPrefix(n.uid, name)
 }
 
 // Replay is the one way from entries to verdicts: scan, learn who is who,
@@ -31,7 +42,7 @@ func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) 
 
 // Verdicts judges everything in the record.
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
-	files := assemble(r, o)
+	files := assemble(r.view(o), o)
 	var named, all []rules.Verdict
 	for _, f := range files.named {
 		for _, life := range f.Attempts() {

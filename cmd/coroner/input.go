@@ -107,7 +107,7 @@ func (r *reading) record() *classify.Record {
 	var mu sync.Mutex
 	var parts []*classify.Part
 	r.parts(func(_ int, entries iter.Seq[ingest.Entry]) {
-		part := classify.Take(entries, r.book)
+		part := classify.Take(ahead(entries), r.book)
 		r.short.Add(int64(part.Short))
 		mu.Lock()
 		defer mu.Unlock()

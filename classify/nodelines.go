@@ -1,0 +1,116 @@
+package classify
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"coroner/rules"
+)
+
+// nodeBefore and nodeAfter bound which node events are of interest to a pod.
+const (
+	nodeBefore = 10 * time.Minute
+	nodeAfter  = 5 * time.Minute
+)
+
+// around says whether a time is one in which what happens on its node is of
+// interest to the pod; one that is not known is.
+func (p *Pod) around(at time.Time) bool {
+	return p.First.IsZero() || at.IsZero() || !at.Before(p.First.Add(-nodeBefore)) && !at.After(p.Last.Add(nodeAfter))
+}
+
+// foreign is how many lines about its node one case keeps where there are twice as
+// many: the nearest to its end.
+const foreign = 48
+
+// nodeLines are the lines about nodes, found by node and time: what was read of a
+// node is one list for all pods on it.
+type nodeLines struct {
+	signals []*rules.Signal // in the order of time
+	of      map[inCluster][]int
+	near    map[inCluster]*nearLines // of a pod's node: the lines of all nodes that it can be
+}
+
+// nearLines are lines about one node, by their numbers.
+type nearLines struct {
+	dated, undated []int
+}
+
+func newNodeLines(signals []*rules.Signal) nodeLines {
+	return nodeLines{signals: signals, of: map[inCluster][]int{}, near: map[inCluster]*nearLines{}}
+}
+
+// add takes in a line; it comes in the order of the signals.
+func (n *nodeLines) add(number int) {
+	s := n.signals[number]
+	on := inCluster{s.Cluster, s.Node}
+	n.of[on] = append(n.of[on], number)
+}
+
+// around are the lines that are of interest to a pod, in their order.
+func (n *nodeLines) around(p *Pod) []int {
+	near := n.nearTo(inCluster{p.Cluster, p.Node})
+	dated := near.dated
+	if !p.First.IsZero() {
+		from, to := n.find(dated, p.First.Add(-nodeBefore)), n.find(dated, p.Last.Add(nodeAfter+1))
+		dated = dated[from:to]
+	}
+	if p.anonymous || len(dated)+len(near.undated) < 2*foreign {
+		return inOrder(dated, near.undated)
+	}
+	end := n.find(dated, p.Last)
+	if p.Last.IsZero() {
+		end = 0
+	}
+	dated = slices.Clone(dated[max(0, end-foreign):min(len(dated), end+foreign)])
+	undated := near.undated[:min(len(near.undated), foreign/2)]
+	slices.SortStableFunc(dated, func(a, b int) int {
+		return cmp.Compare(distance(p, n.signals[a].At), distance(p, n.signals[b].At))
+	})
+	return inOrder(dated[:min(len(dated), foreign-len(undated))], undated)
+}
+
+// find is where in a list the lines since a time begin.
+func (n *nodeLines) find(dated []int, since time.Time) int {
+	at, _ := slices.BinarySearchFunc(dated, since, func(number int, t time.Time) int { return n.signals[number].At.Compare(t) })
+	return at
+}
+
+func inOrder(a, b []int) []int {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return out
+}
+
+// nearTo gathers the lines of a node once: unknown names and short ones can mean
+// several.
+func (n *nodeLines) nearTo(node inCluster) *nearLines {
+	if known := n.near[node]; known != nil {
+		return known
+	}
+	near := &nearLines{}
+	for on, numbers := range n.of {
+		if on.cluster != node.cluster || !sameNode(on.name, node.name) {
+			continue
+		}
+		for _, number := range numbers {
+			if n.signals[number].At.IsZero() {
+				near.undated = append(near.undated, number)
+			} else {
+				near.dated = append(near.dated, number)
+			}
+		}
+	}
+	slices.Sort(near.dated)
+	slices.Sort(near.undated)
+	n.near[node] = near
+	return near
+}
+
+func distance(p *Pod, at time.Time) time.Duration {
+	if p.Last.IsZero() || at.IsZero() {
+		return 0
+	}
+	return p.Last.Sub(at).Abs()
+}

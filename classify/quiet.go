@@ -1,0 +1,337 @@
+package classify
+
+import (
+	"cmp"
+	"hash/maphash"
+	"iter"
+	"slices"
+
+	"coroner/ingest"
+	"coroner/rules"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Most pods that a log speaks of live on: of a million starts nobody wants to see
+// one. quietLines keeps such lines small, and gives back those of the pods that
+// something else was read of, see rules.SignalDef.Quiet.
+type quietLines struct {
+	book *rules.Rulebook
+
+	packed [][]byte // whole blocks
+	ends   []int    // of each block: the number of lines up to its end
+	open   []byte   // the block that is being filled
+
+	lines  []quietLine
+	names  []nameOf // of all lines
+	places []place  // where lines were read
+	known  map[place]uint32
+}
+
+// quietLine is what has to be known of a line to leave it packed.
+type quietLine struct {
+	at    int64 // nanoseconds since 1970, undated for none
+	place uint32
+}
+
+const undated = -1 << 63
+
+// place is where lines were read.
+type place struct {
+	cluster, node, doc string
+
+	anywhere bool // they speak of pods on other nodes
+}
+
+// nameOf says that a line, or a signal beside them, has a name.
+type nameOf struct {
+	hash uint64
+	item uint32
+}
+
+// blockSize is how many bytes of lines are compressed at once.
+const blockSize = 256 << 10
+
+// seed makes hashes of names that can be compared within this process. Names that
+// share one by chance are looked at together, no more.
+var seed = maphash.MakeSeed()
+
+func newQuietLines(book *rules.Rulebook) *quietLines {
+	return &quietLines{book: book, known: map[place]uint32{}}
+}
+
+// takes says whether a signal is one that can wait: nothing but a start or the
+// like, told by the node or the API of pods that it names.
+func (q *quietLines) takes(s *rules.Signal, n *names) bool {
+	return s.Def.Quiet() && s.Def.Reach == rules.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() && !n.several && n.pid == "" && n.strong() > 0
+}
+
+// add keeps a line.
+func (q *quietLines) add(s *rules.Signal, n *names) {
+	item := uint32(len(q.lines))
+	for hash := range n.hashes() {
+		q.names = append(q.names, nameOf{hash, item})
+	}
+	q.lines = append(q.lines, quietLine{nanos(s), q.placeOf(s)})
+	if q.open = s.AppendTo(q.open); len(q.open) >= blockSize {
+		q.pack()
+	}
+}
+
+func (q *quietLines) placeOf(s *rules.Signal) uint32 {
+	elsewhere := s.Def.Fills["node"] != "" || s.Source == ingest.Controller || s.Source == ingest.Listener
+	return q.number(place{s.Cluster, s.Node, s.Doc, elsewhere})
+}
+
+// number is where a place stands in places.
+func (q *quietLines) number(p place) uint32 {
+	n, ok := q.known[p]
+	if !ok {
+		n = uint32(len(q.places))
+		q.places, q.known[p] = append(q.places, p), n
+	}
+	return n
+}
+
+// packer compresses whole blocks; it is safe for concurrent use.
+var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+
+// unpacker is its other way.
+var unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+
+// hashes are the hashes of the names that tie a line to others.
+func (n *names) hashes() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, name := range append([]string{n.name, n.uid}, n.ids...) {
+			if name != "" && !yield(maphash.String(seed, name)) {
+				return
+			}
+		}
+	}
+}
+
+// pack closes the block that is being filled.
+func (q *quietLines) pack() {
+	if len(q.open) == 0 {
+		return
+	}
+	q.packed, q.ends = append(q.packed, packer.EncodeAll(q.open, nil)), append(q.ends, len(q.lines))
+	q.open = q.open[:0]
+}
+
+// join takes in the lines of another part of the input.
+func (q *quietLines) join(other *quietLines) {
+	q.pack()
+	other.pack()
+	before := len(q.lines)
+	for _, n := range other.names {
+		q.names = append(q.names, nameOf{n.hash, n.item + uint32(before)})
+	}
+	for _, l := range other.lines {
+		q.lines = append(q.lines, quietLine{l.at, q.number(other.places[l.place])})
+	}
+	q.packed = append(q.packed, other.packed...)
+	for _, end := range other.ends {
+		q.ends = append(q.ends, before+end)
+	}
+}
+
+// each calls f with every line for which want holds.
+func (q *quietLines) each(want func(item int) bool, f func(item int, s *rules.Signal)) {
+	q.pack()
+	first := 0
+	for i, block := range q.packed {
+		if q.anyOf(first, q.ends[i], want) {
+			data, _ := unpacker.DecodeAll(block, nil) // what this process packed
+			rest := string(data)
+			for item := first; item < q.ends[i]; item++ {
+				var s *rules.Signal
+				if s, rest, _ = q.book.Unpack(rest); want(item) {
+					f(item, s)
+				}
+			}
+		}
+		first = q.ends[i]
+	}
+}
+
+func (q *quietLines) anyOf(from, to int, want func(int) bool) bool {
+	for item := from; item < to; item++ {
+		if want(item) {
+			return true
+		}
+	}
+	return false
+}
+
+// choice is which lines are of pods that something else tells of: signals by name,
+// what strikes all that is on a node at a time, and names that were asked for.
+type choice struct {
+	q      *quietLines
+	parent []uint32 // of the sets of items that share names
+	wanted []bool   // of a set's root
+}
+
+// choose finds the lines of all pods that one of the signals is about, or that
+// one of them strikes: of a node's end they can have died.
+func (q *quietLines) choose(signals []*rules.Signal, o Options) *choice {
+	c := &choice{q: q, parent: make([]uint32, len(q.lines)+len(signals))}
+	for i := range c.parent {
+		c.parent[i] = uint32(i)
+	}
+	all := slices.Clone(q.names)
+	r := NewRoster()
+	for i, s := range signals {
+		n := r.namesOf(s)
+		for hash := range n.hashes() {
+			all = append(all, nameOf{hash, uint32(len(q.lines) + i)})
+		}
+	}
+	slices.SortFunc(all, func(a, b nameOf) int { return cmp.Compare(a.hash, b.hash) })
+	for i := 1; i < len(all); i++ {
+		if all[i].hash == all[i-1].hash {
+			c.unite(all[i].item, all[i-1].item)
+		}
+	}
+	c.wanted = make([]bool, len(c.parent))
+	for i := range signals {
+		c.want(len(q.lines) + i)
+	}
+	if o.Runner != "" {
+		q.each(func(int) bool { return true }, func(item int, s *rules.Signal) {
+			if o.asksFor(s) {
+				c.want(item)
+			}
+		})
+	}
+	c.struck(signals)
+	c.lonely()
+	return c
+}
+
+func (c *choice) root(item uint32) uint32 {
+	for c.parent[item] != item {
+		c.parent[item] = c.parent[c.parent[item]]
+		item = c.parent[item]
+	}
+	return item
+}
+
+func (c *choice) unite(a, b uint32) {
+	if a, b = c.root(a), c.root(b); a != b {
+		c.parent[max(a, b)] = min(a, b)
+	}
+}
+
+func (c *choice) want(item int) { c.wanted[c.root(uint32(item))] = true }
+
+// has says whether a line is one of the chosen.
+func (c *choice) has(item int) bool { return c.wanted[c.root(uint32(item))] }
+
+// heard is when one pod was heard of first and last.
+type heard struct{ first, last int64 }
+
+// struck adds the pods that were there when something happened to their node that
+// is not quiet for those on it.
+func (c *choice) struck(signals []*rules.Signal) {
+	strikes := slices.DeleteFunc(slices.Clone(signals), func(s *rules.Signal) bool {
+		return s.Def.Reach != rules.ReachNode || s.Def.QuietBeside()
+	})
+	if len(strikes) == 0 {
+		return
+	}
+	lives := map[uint32]heard{}
+	for item, l := range c.q.lines {
+		root := c.root(uint32(item))
+		if h, ok := lives[root]; ok {
+			lives[root] = heard{min(h.first, l.at), max(h.last, l.at)}
+		} else {
+			lives[root] = heard{l.at, l.at}
+		}
+	}
+	times := make([][]int64, len(c.q.places))
+	for i, p := range c.q.places {
+		times[i] = timesOf(strikes, p)
+	}
+	for item, l := range c.q.lines {
+		if lives[c.root(uint32(item))].meets(times[l.place]) {
+			c.want(item)
+		}
+	}
+}
+
+// timesOf are the times, in their order, of what happened to nodes that lines read
+// at a place can be about.
+func timesOf(strikes []*rules.Signal, p place) (out []int64) {
+	for _, s := range strikes {
+		if (p.cluster == "" || s.Cluster == "" || p.cluster == s.Cluster) && (p.anywhere || sameNode(p.node, s.Node)) {
+			out = append(out, nanos(s))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// meets says whether one of the times is around the pod's life, as Pod.around has
+// it; a time that is not known is.
+func (h heard) meets(times []int64) bool {
+	if len(times) == 0 || h.first == undated || times[0] == undated {
+		return len(times) > 0
+	}
+	i, _ := slices.BinarySearch(times, h.first-int64(nodeBefore))
+	return i < len(times) && times[i] <= h.last+int64(nodeAfter)
+}
+
+// nanos is when a signal's line was written, undated where it does not say.
+func nanos(s *rules.Signal) int64 {
+	if s.At.IsZero() {
+		return undated
+	}
+	return s.At.UnixNano()
+}
+
+// few is how many pods of a cluster are not worth leaving out; at least 2: what can
+// be the only pod of an input gets what names none.
+var few = 16
+
+// lonely adds the pods of clusters of which few would be left out.
+func (c *choice) lonely() {
+	left := map[string]map[uint32]bool{}
+	for item, l := range c.q.lines {
+		cluster := c.q.places[l.place].cluster
+		if !c.has(item) && len(left[cluster]) < few {
+			if left[cluster] == nil {
+				left[cluster] = map[uint32]bool{}
+			}
+			left[cluster][c.root(uint32(item))] = true
+		}
+	}
+	for _, roots := range left {
+		for root := range roots {
+			c.wanted[root] = c.wanted[root] || len(roots) < few
+		}
+	}
+}
+
+// signals calls keep with the lines of the chosen.
+func (c *choice) signals(keep func(*rules.Signal)) {
+	c.q.each(c.has, func(item int, s *rules.Signal) {
+		s.Cluster = c.q.places[c.q.lines[item].place].cluster
+		keep(s)
+	})
+}
+
+// left are the places at which lines were read that were not chosen.
+func (c *choice) left() []place {
+	read := make([]bool, len(c.q.places))
+	for item, l := range c.q.lines {
+		read[l.place] = read[l.place] || !c.has(item)
+	}
+	var out []place
+	for i, p := range c.q.places {
+		if read[i] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
