@@ -82,7 +82,7 @@ bin/loki: $(LOKI) FORCE
 	ln -sf $(LOKI) $@
 
 e2e: build bin/loki
-	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 20m -v ./fixtures/e2e
+	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./fixtures/e2e
 
 HELM  := $(CACHE)/helm-3.22.0
 # Rendering asks for a Kubernetes version; Helm's own build sets it like this.
