@@ -1,6 +1,7 @@
 # coroner: what people run is build, test and demo; the rest is what those use.
 GO      ?= go
-FUZZ    ?= 5s
+FUZZ    ?= 1s
+LONG_FUZZ ?= 10s
 
 # Without libsystemd's headers the journal reader is left out, and said to be.
 ifeq ($(wildcard /usr/include/systemd/sd-journal.h),)
@@ -8,7 +9,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test demo lint unit race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images clean
+.PHONY: build test test-all demo lint unit checked verdicts race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -31,39 +32,59 @@ FORCE:
 demo: bin/coroner
 	bin/coroner demo
 
-# Everything that must hold before a change lands.
-test: lint race fuzz build
-	bin/coroner rules check
-	CORONER_BIN=$(CURDIR)/bin $(GO) test -count=1 -run '^TestAbuses' ./cmd/coroner
+# Everything that a change must keep, in under ten minutes on two processors. Each step
+# says when it begins and how long it took.
+test:
+	@$(call step,1 of 5,lint: gofmt vet and staticcheck,lint)
+	@$(call step,2 of 5,tests of every package; the first run compiles the libraries,unit)
+	@$(call step,3 of 5,every parser fuzzed for $(FUZZ),fuzz)
+	@$(call step,4 of 5,build,build)
+	@$(call step,5 of 5,the rulebook checked and the built programs abused,checked)
+	@echo "make test: all passed"
+
+# The long rest: the race detector, longer fuzzing, the real parts.
+test-all:
+	@$(call step,1 of 3,tests with the race detector,race)
+	@$(call step,2 of 3,every parser fuzzed for $(LONG_FUZZ),fuzz FUZZ=$(LONG_FUZZ))
+	@$(call step,3 of 3,the real parts,e2e)
+	@echo "make test-all: all passed"
+
+# $(call step,COUNT,WHAT,TARGETS) runs targets and says what, and how long it took.
+step = echo "[$(1)] $(2)"; begin=$$(date +%s); $(MAKE) --no-print-directory $(3) && echo "[$(1)] passed in $$(($$(date +%s) - begin)) s"
 
 lint:
 	@fmt=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$fmt" ] || { echo "gofmt would change:"; echo "$$fmt"; exit 1; }
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	@$(GO) vet ./...
+	@$(GO) tool staticcheck ./...
 
+# Without vet, which lint runs whole.
 unit:
-	$(GO) test ./...
+	@$(GO) test -vet=off ./...
+
+checked: build
+	bin/coroner rules check
+	CORONER_BIN=$(CURDIR)/bin $(GO) test -vet=off -count=1 -run '^TestAbuses' ./cmd/coroner
 
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
-# race detector would only make them slow.
+# race detector has nothing to find there.
 PURE := ./ingest ./rules ./rules/book ./rules/manual ./rules/redact ./rules/regex ./classify
 race:
-	$(GO) test $(PURE)
-	$(GO) test -race $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
+	@$(GO) test -vet=off -race $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
 
-# Every fuzz target for a short while; FUZZ=5m for longer.
-# Go's fuzzer can end a run whose last input was still under way with nothing but
-# "context deadline exceeded"; such a run is done once more.
+# Every fuzz target for a while: make fuzz FUZZ=5m for longer. A package's tests are built
+# once for all its targets. Go's fuzzer can end a run whose last input was still under way
+# with nothing but "context deadline exceeded"; such a run is done once more.
 fuzz:
-	@set -e; for pkg in $$($(GO) list ./...); do \
-	  for target in $$($(GO) test $$pkg -list '^Fuzz' | grep '^Fuzz' || true); do \
-	    echo "fuzz $$pkg $$target"; \
-	    run="$(GO) test $$pkg -run ^$$ -fuzz ^$$target$$ -fuzztime $(FUZZ) -fuzzminimizetime 1s"; \
-	    out=$$($$run 2>&1) || case "$$out" in \
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; cache=$$($(GO) env GOCACHE)/fuzz/coroner; \
+	for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  $(GO) test -c -vet=off -fuzz=. -o $$dir/fuzzed $$pkg; \
+	  for target in $$($$dir/fuzzed -test.list '^Fuzz' | grep '^Fuzz'); do \
+	    run="$$dir/fuzzed -test.run ^$$ -test.fuzz ^$$target$$ -test.fuzztime $(FUZZ) -test.fuzzminimizetime 1s -test.fuzzcachedir $$cache/$${pkg#./}"; \
+	    out=$$(cd $$pkg && $$run 2>&1) || case "$$out" in \
 	      *"Failing input"*) echo "$$out"; exit 1;; \
-	      *"context deadline exceeded"*) out=$$($$run 2>&1) || { echo "$$out"; exit 1; };; \
+	      *"context deadline exceeded"*) out=$$(cd $$pkg && $$run 2>&1) || { echo "$$out"; exit 1; };; \
 	      *) echo "$$out"; exit 1;; esac; \
-	    echo "$$out" | tail -n 2; \
+	    echo "fuzz $${pkg#./} $$target: $$(echo "$$out" | grep '^fuzz: ' | tail -n 1 | sed 's/.*execs: //')"; \
 	  done; done
 
 # The real parts: journald, the kernel's OOM killer, Loki, Prometheus, Alertmanager, a
@@ -83,6 +104,10 @@ bin/loki: $(LOKI) FORCE
 
 e2e: build bin/loki
 	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./fixtures/e2e
+
+# What is generated in docs/: a page for each label.
+verdicts:
+	$(GO) run ./cmd/coroner rules docs --incidents $(CURDIR)/fixtures/incidents docs/verdicts
 
 HELM  := $(CACHE)/helm-3.22.0
 # Rendering asks for a Kubernetes version; Helm's own build sets it like this.
@@ -104,11 +129,27 @@ chart: build bin/helm
 manifests: bin/helm
 	bin/helm template coroner deploy/chart/coroner --namespace coroner > deploy/manifests/coroner.yaml
 
+# The version stands in the chart; the programs, the images and the release have it from there.
+VERSION := $(shell sed -n 's/^appVersion: *//p' deploy/chart/coroner/Chart.yaml)
+
 # Both images and what is in them, into dist/. As root the tests also run them.
-IMAGE_TAG ?= $(shell sed -n 's/^appVersion: *//p' deploy/chart/coroner/Chart.yaml)
+IMAGE_TAG ?= $(VERSION)
 images: build
 	$(GO) run ./deploy/image -tag $(IMAGE_TAG)
 	CORONER_BIN=$(CURDIR)/bin $(GO) test -count=1 ./deploy/image
+
+# Everything that a release consists of, into dist/: the programs for each platform, the
+# images (for this machine's processor), the chart, the sources, a manifest for krew, what
+# is in each (SPDX), and checksums. RELEASE_URL is the folder that it will be downloaded
+# from. The agent for the other processor takes Debian's gcc-aarch64-linux-gnu (or
+# gcc-x86-64-linux-gnu); without it that archive is left out, and said to be.
+RELEASE_URL ?=
+release: bin/helm
+	rm -rf dist
+	$(MAKE) images
+	bin/helm package deploy/chart/coroner --destination dist
+	git archive --format=tar.gz --prefix=coroner-$(VERSION)/ --output=dist/coroner_$(VERSION)_source.tar.gz HEAD
+	$(GO) run ./deploy/release $(if $(RELEASE_URL),-url $(RELEASE_URL))
 
 # Deaths on the cluster that KUBECONFIG names, with the chart and the images; takes ten
 # minutes and kubectl. CORONER_KUBE_LOAD loads an archive of images into the nodes

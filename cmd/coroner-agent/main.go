@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/deploy/chart"
 	"coroner/ingest"
 	"coroner/ingest/journal"
 	"coroner/ingest/podlog"
@@ -89,7 +90,7 @@ func main() {
 	var c cli
 	kong.Parse(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
 		kong.Description("coroner-agent sends what a node's journal and runners say of dying runners to coroner serve."),
-		kong.Vars{"version": version(), "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": follow},
+		kong.Vars{"version": "coroner-agent " + chart.Build(), "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": follow},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err := c.run(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "coroner-agent: %v\n", err)
@@ -103,18 +104,6 @@ func main() {
 
 // usageError is a mistake in the configuration.
 type usageError struct{ error }
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value
-			}
-		}
-		return info.Main.Version
-	}
-	return "unknown"
-}
 
 // run checks the flags, opens the spool and runs until it is told to stop.
 func (c *cli) run(ctx context.Context) error {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/deploy/chart"
 
 	"github.com/alecthomas/kong"
 )
@@ -153,20 +154,11 @@ func version(args []string) string {
 	if !slices.Contains(args, "--version") {
 		return ""
 	}
-	build := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		build = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				build = s.Value
-			}
-		}
-	}
 	book, err := loadBook("")
 	if err != nil {
-		return build
+		return "coroner " + chart.Build()
 	}
-	return fmt.Sprintf("coroner %s, rulebook %s", build, book.Hash)
+	return fmt.Sprintf("coroner %s, rulebook %s", chart.Build(), book.Hash)
 }
 
 func wantColor(choice string, p *program) bool {

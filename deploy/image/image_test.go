@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 var epochTime = time.Unix(0, 0).UTC()
@@ -157,11 +161,8 @@ func TestRealImagesAreReproducible(t *testing.T) {
 // and the name that a cluster asks for.
 func TestLayoutIsWhole(t *testing.T) {
 	files := read(t, filepath.Join(packs(t, "that the images are whole"), "coroner-agent.tar"))
-	var index struct{ Manifests []descriptor }
-	var manifest struct {
-		Config descriptor
-		Layers []descriptor
-	}
+	var index v1.IndexManifest
+	var manifest v1.Manifest
 	decode(t, files["index.json"], &index)
 	m := index.Manifests[0]
 	if m.Annotations["io.containerd.image.name"] != "localhost/coroner-agent:test" {
@@ -169,7 +170,7 @@ func TestLayoutIsWhole(t *testing.T) {
 	}
 	decode(t, files[blob(m.Digest)], &manifest)
 	for _, d := range append(manifest.Layers, manifest.Config, m) {
-		if data := files[blob(d.Digest)]; digestOf(data) != d.Digest || len(data) != d.Size {
+		if data := files[blob(d.Digest)]; digestOf(data) != d.Digest.String() || len(data) != int(d.Size) {
 			t.Errorf("%s of %s: %d bytes with %s", d.Digest, d.MediaType, len(data), digestOf(data))
 		}
 	}
@@ -191,6 +192,8 @@ func TestLayoutIsWhole(t *testing.T) {
 	}
 }
 
+func digestOf(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
+
 func decode(t *testing.T, data []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
@@ -210,7 +213,8 @@ func TestServerImageHoldsNothingElse(t *testing.T) {
 		}
 		return err
 	})
-	want := []string{"/etc/group", "/etc/passwd", bundle, "/usr/bin/coroner"}
+	const doc = "/usr/share/doc/coroner/"
+	want := []string{"/etc/group", "/etc/passwd", bundle, "/usr/bin/coroner", doc + "LICENSE", doc + "LICENSING.md", doc + "THIRD-PARTY.txt"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v: %v, want %v", err, got, want)
 	}

@@ -4,15 +4,22 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // Image is what an archive is made of.
@@ -22,93 +29,99 @@ type Image struct {
 	Entry, Cmd      []string
 	Layers          [][]File
 	Created         time.Time
+	Licences        map[string]string // of the Go modules, by path
 }
 
-// The media types of the OCI image format.
-const (
-	typeIndex    = "application/vnd.oci.image.index.v1+json"
-	typeManifest = "application/vnd.oci.image.manifest.v1+json"
-	typeConfig   = "application/vnd.oci.image.config.v1+json"
-	typeLayer    = "application/vnd.oci.image.layer.v1.tar+gzip"
-)
-
-type descriptor struct {
-	MediaType   string            `json:"mediaType"`
-	Digest      string            `json:"digest"`
-	Size        int               `json:"size"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-type object = map[string]any
-
-// archive is an OCI image layout in the making.
-type archive struct{ blobs []File }
-
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-func blob(digest string) string { return "blobs/sha256/" + strings.TrimPrefix(digest, "sha256:") }
-
-// add stores a blob.
-func (a *archive) add(mediaType string, data []byte) descriptor {
-	d := descriptor{MediaType: mediaType, Digest: digestOf(data), Size: len(data)}
-	a.blobs = append(a.blobs, File{Path: blob(d.Digest), Mode: 0o644, Data: data})
-	return d
-}
-
-func (a *archive) addJSON(mediaType string, v any) descriptor { return a.add(mediaType, encode(v)) }
-
-// encode is JSON with its keys sorted.
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil { // only texts, numbers and lists are given
-		panic(err)
-	}
-	return data
-}
-
-// Write writes the image as an archive that docker load, podman load and
+// Write writes the image as an archive that docker load, podman load, skopeo and
 // containerd's import take, and returns the manifest's digest and the size.
 func (i *Image) Write(file string) (digest string, size int, err error) {
-	a := &archive{}
-	var layers []descriptor
-	var diffs, paths []string
-	for _, files := range i.Layers {
-		plain, err := layer(files, i.Created)
-		if err != nil {
-			return "", 0, err
-		}
-		d := a.add(typeLayer, packed(plain))
-		layers, diffs, paths = append(layers, d), append(diffs, digestOf(plain)), append(paths, blob(d.Digest))
-	}
-	config := a.addJSON(typeConfig, i.config(diffs))
-	manifest := a.addJSON(typeManifest, object{"schemaVersion": 2, "mediaType": typeManifest, "config": config, "layers": layers})
-	data, err := tarred(append(a.blobs, i.index(manifest, config, paths)...), i.Created)
+	img, err := i.build()
 	if err != nil {
 		return "", 0, err
 	}
-	return manifest.Digest, len(data), replace(file, data)
-}
-
-// config says how the image is run.
-func (i *Image) config(diffs []string) object {
-	run := object{"User": i.User, "Entrypoint": i.Entry, "Env": []string{"PATH=/usr/bin"}, "WorkingDir": "/"}
-	if len(i.Cmd) > 0 {
-		run["Cmd"] = i.Cmd
+	dir, err := os.MkdirTemp("", "coroner-image")
+	if err != nil {
+		return "", 0, err
 	}
-	return object{"architecture": i.Arch, "os": "linux", "created": i.Created.Format(time.RFC3339), "config": run,
-		"rootfs": object{"type": "layers", "diff_ids": diffs}}
+	defer os.RemoveAll(dir)
+	out, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return "", 0, err
+	}
+	named := map[string]string{"io.containerd.image.name": i.Name + ":" + i.Tag, "org.opencontainers.image.ref.name": i.Tag}
+	if err := out.AppendImage(img, layout.WithAnnotations(named)); err != nil {
+		return "", 0, err
+	}
+	files, err := filesIn(os.DirFS(dir))
+	if err != nil {
+		return "", 0, err
+	}
+	older, err := i.dockerManifest(img)
+	if err != nil {
+		return "", 0, err
+	}
+	data, err := tarred(append(files, older), i.Created)
+	if err != nil {
+		return "", 0, err
+	}
+	hash, err := img.Digest()
+	return hash.String(), len(data), errors.Join(err, replace(file, data))
 }
 
-// index is the way in: OCI's, and the list that older Dockers read.
-func (i *Image) index(manifest, config descriptor, layers []string) []File {
-	manifest.Annotations = map[string]string{"io.containerd.image.name": i.Name + ":" + i.Tag, "org.opencontainers.image.ref.name": i.Tag}
-	index := object{"schemaVersion": 2, "mediaType": typeIndex, "manifests": []any{manifest}}
-	docker := []object{{"Config": blob(config.Digest), "RepoTags": []string{i.Name + ":" + i.Tag}, "Layers": layers}}
-	return []File{{Path: "index.json", Mode: 0o644, Data: encode(index)}, {Path: "manifest.json", Mode: 0o644, Data: encode(docker)},
-		{Path: "oci-layout", Mode: 0o644, Data: []byte(`{"imageLayoutVersion":"1.0.0"}`)}}
+// build puts the layers together and says how the image is run.
+func (i *Image) build() (v1.Image, error) {
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	img, err := mutate.ConfigFile(img, &v1.ConfigFile{Architecture: i.Arch, OS: "linux", Created: v1.Time{Time: i.Created},
+		RootFS: v1.RootFS{Type: "layers"},
+		Config: v1.Config{User: i.User, Entrypoint: i.Entry, Cmd: i.Cmd, Env: []string{"PATH=/usr/bin"}, WorkingDir: "/"}})
+	if err != nil {
+		return nil, err
+	}
+	for _, files := range i.Layers {
+		plain, err := layer(files, i.Created)
+		if err != nil {
+			return nil, err
+		}
+		open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(plain)), nil }
+		packed, err := tarball.LayerFromOpener(open, tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithMediaType(types.OCILayer))
+		if err != nil {
+			return nil, err
+		}
+		if img, err = mutate.Append(img, mutate.Addendum{Layer: packed, History: v1.History{Created: v1.Time{Time: i.Created}}}); err != nil {
+			return nil, err
+		}
+	}
+	return img, nil
+}
+
+// dockerManifest is the list that older Dockers read in place of the layout.
+func (i *Image) dockerManifest(img v1.Image) (File, error) {
+	m, err := img.Manifest()
+	if err != nil {
+		return File{}, err
+	}
+	entry := tarball.Descriptor{Config: blob(m.Config.Digest), RepoTags: []string{i.Name + ":" + i.Tag}}
+	for _, l := range m.Layers {
+		entry.Layers = append(entry.Layers, blob(l.Digest))
+	}
+	data, err := json.Marshal([]tarball.Descriptor{entry})
+	return File{Path: "manifest.json", Mode: 0o644, Data: data}, err
+}
+
+// blob is where a layout keeps what has that hash.
+func blob(h v1.Hash) string { return path.Join("blobs", h.Algorithm, h.Hex) }
+
+// filesIn are the files of a folder.
+func filesIn(dir fs.FS) (out []File, err error) {
+	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(dir, name)
+		out = append(out, File{Path: name, Mode: 0o644, Data: data})
+		return err
+	})
+	return out, err
 }
 
 // layer is files and their folders as a tar.
@@ -130,7 +143,8 @@ func tarred(files []File, at time.Time) ([]byte, error) {
 	w := tar.NewWriter(&out)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range files {
-		h := &tar.Header{Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Size: int64(len(f.Data)), ModTime: at, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		h := &tar.Header{Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Size: int64(len(f.Data)), ModTime: at,
+			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 		if strings.HasSuffix(f.Path, "/") {
 			h.Typeflag = tar.TypeDir
 		}
@@ -143,15 +157,6 @@ func tarred(files []File, at time.Time) ([]byte, error) {
 	}
 	err := w.Close() // it writes the end
 	return out.Bytes(), err
-}
-
-// packed is data through gzip, which bears no name and no time.
-func packed(data []byte) []byte {
-	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a level that there is
-	_, _ = w.Write(data)                                    // into memory
-	_ = w.Close()
-	return out.Bytes()
 }
 
 // replace writes a file in one step.

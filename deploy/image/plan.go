@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"coroner/deploy/licence"
 )
 
 // File is one file of an image.
@@ -31,6 +33,18 @@ const (
 func base() ([]File, error) {
 	certs, err := trusted()
 	return []File{{Path: "/etc/group", Mode: 0o644, Data: []byte(group)}, {Path: "/etc/passwd", Mode: 0o644, Data: []byte(passwd)}, certs}, err
+}
+
+// licensed adds to an image's last layer the licences of its program.
+func (i *Image) licensed(program, cgo string) (err error) {
+	texts, licences, err := licence.Files(program, "linux", i.Arch, cgo)
+	last := len(i.Layers) - 1
+	for name, text := range texts {
+		i.Layers[last] = append(i.Layers[last], File{Path: "/usr/share/doc/" + program + "/" + name, Mode: 0o644, Data: text})
+	}
+	slices.SortFunc(i.Layers[last], func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	i.Licences = licences
+	return err
 }
 
 // trusted is the bundle of certificate authorities, made of the package's files
@@ -66,7 +80,8 @@ func server(program string) (*Image, error) {
 	if libs, _ := exe.ImportedLibraries(); len(libs) > 0 {
 		return nil, fmt.Errorf("%s needs %v: build it with CGO_ENABLED=0", program, libs)
 	}
-	return &Image{Arch: arch(exe), User: "65532:65532", Entry: []string{main.Path}, Cmd: []string{"serve"}, Layers: [][]File{below, {main}}}, nil
+	img := &Image{Arch: arch(exe), User: "65532:65532", Entry: []string{main.Path}, Cmd: []string{"serve"}, Layers: [][]File{below, {main}}}
+	return img, img.licensed("coroner", "0")
 }
 
 // agent is the image of bin/coroner-agent, which loads libsystemd when it runs.
@@ -88,7 +103,8 @@ func agent(program string) (*Image, error) {
 		return nil, err
 	}
 	below = slices.Concat(below, libs, rights)
-	return &Image{Arch: arch(exe), User: "0:0", Entry: []string{main.Path}, Layers: [][]File{below, {main}}}, nil
+	img := &Image{Arch: arch(exe), User: "0:0", Entry: []string{main.Path}, Layers: [][]File{below, {main}}}
+	return img, img.licensed("coroner-agent", "1")
 }
 
 // executable reads a program, which goes to /usr/bin.

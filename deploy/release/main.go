@@ -1,0 +1,70 @@
+// Command release makes what a release consists of beside the chart and the
+// images: an archive of each program for each platform, with its licences and an
+// SPDX document of what is in it, the manifest for krew, and the checksums of all
+// files of the release.
+//
+// Invariant: an archive is a function of the sources, the Go release and
+// SOURCE_DATE_EPOCH; what cannot be built on this machine is said, and why.
+//
+// Crash behaviour: a release is made anew; checksums are written last, so a
+// folder without them is no release.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"coroner/deploy/chart"
+)
+
+func main() {
+	out := flag.String("out", "dist", "folder for the release")
+	url := flag.String("url", "https://github.com/OWNER/coroner/releases/download/v"+chart.Version, "where the archives will be")
+	home := flag.String("homepage", "https://github.com/OWNER/coroner", "the project's page")
+	flag.Parse()
+	if err := release(*out, *url, *home); err != nil {
+		fmt.Fprintf(os.Stderr, "release: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// release makes the archives, the manifest and the checksums.
+func release(out, url, home string) error {
+	created, err := epoch()
+	if err != nil {
+		return err
+	}
+	var made []archive
+	for _, t := range targets {
+		if why := t.missing(); why != "" {
+			fmt.Printf("not made: %s for %s/%s: %s\n", t.program, t.os, t.arch, why)
+			continue
+		}
+		a, err := t.pack(out, created)
+		if err != nil {
+			return fmt.Errorf("%s for %s/%s: %w", t.program, t.os, t.arch, err)
+		}
+		fmt.Printf("%s %.1f MiB\n", filepath.Join(out, a.name), float64(a.size)/(1<<20))
+		made = append(made, a)
+	}
+	manifest := krew(made, url, home)
+	return errors.Join(os.WriteFile(filepath.Join(out, "coroner.krew.yaml"), manifest, 0o644), checksums(out))
+}
+
+// epoch is the time that the files of an archive bear.
+func epoch() (time.Time, error) {
+	seconds := os.Getenv("SOURCE_DATE_EPOCH")
+	if seconds == "" {
+		return time.Unix(0, 0).UTC(), nil
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH %s: want seconds", seconds)
+	}
+	return time.Unix(n, 0).UTC(), nil
+}

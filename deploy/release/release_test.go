@@ -1,0 +1,114 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/deploy/chart"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// The same files give the same archive, the program in it can be run, and
+// nothing else in it can.
+func TestPacked(t *testing.T) {
+	files := map[string][]byte{"coroner": []byte("program"), "LICENSE": []byte("text"), "a": []byte("b")}
+	one, err := packed(files, "coroner", time.Unix(0, 0))
+	two, err2 := packed(files, "coroner", time.Unix(0, 0))
+	if err := errors.Join(err, err2); err != nil || !bytes.Equal(one, two) {
+		t.Fatalf("two archives of the same files: %v", err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(zip); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+		if runs := h.Mode&0o111 != 0; runs != (h.Name == "coroner") {
+			t.Errorf("%s has mode %o", h.Name, h.Mode)
+		}
+	}
+	if want := []string{"LICENSE", "a", "coroner"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+}
+
+// krew finds an archive of coroner for each platform, under its checksum, and
+// never the agent's.
+func TestKrew(t *testing.T) {
+	made := []archive{{target: targets[0], name: "coroner_linux.tar.gz", sum: "12ab"}, {target: targets[4], name: "agent.tar.gz", sum: "34cd"}}
+	var m struct {
+		Metadata struct{ Name string }
+		Spec     struct {
+			Version   string
+			Platforms []struct {
+				URI, SHA256, Bin string
+				Selector         struct {
+					MatchLabels map[string]string `yaml:"matchLabels"`
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(krew(made, "https://example.com/v", "https://example.com"), &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Metadata.Name != "coroner" || m.Spec.Version != "v"+chart.Version || len(m.Spec.Platforms) != 1 {
+		t.Fatalf("%+v", m)
+	}
+	p := m.Spec.Platforms[0]
+	if p.URI != "https://example.com/v/coroner_linux.tar.gz" || p.SHA256 != "12ab" || p.Bin != "coroner" || p.Selector.MatchLabels["os"] != "linux" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Every file of the release has its checksum, the list of them has none.
+func TestChecksums(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"b.tgz": "b", "a.tar.gz": "a", sumsFile: "old"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := checksums(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, sumsFile))
+	want := fmt.Sprintf("%x  a.tar.gz\n%x  b.tgz\n", sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b")))
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// What cannot be built here is said, with the reason.
+func TestMissingCompilerIsSaid(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	agent := target{"coroner-agent", "linux", "riscv64", "1"}
+	if why := agent.missing(); why == "" {
+		t.Error("an agent for a machine without a compiler can be built")
+	}
+	if server := targets[3]; server.missing() != "" {
+		t.Errorf("the server needs no compiler: %s", server.missing())
+	}
+	if !strings.HasSuffix(compilers["arm64"], "-gcc") {
+		t.Error(compilers)
+	}
+}
