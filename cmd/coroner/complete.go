@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"regexp"
@@ -15,66 +16,93 @@ import (
 	"coroner/rules"
 
 	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 )
 
-// completeCommand is what the shells' scripts call with the words up to the cursor.
-const completeCommand = "__complete"
+// completer is the command line as package cobra knows one, so that cobra's
+// scripts for the shells complete it. Nothing is ever run through it.
+func (p *program) completer(app *kong.Node) *cobra.Command {
+	root := p.mirror(app)
+	root.Use = strings.ReplaceAll(p.name(), " ", "-")
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	if p.plugin { // a name may stand where others have a command
+		for _, c := range root.Commands() {
+			if c.Name() != "lookup" {
+				continue
+			}
+			root.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return c.ValidArgsFunction(c, args, begun)
+			}
+		}
+	}
+	return root
+}
 
-// candidate is what may stand in place of a word, and what it is.
-type candidate struct{ text, means string }
-
-// complete prints the candidates for the last word. It is silent about
-// mistakes: the command line is not finished.
+// complete prints what may stand in place of the last word, in cobra's form. It
+// is silent about mistakes: the command line is not finished.
 func (p *program) complete(app *kong.Node, words []string) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	last := len(words) - 1
-	t := &typed{node: app, values: map[string]string{}, word: words[last]}
-	if p.plugin && last > 0 && child(app, words[0]) == nil && !strings.HasPrefix(words[0], "-") {
-		t.node = child(app, "lookup")
+	if len(words) > 1 {
+		words = p.arguments(app, words)
 	}
-	for _, w := range words[:last] {
-		t.read(w)
+	root := p.completer(app)
+	root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, words...))
+	root.SetOut(p.out)
+	root.SetErr(io.Discard)
+	_ = root.Execute() // what cannot be completed has no candidates
+}
+
+// mirror is one command with its flags, and those below it.
+func (p *program) mirror(n *kong.Node) *cobra.Command {
+	cmd := &cobra.Command{Use: n.Name, Short: firstSentence(n.Help), Run: func(*cobra.Command, []string) {}}
+	flags := cmd.Flags()
+	if n.Type == kong.ApplicationNode {
+		flags = cmd.PersistentFlags()
 	}
-	found, files := t.candidates()
-	if p.plugin && last == 0 && !strings.HasPrefix(t.word, "-") {
-		t.node = child(app, "lookup") // its flags say which server
-		found = append(found, t.runners()...)
-	}
-	for _, c := range found {
-		if strings.HasPrefix(c.text, t.word) {
-			fmt.Fprintf(p.out, "%s\t%s\n", c.text, c.means)
+	for _, f := range n.Flags {
+		short, help := "", firstSentence(f.Help)
+		if f.Short != 0 {
+			short = string(f.Short)
+		}
+		switch {
+		case f.IsBool():
+			flags.BoolP(f.Name, short, false, help)
+		case f.IsCumulative():
+			flags.StringArrayP(f.Name, short, nil, help)
+		default:
+			flags.StringP(f.Name, short, preset(f), help)
+		}
+		if !f.IsBool() {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, values(f.Value, f.PlaceHolder)) // the flag is there
 		}
 	}
-	fmt.Fprintln(p.out, map[bool]string{true: ":0", false: ":4"}[files])
-}
-
-// typed is what of a command line is there.
-type typed struct {
-	node   *kong.Node        // the command so far
-	args   int               // how many of its arguments are there
-	flag   *kong.Flag        // the next word is its value
-	values map[string]string // of flags
-	word   string            // is to be completed
-}
-
-// read goes one word further.
-func (t *typed) read(word string) {
-	name, value, given := strings.Cut(word, "=")
-	switch flag := t.flagNamed(name); {
-	case t.flag != nil:
-		t.values[t.flag.Name], t.flag = word, nil
-	case flag != nil && given:
-		t.values[flag.Name] = value
-	case flag != nil && !flag.IsBool():
-		t.flag = flag
-	case strings.HasPrefix(word, "-") && word != "-":
-	case child(t.node, word) != nil:
-		t.node = child(t.node, word)
-	default:
-		t.args++
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(n.Positional) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		arg := n.Positional[min(len(args), len(n.Positional)-1)]
+		if len(args) >= len(n.Positional) && !arg.IsCumulative() {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return values(arg, "")(cmd, args, begun)
 	}
+	for _, c := range n.Children {
+		cmd.AddCommand(p.mirror(c))
+	}
+	return cmd
+}
+
+// preset is what a flag has when it is not given: from the environment, or by default.
+func preset(f *kong.Flag) string {
+	for _, env := range f.Envs {
+		if v, ok := os.LookupEnv(env); ok {
+			return v
+		}
+	}
+	return f.Default
 }
 
 func child(n *kong.Node, name string) *kong.Node {
@@ -84,88 +112,45 @@ func child(n *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-func (t *typed) flags() []*kong.Flag { return slices.Concat(t.node.AllFlags(true)...) }
-
-func (t *typed) flagNamed(name string) *kong.Flag {
-	for _, f := range t.flags() {
-		if name == "--"+f.Name || f.Short != 0 && name == "-"+string(f.Short) {
-			return f
-		}
-	}
-	return nil
-}
-
-// candidates are what the command line may go on with; files says that it may
-// be a file's name, too.
-func (t *typed) candidates() (out []candidate, files bool) {
-	name, value, given := strings.Cut(t.word, "=")
-	if flag := t.flagNamed(name); flag != nil && given {
-		all, files := t.valuesOf(flag.Value, flag.PlaceHolder, value)
-		return prefixed(name+"=", all), files
-	}
-	switch {
-	case t.flag != nil:
-		return t.valuesOf(t.flag.Value, t.flag.PlaceHolder, t.word)
-	case strings.HasPrefix(t.word, "-"):
-		for _, f := range t.flags() {
-			out = append(out, candidate{"--" + f.Name, firstSentence(f.Help)})
-		}
-		return out, false
-	case len(t.node.Children) > 0:
-		for _, c := range t.node.Children {
-			out = append(out, candidate{c.Name, firstSentence(c.Help)})
-		}
-		return out, false
-	case len(t.node.Positional) > 0:
-		arg := t.node.Positional[min(t.args, len(t.node.Positional)-1)]
-		if t.args == 0 || arg.IsCumulative() {
-			return t.valuesOf(arg, "", t.word)
-		}
-	}
-	return nil, false
-}
-
 func firstSentence(s string) string {
 	s, _, _ = strings.Cut(s, ". ")
 	return strings.TrimSuffix(s, ".")
 }
 
-// valuesOf are the values that a flag or an argument takes.
-func (t *typed) valuesOf(v *kong.Value, placeholder, begun string) (out []candidate, files bool) {
-	switch v.Tag.Get("complete") {
-	case "labels":
-		list := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
-		return prefixed(list, labelCandidates()), false
-	case "clusters":
-		return t.clusters(), false
-	case "nodes":
-		return t.nodes(), false
-	case "runners":
-		return t.runners(), false
-	}
-	for _, e := range v.EnumSlice() {
-		if e != "" {
-			out = append(out, candidate{e, ""})
+// values are those that a flag or an argument takes.
+func values(v *kong.Value, placeholder string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begun string) (out []string, _ cobra.ShellCompDirective) {
+		switch kind := v.Tag.Get("complete"); {
+		case kind == "labels":
+			done := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
+			for _, l := range labelCandidates() {
+				out = append(out, done+l)
+			}
+		case kind != "":
+			out = known(cmd, kind, begun)
+		case v.Enum != "":
+			out = v.EnumSlice()
+		case v.Name == "path" || placeholder == "FILE" || placeholder == "DIR":
+			return nil, cobra.ShellCompDirectiveDefault
 		}
+		var fit []string
+		for _, c := range out {
+			if c != "" && strings.HasPrefix(c, begun) {
+				fit = append(fit, c)
+			}
+		}
+		return fit, cobra.ShellCompDirectiveNoFileComp
 	}
-	return out, len(out) == 0 && (v.Name == "path" || placeholder == "FILE" || placeholder == "DIR")
 }
 
-func prefixed(with string, all []candidate) []candidate {
-	for i := range all {
-		all[i].text = with + all[i].text
-	}
-	return all
-}
-
-func labelCandidates() (out []candidate) {
+func labelCandidates() (out []string) {
 	book, err := loadBook("")
 	for _, l := range rules.Labels {
-		c := candidate{text: string(l)}
+		means := ""
 		if err == nil && book.Labels[l] != nil {
-			c.means = firstSentence(book.Labels[l].Doc)
+			means = firstSentence(book.Labels[l].Doc)
 		}
-		out = append(out, c)
+		out = append(out, cobra.CompletionWithDesc(string(l), means))
 	}
 	return out
 }
@@ -173,82 +158,94 @@ func labelCandidates() (out []candidate) {
 // impatience is how long a person who pressed Tab waits for a server.
 const impatience = time.Second
 
-// latest asks the server for verdicts; none if it does not answer at once.
-func (t *typed) latest(q url.Values) []lookup.Recorded {
-	f := serverFlags{Server: t.value("server"), TokenFile: t.value("token-file"), Timeout: impatience}
+// known are the names of that kind that the server knows; none if it does not
+// answer at once.
+func known(cmd *cobra.Command, kind, begun string) (out []string) {
+	q := url.Values{"limit": {"100"}}
+	if kind == "runners" {
+		q.Set("runner", begun)
+		if space := strings.Index(begun, "/") + 1; len(begun)-space < ledger.ShortestPrefix { // the server looks for no less; the latest may have it
+			q.Set("runner", begun[:space])
+		}
+	}
+	f := serverFlags{Server: flagValue(cmd, "server"), TokenFile: flagValue(cmd, "token-file"), CAFile: flagValue(cmd, "ca-file"), Timeout: impatience}
 	client, err := f.client()
 	if err != nil {
 		return nil
 	}
-	q.Set("limit", "100")
 	found, err := client.Verdicts(context.Background(), q)
 	if err != nil {
 		return nil
 	}
-	return found.Verdicts
+	seen := map[string]bool{}
+	for _, v := range found.Verdicts {
+		name, means := named(kind, &v, strings.Contains(begun, "/"))
+		if harmless.MatchString(name) && !seen[name] {
+			seen[name] = true
+			out = append(out, cobra.CompletionWithDesc(name, means))
+		}
+	}
+	return out
+}
+
+// named is the name of that kind that a verdict has.
+func named(kind string, v *lookup.Recorded, whole bool) (name, means string) {
+	switch kind {
+	case "clusters":
+		return v.Cluster, ""
+	case "nodes":
+		return v.Node, ""
+	}
+	name, means = v.Runner, string(v.Label)
+	if whole {
+		name = v.Namespace + "/" + v.Runner
+	}
+	if v.DiedAt != nil {
+		means += " " + v.DiedAt.UTC().Format("2006-01-02 15:04Z")
+	}
+	return name, means
 }
 
 // harmless is a name that no shell reads anything into: names come from logs.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 
-// runners are those whose names begin as the word does.
-func (t *typed) runners() (out []candidate) {
-	q := url.Values{"runner": {t.word}}
-	if space := strings.Index(t.word, "/") + 1; len(t.word)-space < ledger.ShortestPrefix { // the server looks for no less; the latest may have it
-		q.Set("runner", t.word[:space])
-	}
-	for _, v := range t.latest(q) {
-		name := v.Runner
-		if strings.Contains(t.word, "/") {
-			name = v.Namespace + "/" + v.Runner
-		}
-		means := string(v.Label)
-		if v.DiedAt != nil {
-			means += " " + v.DiedAt.UTC().Format("2006-01-02 15:04Z")
-		}
-		out = distinct(out, name, means)
-	}
-	return out
-}
-
-// clusters are those of the latest verdicts.
-func (t *typed) clusters() (out []candidate) {
-	for _, v := range t.latest(url.Values{}) {
-		out = distinct(out, v.Cluster, "")
-	}
-	return out
-}
-
-// nodes are those of the latest verdicts.
-func (t *typed) nodes() (out []candidate) {
-	for _, v := range t.latest(url.Values{}) {
-		out = distinct(out, v.Node, "")
-	}
-	return out
-}
-
-func distinct(out []candidate, name, means string) []candidate {
-	if !harmless.MatchString(name) || slices.ContainsFunc(out, func(c candidate) bool { return c.text == name }) {
-		return out
-	}
-	return append(out, candidate{name, means})
-}
-
-// value is what a flag has, from the command line, the environment or by default.
-func (t *typed) value(name string) string {
-	if v, ok := t.values[name]; ok {
-		return v
-	}
-	for _, f := range slices.Concat(t.node.AllFlags(false)...) {
-		if f.Name != name {
-			continue
-		}
-		for _, env := range f.Envs {
-			if v, ok := os.LookupEnv(env); ok {
-				return v
-			}
-		}
-		return f.Default
+func flagValue(cmd *cobra.Command, name string) string {
+	if f := cmd.Flag(name); f != nil {
+		return f.Value.String()
 	}
 	return ""
+}
+
+type completionCmd struct {
+	Shell string `arg:"" help:"bash, zsh, fish, powershell, or kubectl: the script by which kubectl completes kubectl coroner." enum:"bash,zsh,fish,powershell,kubectl"`
+}
+
+// Help is shown by coroner completion --help.
+func (completionCmd) Help() string {
+	return `Prints a script that completes commands, flags, labels, and the names of runners and nodes that the server knows.
+  bash      source <(coroner completion bash)              # in ~/.bashrc, after bash-completion
+  zsh       source <(coroner completion zsh)               # in ~/.zshrc, after compinit
+  fish      coroner completion fish | source               # in ~/.config/fish/config.fish
+  powershell  coroner completion powershell | Out-String | Invoke-Expression
+  kubectl   coroner completion kubectl > kubectl_complete-coroner; chmod +x it, and put it into the PATH beside kubectl-coroner`
+}
+
+// Run prints the script.
+func (c *completionCmd) Run(p *program, app *kong.Kong) error {
+	root := p.completer(app.Model.Node)
+	switch c.Shell {
+	case "bash":
+		return root.GenBashCompletionV2(p.out, true)
+	case "zsh":
+		return root.GenZshCompletion(p.out)
+	case "fish":
+		return root.GenFishCompletion(p.out, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(p.out)
+	}
+	_, err := fmt.Fprint(p.out, `#!/bin/sh
+# kubectl asks this script what may come after kubectl coroner.
+exec kubectl-coroner __complete "$@"
+`)
+	return err
 }

@@ -21,6 +21,7 @@ import (
 	"coroner/deploy/chart"
 
 	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes, part of the contract.
@@ -102,7 +103,7 @@ func (p *program) run(args []string) int {
 	if err != nil {
 		return p.fail(err)
 	}
-	if len(args) > 0 && args[0] == completeCommand {
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		p.complete(parser.Model.Node, args[1:])
 		return exitOK
 	}

@@ -31,6 +31,7 @@ func TestVersionIsEverywhere(t *testing.T) {
 	for path, want := range map[string]string{
 		"../manifests/coroner.yaml": "image: coroner:" + Version + "\n",
 		"../../CHANGELOG.md":        "## " + Version + "\n",
+		"../../docs/install.md":     "coroner-agent:" + Version + "\n",
 	} {
 		data, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(data), want) {

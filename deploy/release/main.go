@@ -16,18 +16,25 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
 	"coroner/deploy/chart"
+	"coroner/deploy/licence"
 )
 
 func main() {
 	out := flag.String("out", "dist", "folder for the release")
 	url := flag.String("url", "https://github.com/OWNER/coroner/releases/download/v"+chart.Version, "where the archives will be")
 	home := flag.String("homepage", "https://github.com/OWNER/coroner", "the project's page")
+	program := flag.String("licences", "", "only write the licences of this program to the folder, for a Dockerfile")
 	flag.Parse()
-	if err := release(*out, *url, *home); err != nil {
+	run := func() error { return release(*out, *url, *home) }
+	if *program != "" {
+		run = func() error { return licences(*out, *program) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
 	}
@@ -54,6 +61,20 @@ func release(out, url, home string) error {
 	}
 	manifest := krew(made, url, home)
 	return errors.Join(os.WriteFile(filepath.Join(out, "coroner.krew.yaml"), manifest, 0o644), checksums(out))
+}
+
+// licences writes what goes along with a program that is built for this machine.
+func licences(out, program string) error {
+	files, _, err := licence.Files(program, runtime.GOOS, runtime.GOARCH, map[string]string{"coroner": "0", "coroner-agent": "1"}[program])
+	if err == nil {
+		err = os.MkdirAll(out, 0o755)
+	}
+	for name, text := range files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(out, name), text, 0o644)
+		}
+	}
+	return err
 }
 
 // epoch is the time that the files of an archive bear.
