@@ -9,7 +9,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test test-all demo lint unit checked verdicts race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
+.PHONY: build test test-all demo lint unit checked verdicts reference screenshot race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -112,9 +112,16 @@ bin/loki: $(LOKI) FORCE
 e2e: build bin/loki
 	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./fixtures/e2e
 
-# What is generated in docs/: a page for each label.
+# What is generated in docs/: a page for each label; flags and metrics.
 verdicts:
 	$(GO) run ./cmd/coroner rules docs --incidents $(CURDIR)/fixtures/incidents docs/verdicts
+
+reference:
+	$(GO) test -vet=off ./cmd/coroner ./cmd/coroner-agent -run '^TestReference$$' -count=1 -reference
+
+# The picture in the README: the demo's post-mortem in a real browser.
+screenshot: build
+	CORONER_E2E=$(CURDIR)/bin CORONER_SCREENSHOT=$(CURDIR)/docs/page.png $(GO) test -count=1 -run 'TestPages/permalink' ./fixtures/e2e
 
 HELM  := $(CACHE)/helm-3.22.0
 # Rendering asks for a Kubernetes version; Helm's own build sets it like this.

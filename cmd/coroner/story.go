@@ -114,7 +114,7 @@ func (r *rehearsal) moved(at time.Time, book *rules.Rulebook) (story, bool) {
 
 // The fleet that the stories are told of.
 var (
-	pools        = []string{"linux-small", "linux-large", "linux-gpu", "kata-large", "arm64"}
+	pools        = []string{"linux-small", "linux-large", "linux-gpu", "linux-medium", "kata-large"}
 	repositories = []string{"mill/flour", "mill/bakery", "harbour/crane", "harbour/ledger", "orchard/cider", "orchard/press"}
 	jobs         = []string{"build", "test (race)", "lint", "integration", "package", "release", "nightly fuzz"}
 )
