@@ -159,3 +159,39 @@ func (g *gate) culprit(texts []string, carry func(string, time.Time, *gate) inge
 	}
 	return "several together: " + g.changed(texts, carry)
 }
+
+// stories are what a runner prints of ends that harm nobody. Whoever runs a job
+// can print them too.
+var stories = []string{
+	"Job cancellation request 3 received", "2026-03-01 10:00:00Z: Job build completed with result: Canceled", "2026-03-01 10:00:00Z: Job build completed with result: Succeeded",
+	"2026-03-01 10:00:00Z: Listening for Jobs", "no job assigned within 900s; terminating idle runner", "TaskAgentJobNotFoundException",
+	"Runner execution has finished with return code 0", "Runner listener exit with 0 return code, stop the service, no retry needed.", "Exiting runner...",
+}
+
+// A runner whose container ended by an error or a signal, or whose listener was
+// killed, is not well by what its output says, one story or all of them.
+func TestAStoryIsNoAllClear(t *testing.T) {
+	tried := 0
+	for _, g := range gates(t) {
+		code := g.was.Exit.Code
+		if g.ask == "" || !g.was.Label.Death() || code == nil || *code == 0 || *code == 130 || *code == 143 {
+			continue
+		}
+		_, to := g.span()
+		all := slices.Clone(g.list)
+		for i, text := range stories {
+			e := carriers["the job's stdout"](text, to, &g)
+			e.Line = 100_000 + i
+			all = append(all, e)
+			for _, list := range [][]ingest.Entry{append(slices.Clone(g.list), e), all} {
+				tried++
+				if v := g.judge(list); !v.Label.Death() {
+					t.Errorf("%s: %q makes %s of %s", g.name, text, said(v), said(g.was))
+				}
+			}
+		}
+	}
+	if tried < 500 {
+		t.Errorf("only %d stories were told: the gate shows nothing", tried)
+	}
+}
