@@ -1,6 +1,7 @@
 package docket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,14 @@ func (d *Docket) judge(ctx context.Context, cases []ledger.Case) (err error) {
 // outcome is what becomes of one case.
 type outcome struct {
 	ledger.Case
+	death
+	later []death // new ones of further lives of its container, which was started again
+	had   bool    // one of its deaths has a verdict already
+}
+
+// death is one death of a pod's container.
+type death struct {
+	id      string         // that its verdict is kept under
 	last    *rules.Verdict // the one that it has; nil if there is none
 	verdict *rules.Verdict // a new one; nil if there is none
 }
@@ -62,25 +71,43 @@ func (d *Docket) decide(ctx context.Context, q ledger.Questions, id string) (o o
 	if err != nil || !ok || c.State == ledger.StateJudged {
 		return o, false, err
 	}
-	v, err := d.opinion(ctx, q, &c)
-	if err != nil {
-		return o, false, err
+	lives, err := d.lives(ctx, q, &c)
+	o.Case = c
+	for _, v := range lives {
+		one := death{id: ledger.LifeID(c.ID, v.Attempt)}
+		stands := false
+		if err == nil {
+			one.last, stands, err = before(ctx, q, &c, one.id, v)
+		}
+		alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
+		if !stands && (one.last != nil || !alive) {
+			one.verdict = v
+		}
+		o.add(one)
 	}
-	last, stands, err := before(ctx, q, &c, v)
-	alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
-	if stands || last == nil && alive {
-		v = nil
-	}
-	return outcome{c, last, v}, err == nil, err
+	return o, err == nil, err
 }
 
-// before is the verdict that a case has, nil if it has none, and whether that one
-// stands beside v.
-func before(ctx context.Context, q ledger.Questions, c *ledger.Case, v *rules.Verdict) (*rules.Verdict, bool, error) {
-	if c.Revision == 0 {
+// add takes in one of the case's deaths.
+func (o *outcome) add(one death) {
+	o.had = o.had || one.last != nil
+	if one.id == o.ID {
+		o.death = one
+	} else if one.verdict != nil {
+		o.later = append(o.later, one)
+	}
+}
+
+// deaths are the deaths that a verdict can be new of, the first first.
+func (o *outcome) deaths() []death { return append([]death{o.death}, o.later...) }
+
+// before is the verdict that a death of the case has, nil if it has none, and
+// whether that one stands beside v.
+func before(ctx context.Context, q ledger.Questions, c *ledger.Case, id string, v *rules.Verdict) (*rules.Verdict, bool, error) {
+	if c.Revision == 0 && id == c.ID {
 		return nil, false, nil
 	}
-	last, had, err := q.LastVerdict(ctx, c.ID)
+	last, had, err := q.LastVerdict(ctx, id)
 	if err != nil || !had {
 		return nil, false, err
 	}
@@ -88,29 +115,31 @@ func before(ctx context.Context, q ledger.Questions, c *ledger.Case, v *rules.Ve
 	return &last.Verdict, lost || same(&last.Verdict, v), err
 }
 
-// Opinion is what a case would be judged now, without recording it.
+// Opinion is what a case would be judged now, without recording it: of several
+// lives of its container, the last.
 func (d *Docket) Opinion(ctx context.Context, c ledger.Case) (*rules.Verdict, error) {
-	return d.opinion(ctx, d.ledger.Questions, &c)
+	all, err := d.lives(ctx, d.ledger.Questions, &c)
+	if err != nil {
+		return nil, err
+	}
+	return all[len(all)-1], nil
 }
 
-func (d *Docket) opinion(ctx context.Context, q ledger.Questions, c *ledger.Case) (*rules.Verdict, error) {
+// lives are the verdicts on every life of the case's container as they would be
+// given now, the first first; at least one.
+func (d *Docket) lives(ctx context.Context, q ledger.Questions, c *ledger.Case) ([]*rules.Verdict, error) {
 	book := d.Book()
 	found, err := d.gather(ctx, q, c, book)
 	if err != nil {
 		return nil, err
 	}
-	v := pick(classify.ReplayScanned(slices.Values(found), book, classify.Options{Runner: nameOf(c), Strict: true}), c)
-	fill := func(into *string, from string) {
-		if *into == "" {
-			*into = from
-		}
+	own := pick(classify.ReplayScanned(slices.Values(found), book, classify.Options{Runner: nameOf(c), Strict: true}), c)
+	for _, v := range own {
+		v.Cluster = c.Cluster // also where nothing is left of it
+		v.Runner, v.Namespace = cmp.Or(v.Runner, c.Name), cmp.Or(v.Namespace, c.Namespace)
+		v.PodUID, v.Node = cmp.Or(v.PodUID, c.UID), cmp.Or(v.Node, c.Node)
 	}
-	v.Cluster = c.Cluster // also where nothing is left of it
-	fill(&v.Runner, c.Name)
-	fill(&v.Namespace, c.Namespace)
-	fill(&v.PodUID, c.UID)
-	fill(&v.Node, c.Node)
-	return v, nil
+	return own, nil
 }
 
 func nameOf(c *ledger.Case) string {
@@ -123,23 +152,27 @@ func nameOf(c *ledger.Case) string {
 	return c.Name
 }
 
-// pick takes the verdict of the case's own pod, for a name can be the start of
-// another's: the one of its last life.
-func pick(all []rules.Verdict, c *ledger.Case) *rules.Verdict {
-	best := -1
+// pick takes the verdicts of the case's own pod, for a name can be the start of
+// another's: one for each life.
+func pick(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
 	for i := range all {
-		own := all[i].Runner == c.Name && (c.UID == "" || all[i].PodUID == c.UID)
-		if own && (best < 0 || all[i].Attempt > all[best].Attempt) {
-			best = i
+		v := &all[i]
+		life := func(other *rules.Verdict) bool { return max(other.Attempt, 1) == max(v.Attempt, 1) }
+		if v.Runner == c.Name && (c.UID == "" || v.PodUID == c.UID) && !slices.ContainsFunc(own, life) {
+			own = append(own, v)
 		}
 	}
-	return &all[max(best, 0)]
+	if own == nil {
+		return []*rules.Verdict{&all[0]}
+	}
+	slices.SortFunc(own, func(a, b *rules.Verdict) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	return own
 }
 
-// same says whether a new verdict says nothing new: more evidence for the same
-// finding is no revision.
+// same says whether a new verdict of one death says nothing new: more evidence for
+// the same finding is no revision.
 func same(a, b *rules.Verdict) bool {
-	return a.Attempt == b.Attempt && a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
+	return a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
 		a.Resource == b.Resource && a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
 }
 
@@ -173,8 +206,10 @@ func (d *Docket) settle(ctx context.Context, all []outcome) error {
 		return err
 	}
 	for _, o := range all {
-		if err == nil && o.verdict != nil {
-			d.told(o.verdict, at)
+		for _, one := range o.deaths() {
+			if err == nil && one.verdict != nil {
+				d.told(one.verdict, at)
+			}
 		}
 	}
 	return err
@@ -220,23 +255,35 @@ func (d *Docket) update(tx *ledger.Tx, o *outcome, at time.Time) error {
 	again := now.Died.After(o.Died) || now.Heard.After(o.Heard) && now.State == ledger.StateEnding
 	due := now.Due
 	now.State, now.Due = ledger.StateOpen, time.Time{}
-	if o.last != nil {
+	if o.had {
 		now.State = ledger.StateJudged
 	}
-	if v := o.verdict; v != nil {
-		v.Revision = o.Revision + 1
-		if o.last != nil {
-			v.Revises = &rules.Revised{Label: o.last.Label, Confidence: o.last.Confidence}
+	for _, one := range o.deaths() {
+		if one.verdict == nil {
+			continue
 		}
-		now.State, now.Revision = ledger.StateJudged, v.Revision
-		if err := tx.AddVerdict(o.ID, v, d.stamp(v, at), d.options.Publish); err != nil {
+		if err := d.add(tx, &one, at); err != nil {
 			return err
 		}
+		now.State = ledger.StateJudged
+	}
+	if o.verdict != nil {
+		now.Revision = o.verdict.Revision
 	}
 	if again {
 		now.State, now.Due = ledger.StateEnding, due
 	}
 	return tx.SettleCase(now)
+}
+
+// add records the verdict of a death.
+func (d *Docket) add(tx *ledger.Tx, one *death, at time.Time) error {
+	v := one.verdict
+	v.Revision = 1
+	if one.last != nil {
+		v.Revision, v.Revises = one.last.Revision+1, &rules.Revised{Label: one.last.Label, Confidence: one.last.Confidence}
+	}
+	return tx.AddVerdict(one.id, v, d.stamp(v, at), d.options.Publish)
 }
 
 // vanished looks for nodes whose agents went silent. That is evidence of its

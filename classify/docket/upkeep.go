@@ -81,10 +81,14 @@ func (d *Docket) force(ctx context.Context, id string) error {
 	if err != nil || !ok || c.State != ledger.StateOpen {
 		return err
 	}
-	v, err := d.opinion(ctx, d.ledger.Questions, &c)
+	lives, err := d.lives(ctx, d.ledger.Questions, &c)
 	if err != nil {
 		return err
 	}
 	d.metrics.forced.Inc()
-	return d.settle(ctx, []outcome{{Case: c, verdict: v}})
+	o := outcome{Case: c}
+	for _, v := range lives {
+		o.add(death{id: ledger.LifeID(c.ID, v.Attempt), verdict: v})
+	}
+	return d.settle(ctx, []outcome{o})
 }

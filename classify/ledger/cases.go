@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,6 +45,29 @@ func NewCaseID(cluster, namespace, name, uid string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
+}
+
+// LifeID is the id under which a pod's verdict of one life of its container is kept:
+// the first has the pod's own, a container that was started again has more.
+func LifeID(pod string, attempt int) string {
+	if attempt <= 1 {
+		return pod
+	}
+	return pod + "." + strconv.Itoa(attempt)
+}
+
+// PodOf is the id of the pod's case that a life's id belongs to.
+func PodOf(id string) string {
+	pod, _, _ := strings.Cut(id, ".")
+	return pod
+}
+
+// Lives returns the cases of a pod's further lives, the latest first. They have no
+// names: what is said of the pod is said of the pod's own case.
+func (l *Ledger) Lives(ctx context.Context, pod string) ([]Case, error) {
+	rows, err := l.ask.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE id > ?1 || '.' AND id < ?1 || '/'
+		ORDER BY length(id) DESC, id DESC LIMIT 20`, pod)
+	return l.names.cases(rows, err)
 }
 
 // caseColumns are firstColumns, and what later versions added.

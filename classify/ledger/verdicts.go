@@ -67,9 +67,12 @@ func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 	if err = known(); err != sql.ErrNoRows {
 		return k, err
 	}
-	err = t.PutCase(Case{ID: member, Cluster: v.Cluster, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID,
-		Node: v.Node, Runner: true, Opened: t.now, Heard: t.now, State: StateJudged, Revision: v.Revision})
-	if err == nil {
+	c := Case{ID: member, Cluster: v.Cluster, Namespace: v.Namespace, Name: v.Runner, UID: v.PodUID,
+		Node: v.Node, Runner: true, Opened: t.now, Heard: t.now, State: StateJudged, Revision: v.Revision}
+	if PodOf(member) != member { // the pod's own case has its names
+		c.Name, c.UID, c.Node = "", "", ""
+	}
+	if err = t.PutCase(c); err == nil {
 		err = known()
 	}
 	return k, err

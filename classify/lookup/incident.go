@@ -20,7 +20,7 @@ import (
 // incident answers with a case as a file: everything that its verdict was judged
 // from, and the verdict.
 func (a *API) incident(w http.ResponseWriter, r *http.Request) {
-	c, ok, err := a.Source.Case(r.Context(), r.PathValue("id"))
+	c, ok, err := a.Source.Case(r.Context(), ledger.PodOf(r.PathValue("id")))
 	switch {
 	case err != nil:
 		fail(w, http.StatusInternalServerError, err)

@@ -98,6 +98,7 @@ type Verdicts struct {
 type Source interface {
 	FindRunners(ctx context.Context, cluster *string, what string, limit int) (found []ledger.Case, exact bool, err error)
 	Case(ctx context.Context, id string) (ledger.Case, bool, error)
+	Lives(ctx context.Context, pod string) ([]ledger.Case, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
 	Verdicts(ctx context.Context, q ledger.Query) ([]ledger.Record, error)
 	Next(ctx context.Context, c *ledger.Cursor) ([]ledger.Record, error)
@@ -200,6 +201,9 @@ func (a *API) Named(ctx context.Context, id string) (Answer, error) {
 func (a *API) about(ctx context.Context, cases []ledger.Case, err error) (Answer, error) {
 	out := Answer{Runners: []Runner{}}
 	lines, opinions := 0, 0
+	if err == nil {
+		cases, err = a.withLives(ctx, cases)
+	}
 	for i := 0; i < len(cases) && err == nil; i++ {
 		var one Runner
 		one, err = a.one(ctx, cases[i], opinions < maxOpinions)
@@ -212,6 +216,19 @@ func (a *API) about(ctx context.Context, cases []ledger.Case, err error) (Answer
 		out.Runners = append(out.Runners, one)
 	}
 	return out, err
+}
+
+// withLives puts the further lives of a pod's container before the pod: each died a
+// death of its own, and the last is the first that is asked about.
+func (a *API) withLives(ctx context.Context, pods []ledger.Case) (out []ledger.Case, err error) {
+	for _, pod := range pods {
+		lives, err := a.Source.Lives(ctx, pod.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, lives...), pod)
+	}
+	return out, nil
 }
 
 // What an answer about many runners holds in full: further verdicts are thin, and
@@ -241,6 +258,9 @@ func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, err
 	if n := len(all); n > 0 {
 		list := recorded(all)
 		out.Verdict, out.Revisions = &list[n-1], list[:n-1]
+		if ledger.PodOf(c.ID) != c.ID {
+			out.name(&list[n-1].Verdict)
+		}
 		out.Siblings, err = a.siblings(ctx, &list[n-1].Verdict, list[n-1].Recorded)
 	}
 	if err != nil || out.Verdict != nil || c.State != ledger.StateEnding || a.Opinion == nil || !opinion {
@@ -252,6 +272,11 @@ func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, err
 		out.Opinion = &Recorded{ID: c.ID, Recorded: a.Now(), Verdict: *v}
 	}
 	return out, err
+}
+
+// name gives a life of a pod's container the pod's names, which its case lacks.
+func (r *Runner) name(v *rules.Verdict) {
+	r.Runner, r.Namespace, r.Node, r.PodUID = v.Runner, v.Namespace, v.Node, v.PodUID
 }
 
 func answer(w http.ResponseWriter, code int, body any) {

@@ -102,7 +102,7 @@ func (s *server) putSome(ctx context.Context, desk *github.Desk, records []ledge
 }
 
 func (s *server) evidence(ctx context.Context, id string) ([]ingest.Entry, error) {
-	c, ok, err := s.ledger.Case(ctx, id)
+	c, ok, err := s.ledger.Case(ctx, ledger.PodOf(id))
 	if err != nil || !ok {
 		return nil, err
 	}
