@@ -9,8 +9,10 @@ COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /out/coroner ./cmd/coroner
 RUN go run ./deploy/release -licences coroner -out /out/licences
 
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/coroner /usr/bin/coroner
 COPY --from=build /out/licences /usr/share/doc/coroner
+USER 65532:65532
 ENTRYPOINT ["/usr/bin/coroner"]
 CMD ["serve"]
