@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -123,7 +124,7 @@ func (b *builder) read(layer fs.FS) error {
 		}
 		b.hash.Write(data)
 		b.files.Files = append(b.files.Files, txtar.File{Name: layerName(b.layers) + "/" + path.Base(name), Data: data})
-		if b.signalsOnly && !bytes.Contains(data, []byte("signals")) && !bytes.Contains(data, []byte("secrets")) {
+		if b.signalsOnly && !slices.ContainsFunc(scanned, func(section string) bool { return bytes.Contains(data, []byte(section)) }) {
 			continue // no such section: who reads it for its verdicts says what is wrong with it
 		}
 		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}
@@ -133,6 +134,9 @@ func (b *builder) read(layer fs.FS) error {
 	b.layers++
 	return nil
 }
+
+// scanned are the sections that a program that only scans needs.
+var scanned = []string{"signals", "secrets", "words", "symptoms"}
 
 func layerName(n int) string { return fmt.Sprintf("%03d", n) }
 
@@ -167,6 +171,8 @@ func (b *builder) merge(s specs) {
 	b.specs.facts = overlay(&b.errs, b.specs.facts, s.facts, func(x factSpec) scalar { return x.name })
 	b.specs.verdicts = overlay(&b.errs, b.specs.verdicts, s.verdicts, func(x ruleSpec) scalar { return x.id })
 	b.specs.labels = overlay(&b.errs, b.specs.labels, s.labels, func(x labelSpec) scalar { return x.name })
+	b.specs.words = overlay(&b.errs, b.specs.words, s.words, func(x wordsSpec) scalar { return x.name })
+	b.specs.symptoms = overlay(&b.errs, b.specs.symptoms, s.symptoms, func(x symptomSpec) scalar { return x.name })
 	b.specs.secrets = overlay(&b.errs, b.specs.secrets, s.secrets, func(x secretSpec) scalar { return x.name })
 }
 

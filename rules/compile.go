@@ -32,6 +32,7 @@ func (b *builder) compile() *Rulebook {
 	for _, s := range b.specs.signals {
 		b.signal(s)
 	}
+	b.symptoms()
 	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
 	b.secrets()
 	if b.signalsOnly {
@@ -234,6 +235,7 @@ func (d *SignalDef) patterns() (out []*pattern) {
 		for _, w := range sh.where {
 			out = append(out, w.pattern)
 		}
+		out = append(out, sh.whole...)
 	}
 	return out
 }

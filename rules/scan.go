@@ -176,6 +176,11 @@ func (m *matching) fits(sh *shape, fields ingest.Fields, found []string) bool {
 			return false
 		}
 	}
+	for _, p := range sh.whole {
+		if !m.groups(p, m.e.Text, false, found) {
+			return false
+		}
+	}
 	return true
 }
 

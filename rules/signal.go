@@ -44,10 +44,11 @@ type SignalDef struct {
 
 // shape is one way to write the line: programs change their words.
 type shape struct {
-	messages []string // the bare message is one of these
-	match    *pattern // or it matches this
-	loose    *pattern // match without its anchor, for text that proves nothing anyway
-	where    []where  // and these fields match
+	messages []string   // the bare message is one of these
+	match    *pattern   // or it matches this
+	loose    *pattern   // match without its anchor, for text that proves nothing anyway
+	where    []where    // and these fields match
+	whole    []*pattern // and the line matches each of these somewhere, its fields too
 }
 
 // where is what a field must match.

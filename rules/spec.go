@@ -68,6 +68,8 @@ type specs struct {
 	verdicts []ruleSpec
 	labels   []labelSpec
 	secrets  []secretSpec
+	words    []wordsSpec
+	symptoms []symptomSpec
 }
 
 func (r *reader) document(n *yaml.Node, into *specs) {
@@ -80,6 +82,8 @@ func (r *reader) document(n *yaml.Node, into *specs) {
 		"verdicts": r.list(func(n *yaml.Node) { into.verdicts = append(into.verdicts, r.rule(n)) }),
 		"labels":   r.list(func(n *yaml.Node) { into.labels = append(into.labels, r.label(n)) }),
 		"secrets":  r.list(func(n *yaml.Node) { into.secrets = append(into.secrets, r.secret(n)) }),
+		"words":    r.list(func(n *yaml.Node) { into.words = append(into.words, r.words(n)) }),
+		"symptoms": r.list(func(n *yaml.Node) { into.symptoms = append(into.symptoms, r.symptom(n)) }),
 	})
 }
 

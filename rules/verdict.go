@@ -17,6 +17,7 @@ const (
 	NodeShutdown          Label = "node-shutdown"
 	NodeCrash             Label = "node-crash"
 	NodeLost              Label = "node-lost"
+	HardwareFailure       Label = "hardware-failure"
 	ForceDeleted          Label = "force-deleted"
 	Evicted               Label = "evicted"
 	DeadlineExceeded      Label = "deadline-exceeded"
@@ -42,7 +43,7 @@ const (
 // Labels is the closed set, in the order in which people meet them.
 var Labels = []Label{
 	HostTeardown, CgroupOOM, GuestOOM, SIGTERMDrain, CleanHandshakeFailure,
-	ChildOOM, NodeOOM, NodeShutdown, NodeCrash, NodeLost, ForceDeleted, Evicted,
+	ChildOOM, NodeOOM, NodeShutdown, NodeCrash, NodeLost, HardwareFailure, ForceDeleted, Evicted,
 	DeadlineExceeded, NetworkLoss, RunnerCrash, ResourceExhaustion,
 	RegistrationFailure, RateLimited, ImagePullFailure, Unschedulable,
 	SandboxFailure, NeverStarted, NeverRan, WorkdirContaminated, JobCancelled,

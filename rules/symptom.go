@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Symptoms are what all programs share: words for what went wrong, beside words
+// for what was going on. A row of the table says which words of both kinds stand
+// in one line, who may say so, and which label that makes worth a suspicion. A
+// row is the signal symptom.NAME; all rows of a label are the fact suspect_LABEL.
+
+// wordsSpec is a vocabulary: texts that mean the same, in whatever program.
+type wordsSpec struct {
+	name, doc scalar
+	any       []scalar
+}
+
+// symptomSpec is a row of the table.
+type symptomSpec struct {
+	name, doc, verdict, when scalar
+
+	source, phase, says []scalar
+	tests               []SignalTest
+}
+
+func (r *reader) words(n *yaml.Node) (s wordsSpec) {
+	s.name.pos = r.pos(n)
+	r.object(n, "words", map[string]func(*yaml.Node){
+		"name": r.text(&s.name), "doc": r.text(&s.doc), "any": r.texts(&s.any),
+	})
+	return s
+}
+
+func (r *reader) symptom(n *yaml.Node) (s symptomSpec) {
+	s.name.pos = r.pos(n)
+	r.object(n, "symptom", map[string]func(*yaml.Node){
+		"name": r.text(&s.name), "doc": r.text(&s.doc), "verdict": r.text(&s.verdict), "when": r.text(&s.when),
+		"source": r.texts(&s.source), "phase": r.texts(&s.phase), "says": r.texts(&s.says),
+		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
+	})
+	return s
+}
+
+// symptoms makes the rows to signals and facts.
+func (b *builder) symptoms() {
+	lines, order := map[Label][]string{}, []Label{}
+	for _, s := range b.specs.symptoms {
+		b.symptom(s)
+		label := b.labelName(s.verdict)
+		if lines[label] == nil {
+			order = append(order, label)
+		}
+		lines[label] = append(lines[label], s.lines())
+	}
+	for _, l := range order {
+		b.specs.facts = append(b.specs.facts, factSpec{
+			name:  scalar{value: "suspect_" + strings.ReplaceAll(string(l), "-", "_")},
+			doc:   scalar{value: "The symptoms of " + string(l) + "."},
+			value: scalar{value: "concat([], " + strings.Join(lines[l], ", ") + ")"},
+		})
+	}
+}
+
+// lines is the row as an expression: the lines that show it.
+func (s symptomSpec) lines() string {
+	list := "symptom." + s.name.value
+	if s.when.value != "" {
+		list = "(" + s.when.value + ") ? " + list + " : []"
+	}
+	return list
+}
+
+// symptom makes a row to a signal: a line that has one of the words of each kind,
+// in any order. It is looked for by the words that are longer.
+func (b *builder) symptom(s symptomSpec) {
+	d := &SignalDef{
+		Name: "symptom." + s.name.value, Family: "symptom", Doc: s.doc.value, Printed: "any program", Reach: ReachPod,
+		Sources: b.sources(s.source, s.name.pos), Tests: s.tests, Fills: map[string]string{}, pos: s.name.pos,
+	}
+	if !namePattern.MatchString(d.Name) {
+		b.errs.add(s.name.pos, "symptom name %q must be some-name", s.name.value)
+		return
+	}
+	sh := shape{}
+	for _, kind := range [][]scalar{s.says, s.phase} {
+		if expr := b.vocabulary(kind); expr != "" {
+			sh.whole = append(sh.whole, b.pattern(scalar{value: expr, pos: s.name.pos}))
+			d.literals = better(d.literals, requiredLiterals(expr))
+		}
+	}
+	if shortest(d.literals) < minLiteral {
+		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters", s.name.value, minLiteral)
+		return
+	}
+	d.shapes = []shape{sh}
+	b.captures(d, signalSpec{name: s.name, captures: symptomNames})
+	b.book.Signals = append(b.book.Signals, d)
+	b.book.byName[d.Name] = d
+}
+
+// symptomNames are the fields that name a pod in the lines of many programs.
+var symptomNames = []pair{
+	{scalar{value: "pod"}, scalar{value: "pod"}},
+	{scalar{value: "pod_uid"}, scalar{value: "pod-uid podUID"}},
+	{scalar{value: "runner"}, scalar{value: "runner ephemeralrunner.name"}},
+}
+
+// vocabulary is one expression for all words of some names.
+func (b *builder) vocabulary(names []scalar) string {
+	var all []string
+	for _, name := range names {
+		i := slices.IndexFunc(b.specs.words, func(w wordsSpec) bool { return w.name.value == name.value })
+		if i < 0 {
+			b.errs.add(name.pos, "unknown words %q%s", name.value, nearest(name.value, b.wordNames()))
+			continue
+		}
+		for _, w := range b.specs.words[i].any {
+			b.pattern(w) // a mistake is told of at its own place
+			all = append(all, w.value)
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+func (b *builder) wordNames() (out []string) {
+	for _, w := range b.specs.words {
+		out = append(out, w.name.value)
+	}
+	return out
+}
