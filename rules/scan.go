@@ -181,7 +181,7 @@ func (m *matching) fits(sh *shape, fields ingest.Fields, found []string) bool {
 			return false
 		}
 	}
-	return true
+	return sh.but == nil || !sh.but.MatchString(m.e.Text)
 }
 
 // mayBeAnywhere says whether the line is matched outside of its message, too: where

@@ -49,6 +49,7 @@ type shape struct {
 	loose    *pattern   // match without its anchor, for text that proves nothing anyway
 	where    []where    // and these fields match
 	whole    []*pattern // and the line matches each of these somewhere, its fields too
+	but      *pattern   // and does not match this anywhere
 }
 
 // where is what a field must match.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"coroner/ingest"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -22,8 +24,8 @@ type wordsSpec struct {
 type symptomSpec struct {
 	name, doc, verdict, when scalar
 
-	source, phase, says []scalar
-	tests               []SignalTest
+	source, phase, says, but []scalar
+	tests                    []SignalTest
 }
 
 func (r *reader) words(n *yaml.Node) (s wordsSpec) {
@@ -38,7 +40,7 @@ func (r *reader) symptom(n *yaml.Node) (s symptomSpec) {
 	s.name.pos = r.pos(n)
 	r.object(n, "symptom", map[string]func(*yaml.Node){
 		"name": r.text(&s.name), "doc": r.text(&s.doc), "verdict": r.text(&s.verdict), "when": r.text(&s.when),
-		"source": r.texts(&s.source), "phase": r.texts(&s.phase), "says": r.texts(&s.says),
+		"source": r.texts(&s.source), "phase": r.texts(&s.phase), "says": r.texts(&s.says), "but": r.texts(&s.but),
 		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	return s
@@ -74,11 +76,12 @@ func (s symptomSpec) lines() string {
 }
 
 // symptom makes a row to a signal: a line that has one of the words of each kind,
-// in any order. It is looked for by the words that are longer.
+// in any order, and none of those that take it back. It is looked for by the words
+// that are longer.
 func (b *builder) symptom(s symptomSpec) {
 	d := &SignalDef{
 		Name: "symptom." + s.name.value, Family: "symptom", Doc: s.doc.value, Printed: "any program", Reach: ReachPod,
-		Sources: b.sources(s.source, s.name.pos), Tests: s.tests, Fills: map[string]string{}, pos: s.name.pos,
+		Sources: b.symptomSources(s), Tests: s.tests, Fills: map[string]string{}, pos: s.name.pos,
 	}
 	if !namePattern.MatchString(d.Name) {
 		b.errs.add(s.name.pos, "symptom name %q must be some-name", s.name.value)
@@ -91,6 +94,9 @@ func (b *builder) symptom(s symptomSpec) {
 			d.literals = better(d.literals, requiredLiterals(expr))
 		}
 	}
+	if expr := b.vocabulary(s.but); expr != "" {
+		sh.but = b.pattern(scalar{value: expr, pos: s.name.pos})
+	}
 	if shortest(d.literals) < minLiteral {
 		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters", s.name.value, minLiteral)
 		return
@@ -99,6 +105,17 @@ func (b *builder) symptom(s symptomSpec) {
 	b.captures(d, signalSpec{name: s.name, captures: symptomNames})
 	b.book.Signals = append(b.book.Signals, d)
 	b.book.byName[d.Name] = d
+}
+
+// symptomSources are who may say so: nearly everybody, for the programs of CI servers
+// are many, and their lines look like those of others. The kernel has its own words.
+func (b *builder) symptomSources(s symptomSpec) []ingest.Source {
+	if len(s.source) > 0 {
+		return b.sources(s.source, s.name.pos)
+	}
+	return []ingest.Source{
+		ingest.Job, ingest.Runner, ingest.Controller, ingest.Listener, ingest.Kube, ingest.Kubelet, ingest.Containerd, ingest.Systemd,
+	}
 }
 
 // symptomNames are the fields that name a pod in the lines of many programs.
