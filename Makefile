@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test test-all demo lint unit checked verdicts reference screenshot race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
+.PHONY: build test test-all demo catalogue lint unit checked verdicts reference screenshot race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -55,6 +55,11 @@ test-all:
 
 # $(call step,COUNT,WHAT,TARGETS) runs targets and says what, and how long it took.
 step = echo "[$(1)] $(2)"; begin=$$(date +%s); $(MAKE) --no-print-directory $(3) && echo "[$(1)] passed in $$(($$(date +%s) - begin)) s"
+
+# The share of lists of message templates that the rulebook knows: make catalogue FILE=list.tsv
+# (version, file, kind, level and template, divided by tabs).
+catalogue: bin/coroner
+	bin/coroner rules catalogue $(FILE)
 
 lint:
 	@fmt=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$fmt" ] || { echo "gofmt would change:"; echo "$$fmt"; exit 1; }

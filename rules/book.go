@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -21,21 +22,24 @@ import (
 // Rulebook is a compiled set of signals, facts, verdict rules and labels. It
 // is immutable and safe for concurrent use.
 type Rulebook struct {
-	Signals []*SignalDef
-	Facts   []*Fact
-	Rules   []*Rule // highest precedence first
-	Labels  map[Label]*LabelDef
-	Secrets []*SecretDef
-	Hash    string // first 12 hex digits of the SHA-256 of everything read
+	Signals  []*SignalDef
+	Facts    []*Fact
+	Rules    []*Rule // highest precedence first
+	Labels   map[Label]*LabelDef
+	Secrets  []*SecretDef
+	Harmless []Harmless
+	Hash     string // first 12 hex digits of the SHA-256 of everything read
 
 	source []byte
 
 	byName  map[string]*SignalDef
+	exact   int     // how many signals are no symptoms; those come after them
 	find    *finder // of what any entry can hold
 	raw     *finder // of what a line in a log can hold
 	env     types.Map
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames
+	named   *regexp.Regexp // reasons that signals, facts and rules name
 	redact  *redact.Redactor
 }
 
@@ -171,6 +175,7 @@ func (b *builder) merge(s specs) {
 	b.specs.facts = overlay(&b.errs, b.specs.facts, s.facts, func(x factSpec) scalar { return x.name })
 	b.specs.verdicts = overlay(&b.errs, b.specs.verdicts, s.verdicts, func(x ruleSpec) scalar { return x.id })
 	b.specs.labels = overlay(&b.errs, b.specs.labels, s.labels, func(x labelSpec) scalar { return x.name })
+	b.specs.harmless = append(b.specs.harmless, s.harmless...)
 	b.specs.words = overlay(&b.errs, b.specs.words, s.words, func(x wordsSpec) scalar { return x.name })
 	b.specs.symptoms = overlay(&b.errs, b.specs.symptoms, s.symptoms, func(x symptomSpec) scalar { return x.name })
 	b.specs.secrets = overlay(&b.errs, b.specs.secrets, s.secrets, func(x secretSpec) scalar { return x.name })

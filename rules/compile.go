@@ -32,12 +32,14 @@ func (b *builder) compile() *Rulebook {
 	for _, s := range b.specs.signals {
 		b.signal(s)
 	}
+	b.book.exact = len(b.book.Signals)
 	b.symptoms()
 	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
 	b.secrets()
 	if b.signalsOnly {
 		return b.book
 	}
+	b.harmless()
 	b.environment()
 	for _, s := range b.specs.facts {
 		b.fact(s)
@@ -70,7 +72,7 @@ func (b *builder) signal(s signalSpec) {
 	family, _, _ := strings.Cut(s.name.value, ".")
 	d := &SignalDef{
 		Name: s.name.value, Family: family, Doc: s.doc.value, Printed: s.printed.value,
-		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Starts: s.starts, Tests: s.tests, pos: s.name.pos, Fills: map[string]string{},
+		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Starts: s.starts, frame: s.frame, Tests: s.tests, pos: s.name.pos, Fills: map[string]string{},
 	}
 	d.Sources, d.writers = b.sources(s.source, s.name.pos), b.writers(s.writers)
 	d.Reach = Reach(b.oneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
@@ -235,7 +237,6 @@ func (d *SignalDef) patterns() (out []*pattern) {
 		for _, w := range sh.where {
 			out = append(out, w.pattern)
 		}
-		out = append(out, sh.whole...)
 	}
 	return out
 }

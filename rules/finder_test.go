@@ -29,7 +29,10 @@ func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
 	m := matching{e: e, steps: math.MaxInt}
 	var fields ingest.Fields
 	m.msg, fields, _ = e.Message(nil)
-	for _, d := range b.Signals {
+	for i, d := range b.Signals {
+		if i == b.exact && slices.ContainsFunc(out, func(s Signal) bool { return !s.Def.frame }) {
+			break
+		}
 		if words, ok := m.recognise(d, fields); ok && d.mayComeFrom(e.Source) {
 			may, sure := d.mayWrite(e, fields)
 			if !may {

@@ -169,8 +169,7 @@ func TestHonestLinesAreNotCutShort(t *testing.T) {
 	b := defaultBook(t)
 	lines := 0
 	honest(t, b, func(where string, e *ingest.Entry) {
-		hits := b.find.all(bytesOf(e.Text), nil)
-		hits = slices.DeleteFunc(hits, func(i int32) bool { return !b.Signals[i].mayComeFrom(e.Source) })
+		hits, symptoms := b.candidates(e, nil)
 		m := matching{e: e, steps: math.MaxInt}
 		var fields ingest.Fields
 		m.msg, fields, _ = e.Message(nil)
@@ -180,6 +179,10 @@ func TestHonestLinesAreNotCutShort(t *testing.T) {
 		many := e.Source.Forgeable() && len(hits) > maxCandidates/2 // of others all are matched
 		if used := math.MaxInt - m.steps; many || 4*used > steps(e) {
 			t.Errorf("%s: %d candidates, %d of %d steps: %.300q", where, len(hits), used, steps(e), e.Text)
+		}
+		m.symptoms(b, symptoms, fields)
+		if used := symptomSteps(e) - m.steps; 2*used > symptomSteps(e) {
+			t.Errorf("%s: %d symptoms, %d of %d steps: %.300q", where, len(symptoms), used, symptomSteps(e), e.Text)
 		}
 		if got, short := b.ScanWithin(e); short || len(got) != len(scanPlainly(b, e)) {
 			t.Errorf("%s: cut short: %.300q", where, e.Text)

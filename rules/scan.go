@@ -27,13 +27,8 @@ func (b *Rulebook) ScanWithin(e *ingest.Entry) (found []Signal, short bool) {
 
 func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
 	var room [32]int32
-	f := b.raw
-	if told(e.Source) {
-		f = b.find
-	}
-	hits := f.all(bytesOf(e.Text), room[:0])
-	hits = slices.DeleteFunc(hits, func(i int32) bool { return !b.Signals[i].mayComeFrom(e.Source) })
-	if len(hits) == 0 {
+	hits, symptoms := b.candidates(e, room[:0])
+	if len(hits)+len(symptoms) == 0 {
 		return nil, false
 	}
 	m := matching{e: e, steps: steps(e)}
@@ -58,7 +53,23 @@ func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
 	if found == nil && !told(e.Source) && !e.Source.Forgeable() {
 		found = b.maskedSignals(&m, hits)
 	}
+	if !slices.ContainsFunc(found, func(s Signal) bool { return !s.Def.frame }) {
+		found = append(found, m.symptoms(b, symptoms, fields)...)
+	}
 	return found, m.short
+}
+
+// candidates are the signals and symptoms that the entry may show, by the fixed texts
+// in it.
+func (b *Rulebook) candidates(e *ingest.Entry, room []int32) (signals, symptoms []int32) {
+	f := b.raw
+	if told(e.Source) {
+		f = b.find
+	}
+	hits := f.all(bytesOf(e.Text), room)
+	hits = slices.DeleteFunc(hits, func(i int32) bool { return !b.Signals[i].mayComeFrom(e.Source) })
+	exact, _ := slices.BinarySearch(hits, int32(b.exact))
+	return hits[:exact:exact], hits[exact:]
 }
 
 // maxCandidates is how many signals are matched against a line that a job can
@@ -176,12 +187,12 @@ func (m *matching) fits(sh *shape, fields ingest.Fields, found []string) bool {
 			return false
 		}
 	}
-	for _, p := range sh.whole {
-		if !m.groups(p, m.e.Text, false, found) {
+	for _, v := range sh.whole {
+		if !m.says(v) {
 			return false
 		}
 	}
-	return sh.but == nil || !sh.but.MatchString(m.e.Text)
+	return !m.says(sh.but)
 }
 
 // mayBeAnywhere says whether the line is matched outside of its message, too: where

@@ -29,6 +29,8 @@ type SignalDef struct {
 	writers  map[string][]writer // of an event: who may say its reason
 	literals []string            // every matching text contains one of these
 
+	frame bool // it quotes somebody else's words: those can be a symptom
+
 	Reach  Reach
 	Alarm  bool              // the line alone speaks of a death: it is never passed over as nothing
 	Starts bool              // the pod or a container of it began when this was written
@@ -44,12 +46,12 @@ type SignalDef struct {
 
 // shape is one way to write the line: programs change their words.
 type shape struct {
-	messages []string   // the bare message is one of these
-	match    *pattern   // or it matches this
-	loose    *pattern   // match without its anchor, for text that proves nothing anyway
-	where    []where    // and these fields match
-	whole    []*pattern // and the line matches each of these somewhere, its fields too
-	but      *pattern   // and does not match this anywhere
+	messages []string     // the bare message is one of these
+	match    *pattern     // or it matches this
+	loose    *pattern     // match without its anchor, for text that proves nothing anyway
+	where    []where      // and these fields match
+	whole    []vocabulary // and the line says a word of each of these, its fields too
+	but      vocabulary   // and none of this
 }
 
 // where is what a field must match.

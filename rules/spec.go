@@ -17,6 +17,7 @@ type signalSpec struct {
 	source, subject           []scalar
 	captures, fills, writers  []pair
 	ends, exit, alarm, starts bool
+	frame                     bool
 	shapes                    []shapeSpec // the first is the signal's own, or: gives the others
 	tests                     []SignalTest
 }
@@ -70,6 +71,7 @@ type specs struct {
 	secrets  []secretSpec
 	words    []wordsSpec
 	symptoms []symptomSpec
+	harmless []harmlessSpec
 }
 
 func (r *reader) document(n *yaml.Node, into *specs) {
@@ -83,6 +85,7 @@ func (r *reader) document(n *yaml.Node, into *specs) {
 		"labels":   r.list(func(n *yaml.Node) { into.labels = append(into.labels, r.label(n)) }),
 		"secrets":  r.list(func(n *yaml.Node) { into.secrets = append(into.secrets, r.secret(n)) }),
 		"words":    r.list(func(n *yaml.Node) { into.words = append(into.words, r.words(n)) }),
+		"harmless": r.list(func(n *yaml.Node) { into.harmless = append(into.harmless, r.harmless(n)) }),
 		"symptoms": r.list(func(n *yaml.Node) { into.symptoms = append(into.symptoms, r.symptom(n)) }),
 	})
 }
@@ -101,7 +104,7 @@ func (r *reader) signal(n *yaml.Node) (s signalSpec) {
 		"where": r.pairs(&own.where), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills), "writers": r.pairs(&s.writers),
 		"or":      r.list(func(n *yaml.Node) { others = append(others, r.shape(n)) }),
 		"subject": r.texts(&s.subject), "reach": r.text(&s.reach),
-		"ends": r.bool(&s.ends), "starts": r.bool(&s.starts), "exit": r.bool(&s.exit), "alarm": r.bool(&s.alarm),
+		"ends": r.bool(&s.ends), "starts": r.bool(&s.starts), "exit": r.bool(&s.exit), "frame": r.bool(&s.frame), "alarm": r.bool(&s.alarm),
 		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	s.shapes = append([]shapeSpec{own}, others...)

@@ -89,14 +89,12 @@ func (b *builder) symptom(s symptomSpec) {
 	}
 	sh := shape{}
 	for _, kind := range [][]scalar{s.says, s.phase} {
-		if expr := b.vocabulary(kind); expr != "" {
-			sh.whole = append(sh.whole, b.pattern(scalar{value: expr, pos: s.name.pos}))
-			d.literals = better(d.literals, requiredLiterals(expr))
+		if v := b.vocabulary(kind); v != nil {
+			sh.whole = append(sh.whole, v)
+			d.literals = better(d.literals, v.literals())
 		}
 	}
-	if expr := b.vocabulary(s.but); expr != "" {
-		sh.but = b.pattern(scalar{value: expr, pos: s.name.pos})
-	}
+	sh.but = b.vocabulary(s.but)
 	if shortest(d.literals) < minLiteral {
 		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters", s.name.value, minLiteral)
 		return
@@ -118,16 +116,28 @@ func (b *builder) symptomSources(s symptomSpec) []ingest.Source {
 	}
 }
 
-// symptomNames are the fields that name a pod in the lines of many programs.
+// symptomNames are the fields that name a pod, and say what is wrong, in the lines of
+// many programs.
 var symptomNames = []pair{
 	{scalar{value: "pod"}, scalar{value: "pod"}},
 	{scalar{value: "pod_uid"}, scalar{value: "pod-uid podUID"}},
 	{scalar{value: "runner"}, scalar{value: "runner ephemeralrunner.name"}},
+	{scalar{value: "message"}, scalar{value: "string"}}, // what the summary quotes
+	{scalar{value: "err"}, scalar{value: "string"}},
+	{scalar{value: "error"}, scalar{value: "string"}},
 }
 
-// vocabulary is one expression for all words of some names.
-func (b *builder) vocabulary(names []scalar) string {
-	var all []string
+// A vocabulary is a list of words that mean the same.
+type vocabulary []word
+
+// word is one of them, and the fixed texts of which one is in every line that says it.
+type word struct {
+	*pattern
+	literals []string
+}
+
+// vocabulary compiles the words of some names.
+func (b *builder) vocabulary(names []scalar) (v vocabulary) {
 	for _, name := range names {
 		i := slices.IndexFunc(b.specs.words, func(w wordsSpec) bool { return w.name.value == name.value })
 		if i < 0 {
@@ -135,11 +145,66 @@ func (b *builder) vocabulary(names []scalar) string {
 			continue
 		}
 		for _, w := range b.specs.words[i].any {
-			b.pattern(w) // a mistake is told of at its own place
-			all = append(all, w.value)
+			v = append(v, word{b.pattern(w), requiredLiterals(w.value)})
 		}
 	}
-	return strings.Join(all, "|")
+	return v
+}
+
+// literals are the texts of which one is in every line that says a word of v; nil
+// where there are none for some word.
+func (v vocabulary) literals() (all []string) {
+	for _, w := range v {
+		if w.literals == nil {
+			return nil
+		}
+		all = append(all, w.literals...)
+	}
+	return all
+}
+
+// symptoms are those of an entry that no exact signal knows, or knows as a frame only.
+// They have steps of their own.
+func (m *matching) symptoms(b *Rulebook, all []int32, fields ingest.Fields) (found []Signal) {
+	m.steps = symptomSteps(m.e)
+	for _, i := range all {
+		d := b.Signals[i]
+		if !d.mayBeSaid(begin(m.e.Text)) {
+			continue
+		}
+		if words, ok := m.recognise(d, fields); ok {
+			found = append(found, d.signal(m.e, words))
+		}
+	}
+	return found
+}
+
+// begin is the part of a line that symptoms are looked for in: whoever says what is
+// wrong says it soon, and what a job prints can be long.
+func begin(text string) string { return text[:min(len(text), 1024)] }
+
+func symptomSteps(e *ingest.Entry) int { return 4000 + 16*len(begin(e.Text)) }
+
+// mayBeSaid says whether text has the fixed texts of a symptom's words of each kind.
+func (d *SignalDef) mayBeSaid(text string) bool {
+	for i := range d.shapes {
+		for _, v := range d.shapes[i].whole {
+			if !slices.ContainsFunc(v, func(w word) bool { return w.mayBeIn(text) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (w *word) mayBeIn(text string) bool {
+	return w.literals == nil || slices.ContainsFunc(w.literals, func(l string) bool { return strings.Contains(text, l) })
+}
+
+// says reports whether the line has a word of v.
+func (m *matching) says(v vocabulary) bool {
+	text := begin(m.e.Text)
+	return slices.ContainsFunc(v, func(w word) bool { return w.mayBeIn(text) && m.groups(w.pattern, text, false, nil) })
 }
 
 func (b *builder) wordNames() (out []string) {

@@ -1,0 +1,119 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+
+	"coroner/ingest"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// What the rulebook knows is more than its signals: some lines and reasons are
+// known to say nothing of a death. A section harmless: names them, with why, so
+// that whoever reads a program's list of messages sees what was decided of each.
+
+// Harmless are lines or reasons of which it was decided that they tell of no death.
+type Harmless struct {
+	Why     string
+	Reasons []string // of events, pods, containers and nodes
+
+	lines []*pattern
+}
+
+type harmlessSpec struct {
+	why            scalar
+	reasons, lines []scalar
+}
+
+func (r *reader) harmless(n *yaml.Node) (s harmlessSpec) {
+	s.why.pos = r.pos(n)
+	r.object(n, "harmless", map[string]func(*yaml.Node){
+		"why": r.text(&s.why), "reasons": r.texts(&s.reasons), "lines": r.texts(&s.lines),
+	})
+	return s
+}
+
+func (b *builder) harmless() {
+	for _, s := range b.specs.harmless {
+		if s.why.value == "" {
+			b.errs.add(s.why.pos, "say why it is harmless")
+		}
+		h := Harmless{Why: s.why.value}
+		for _, x := range s.reasons {
+			h.Reasons = append(h.Reasons, x.value)
+		}
+		for _, x := range s.lines {
+			h.lines = append(h.lines, b.pattern(x))
+		}
+		b.book.Harmless = append(b.book.Harmless, h)
+	}
+	b.book.named = b.namedReasons()
+}
+
+// Knows says what the rulebook makes of a line that a program can print: the
+// name of a signal, or why it is harmless; "" for one that it does not know.
+func (b *Rulebook) Knows(line string) string {
+	for _, source := range append([]ingest.Source{ingest.Unknown}, ingest.Sources...) {
+		if found, _ := b.scan(&ingest.Entry{Source: source, Text: line}); len(found) > 0 {
+			return found[0].Def.Name
+		}
+	}
+	for _, h := range b.Harmless {
+		for _, p := range h.lines {
+			if p.MatchString(line) {
+				return h.Why
+			}
+		}
+	}
+	return ""
+}
+
+// KnowsReason is Knows for the reason of an event, a pod, a container or a node:
+// one that a fact, rule or signal names, or a harmless one.
+func (b *Rulebook) KnowsReason(reason string) string {
+	for _, h := range b.Harmless {
+		for _, r := range h.Reasons {
+			if r == reason {
+				return h.Why
+			}
+		}
+	}
+	if b.named.MatchString(reason) {
+		return "named by a rule"
+	}
+	return ""
+}
+
+// namedReasons is an expression for all reasons that signals, facts and rules name.
+func (b *builder) namedReasons() *regexp.Regexp {
+	var all []string
+	name := regexp.MustCompile(`[A-Z]\w*[A-Za-z](?:-\w+)?`)
+	add := func(text string) {
+		for _, word := range name.FindAllString(text, -1) {
+			all = append(all, regexp.QuoteMeta(word))
+		}
+	}
+	for _, s := range b.specs.signals {
+		for _, w := range s.writers {
+			add(w.key.value)
+		}
+		for _, sh := range s.shapes {
+			for _, w := range sh.where {
+				if w.key.value == "reason" || w.key.value == "err" {
+					add(w.value.value)
+				}
+			}
+		}
+	}
+	quotes := regexp.MustCompile(`"[^"]*"`)
+	for _, s := range b.specs.facts {
+		add(strings.Join(quotes.FindAllString(s.value.value, -1), " "))
+	}
+	for _, s := range b.specs.verdicts {
+		for _, d := range append(s.decisive, s.when) {
+			add(strings.Join(quotes.FindAllString(d.value, -1), " "))
+		}
+	}
+	return regexp.MustCompile(`^(?:OutOf\S+|` + strings.Join(all, "|") + `)$`)
+}
