@@ -92,7 +92,7 @@ func (t template) known(book *rules.Rulebook) string {
 
 var (
 	verbs = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?[svdqwxTtcfgpo]`)
-	named = regexp.MustCompile(`\$?\{[^{}]*\}`)
+	placeholders = regexp.MustCompile(`\$?\{[^{}]*\}`)
 )
 
 // filled is a template with values in it that say nothing.
@@ -108,5 +108,5 @@ func filled(text string) string {
 		}
 		return "name"
 	})
-	return named.ReplaceAllString(text, "name")
+	return placeholders.ReplaceAllString(text, "name")
 }
