@@ -162,7 +162,7 @@ func (c *record) writer() (Source, Trust) {
 		if (c.facility == "" || c.facility == "0") && (c.ident == "" || c.ident == "kernel") {
 			return Kernel, Attested
 		}
-		return named, Claimed // written to /dev/kmsg by a process
+		return deviceWriter(named), Claimed
 	case c.transport == "driver":
 		return Systemd, Attested
 	case c.transport == "":
@@ -176,6 +176,16 @@ func (c *record) writer() (Source, Trust) {
 		return src, Claimed
 	}
 	return src, Attested
+}
+
+// deviceWriter is whose a record is that a process wrote to /dev/kmsg. systemd does
+// before and after there is a journal; any other name there is whatever a
+// privileged container chose.
+func deviceWriter(named Source) Source {
+	if named == Systemd {
+		return named
+	}
+	return Job
 }
 
 // firstSource is the source by unit, then identifier, then command.

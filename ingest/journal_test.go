@@ -15,7 +15,9 @@ func TestJournalJSON(t *testing.T) {
 		{line: `{` + stamp + `"_TRANSPORT":"kernel","__MONOTONIC_TIMESTAMP":"5000100","_SOURCE_MONOTONIC_TIMESTAMP":"5000000","MESSAGE":"early"}`,
 			src: Kernel, trust: Attested, at: "2026-05-04T10:00:00Z", text: "early"},
 		// a process that writes to /dev/kmsg gets another facility
-		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"oom"}`, src: Unknown},
+		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"oom"}`, src: Job},
+		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","MESSAGE":"oom"}`, src: Job},
+		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"3","SYSLOG_IDENTIFIER":"kubelet","MESSAGE":"x"}`, src: Job},
 		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"3","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"x"}`, src: Systemd, trust: Claimed},
 		{line: `{` + stamp + `"_TRANSPORT":"syslog","SYSLOG_IDENTIFIER":"kernel","_UID":"1000","MESSAGE":"oom"}`, src: Unknown},
 		{line: `{` + stamp + `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","MESSAGE":"x"}`, src: Kubelet, trust: Attested},

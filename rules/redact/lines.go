@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // PrivateKey is the kind of what KeyLines finds.
 const PrivateKey = "private-key"
@@ -82,9 +85,55 @@ func fullKeyLine(line string) bool {
 func base64Only(line string) bool {
 	line = strings.TrimSpace(line)
 	for _, c := range []byte(line) {
-		if !letter(c) && (c < '0' || c > '9') && c != '+' && c != '/' && c != '=' {
+		if !inBase64(c) {
 			return false
 		}
 	}
 	return line != "" && len(line) <= maxKeyLine
+}
+
+func inBase64(c byte) bool {
+	return letter(c) || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
+}
+
+// keyWidths are how many characters a full line of a key has.
+var keyWidths = [...]int{64, 70, 76}
+
+const keyWidest = 76
+
+// keyLines finds the full lines of a key whatever stands before and behind them
+// on their lines: a log puts its own words and times there. One is met at every
+// 64th byte.
+func (s *search) keyLines() {
+	for i := keyWidths[0] - 1; i < len(s.text); i += keyWidths[0] {
+		from, to := i, i
+		for from > 0 && i-from <= keyWidest && inBase64(s.text[from-1]) {
+			from--
+		}
+		for to < len(s.text) && to-i <= keyWidest && inBase64(s.text[to]) {
+			to++
+		}
+		if slices.Contains(keyWidths[:], to-from) && random(s.text[from:to]) {
+			s.found = append(s.found, Span{From: from, To: to, Kind: PrivateKey})
+		}
+	}
+}
+
+// random says whether a text of base64 is what chance makes: some of every kind. A
+// digest has one case, a path has many slashes, a name few digits.
+func random(text string) bool {
+	var upper, lower, digit, slash int
+	for _, c := range []byte(text) {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			upper++
+		case c >= 'a' && c <= 'z':
+			lower++
+		case c >= '0' && c <= '9':
+			digit++
+		case c == '/':
+			slash++
+		}
+	}
+	return upper >= 10 && lower >= 10 && digit >= 3 && slash <= 5
 }

@@ -65,8 +65,8 @@ func (in *Pattern) compile() (*pattern, error) {
 		return nil, err
 	}
 	for _, w := range p.words() {
-		if len(w) < shortest {
-			why := fmt.Sprintf("%q has less than %d characters, and would be tried on every line", w, shortest)
+		if least := p.shortest(); len(w) < least {
+			why := fmt.Sprintf("%q has less than %d characters, and would be tried on every line", w, least)
 			return nil, p.bad(p.field(), why)
 		}
 	}
@@ -75,6 +75,28 @@ func (in *Pattern) compile() (*pattern, error) {
 		p.unlike, err = p.regexp("unlike", p.Unlike)
 	}
 	return p, err
+}
+
+// shortest is how short a word may be. What follows a beginning is known, so that
+// one byte of it serves to look for.
+func (p *pattern) shortest() int {
+	if p.Begins != nil {
+		return gramSize
+	}
+	return shortest
+}
+
+// filed is a word as it is looked for: long enough.
+func (p *pattern) filed(w string) (out []string) {
+	if len(w) >= shortest {
+		return []string{w}
+	}
+	for c, ok := range p.chars {
+		if ok {
+			out = append(out, w+string(rune(c)))
+		}
+	}
+	return out
 }
 
 // field is the field that the pattern's words stand in.

@@ -32,6 +32,7 @@ type word struct {
 	text    string
 	gramAt  int
 	pattern int
+	ends    int // where the pattern's own word ends: one of three bytes is filed with the byte that follows
 }
 
 const (
@@ -54,19 +55,21 @@ func (r *Redactor) Add(p Pattern) error {
 		return err
 	}
 	for _, w := range c.words() {
-		r.file(w, c.folds(), len(r.patterns))
+		for _, text := range c.filed(w) {
+			r.file(word{text: text, pattern: len(r.patterns), ends: len(w)}, c.folds())
+		}
 	}
 	r.patterns = append(r.patterns, c)
 	return nil
 }
 
 // file files a pattern's word under every gram that can be met in it.
-func (r *Redactor) file(text string, fold bool, pattern int) {
-	for at := range stride {
-		for _, g := range spellings(text[at:at+gramSize], fold) {
+func (r *Redactor) file(w word, fold bool) {
+	for w.gramAt = range stride {
+		for _, g := range spellings(w.text[w.gramAt:w.gramAt+gramSize], fold) {
 			h := hash(g)
 			r.known[h/64] |= 1 << (h % 64)
-			r.words[g] = append(r.words[g], word{text, at, pattern})
+			r.words[g] = append(r.words[g], w)
 		}
 	}
 }
@@ -124,6 +127,7 @@ func (r *Redactor) Find(text string) []Span {
 	for ; i+gramSize <= len(b); i += stride {
 		r.at(&s, uint32(b[i])|uint32(b[i+1])<<8|uint32(b[i+2])<<16, i)
 	}
+	s.keyLines()
 	slices.SortFunc(s.found, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To) })
 	return s.found
 }
@@ -166,7 +170,7 @@ func (r *Redactor) try(s *search, w word, begin int) {
 	if begin < t.done || t.times >= maxTries {
 		return
 	}
-	found, next, ok := p.find(s.text, begin, begin+len(w.text))
+	found, next, ok := p.find(s.text, begin, begin+w.ends)
 	switch t.done = next; {
 	case ok:
 		found.Kind = p.Kind

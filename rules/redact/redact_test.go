@@ -118,6 +118,50 @@ func TestKeyLines(t *testing.T) {
 	}
 }
 
+// A full line of a key is known by itself, whatever a log writes before and behind
+// it; what is as long and made of something else stays.
+func TestKeyLineInsideOfALine(t *testing.T) {
+	const (
+		body  = "MIIEpAIBAAKCAQEAuVx9Q2Tn4bHcLwZk7RgYsE1oPd/3MfJ0iXa5C6tBvNhKqWzU"
+		body2 = "f+8SrXjLmDyGpOeI2cVb6ZaHnQ4tKwTuR1xYsM9PkF7AdCgEoBvJh3iN5lUzWq0S"
+	)
+	r := with(t, Pattern{Kind: "x", Begins: []string{"ab_"}, Chars: "a-z", Least: 3})
+	for _, around := range []string{"%", "Catch exception during request %", "10:00:01.5 [build] %", "##[debug]:%", "#12 0.345 %",
+		`{"msg":"%","time":"10:00:01"}`, "web-1  | %"} {
+		for _, line := range []string{body, body2, body2 + "aB3xY9", body2 + "aB3xY9+/0QwZ"} {
+			want := strings.ReplaceAll(around, "%", "[redacted:private-key]")
+			if got, _ := r.Text(strings.ReplaceAll(around, "%", line), nil); got != want {
+				t.Errorf("%q: %q", around, got)
+			}
+		}
+	}
+	for _, stays := range []string{
+		strings.Repeat("0123456789abcdef", 4), strings.Repeat("0123456789ABCDEF", 4), // digests
+		body + "x", body[1:], "sha512-" + body + body[:22] + "==",
+		"/Home/Runner/Work/App9/App9/Source/Main3/Java/Org/Example2/Tool/Maker",
+		"AVeryLongNameOfAnExceptionOfSomeFrameworkThatHasSixtyFourLetters",
+	} {
+		if got, changed := r.Text("x "+stays+" y", nil); changed {
+			t.Errorf("%q: %q", stays, got)
+		}
+	}
+}
+
+// A word of three letters serves, where what follows it is known.
+func TestShortBeginnings(t *testing.T) {
+	r := with(t, Pattern{Kind: "short", Begins: []string{"hf_"}, Chars: "a-z", Least: 4})
+	for text, want := range map[string]string{
+		"hf_abcd": "[redacted:short]", "x hf_abcd.": "x [redacted:short].", "xhf_abcdef ": "x[redacted:short] ", "hf_abc hf_ABCD hf_": "hf_abc hf_ABCD hf_",
+	} {
+		if got, _ := r.Text(text, nil); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if err := New().Add(Pattern{Kind: "x", Begins: []string{"hf"}, Chars: "a-z", Least: 4}); err == nil {
+		t.Error("a beginning of two letters is taken")
+	}
+}
+
 // What looks like a thousand secrets and is none costs as much a byte as a few do.
 func TestCostGrowsWithLengthAlone(t *testing.T) {
 	r := with(t, Pattern{Kind: "a", Keys: []string{"token"}},
