@@ -34,6 +34,9 @@ func (b *builder) compile() *Rulebook {
 	}
 	b.book.exact = len(b.book.Signals)
 	b.symptoms()
+	for i, d := range b.book.Signals {
+		d.number = i
+	}
 	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
 	b.secrets()
 	if b.signalsOnly {
@@ -80,7 +83,6 @@ func (b *builder) signal(s signalSpec) {
 		b.shape(d, sh)
 	}
 	b.captures(d, s)
-	d.number = len(b.book.Signals)
 	b.book.Signals = append(b.book.Signals, d)
 	b.book.byName[d.Name] = d
 }
