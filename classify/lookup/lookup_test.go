@@ -221,7 +221,7 @@ func (f *fake) Case(context.Context, string) (ledger.Case, bool, error) {
 func (f *fake) RunnersOn(context.Context, string, string, time.Time, time.Time) (int, error) {
 	return 0, f.err
 }
-func (f *fake) Lives(context.Context, string) ([]ledger.Case, error) { return nil, f.judged }
+func (f *fake) Lives(context.Context, string) ([]ledger.Case, error)       { return nil, f.judged }
 func (f *fake) Revisions(context.Context, string) ([]ledger.Record, error) { return nil, f.judged }
 func (f *fake) Verdicts(_ context.Context, q ledger.Query) ([]ledger.Record, error) {
 	f.query = q

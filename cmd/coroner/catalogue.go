@@ -91,7 +91,7 @@ func (t template) known(book *rules.Rulebook) string {
 }
 
 var (
-	verbs = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?[svdqwxTtcfgpo]`)
+	verbs        = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?[svdqwxTtcfgpo]`)
 	placeholders = regexp.MustCompile(`\$?\{[^{}]*\}`)
 )
 
