@@ -178,7 +178,7 @@ type lineOf struct {
 func (a *assembler) attribute() {
 	for i, s := range a.record.Signals {
 		mine, proven := a.owners(s)
-		if s.Source.Host() && (mine == nil && a.onlyID(s) || s.Masked && slices.Equal(mine, []*Pod{a.anon[s.Cluster]})) {
+		if s.Source.Host() && (mine == nil && (s.Masked || a.onlyID(s)) || s.Masked && slices.Equal(mine, []*Pod{a.anon[s.Cluster]})) {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -64,10 +65,22 @@ func (a *assembler) untied(p *Pod) {
 	}
 }
 
-// lost is the gap that a line makes which could not be tied.
+// lost is the gap that a line makes which could not be tied. Who is asked to stop
+// is killed when its grace period is over: such a line speaks of a death then.
 func lost(s *rules.Signal, why string) rules.Coverage {
-	return rules.Coverage{Source: s.Source, From: s.At, To: s.At, Why: why}
+	grace := usualGrace
+	for _, name := range []string{"timeout", "grace"} {
+		if n, ok := s.Value(name).(int); ok {
+			grace = time.Duration(min(max(n, 0), maxGrace)) * time.Second
+		}
+	}
+	return rules.Coverage{Source: s.Source, From: s.At, To: s.At.Add(grace), Why: why}
 }
+
+const (
+	usualGrace = 30 * time.Second // of a pod that asks for none
+	maxGrace   = 3600             // seconds; what a line says of itself is bounded
+)
 
 // anyNode stands for every node: no host is called so.
 const anyNode = "*"

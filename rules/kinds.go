@@ -180,6 +180,8 @@ var (
 	uidPattern      = regex.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
 	cgroupPod       = regex.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
 	cgroupContainer = regex.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
+	allPods         = regex.MustCompile(`kubepods(?:-burstable|-besteffort)?(?:\.slice)?$|kubepods/(?:burstable|besteffort|guaranteed)$`)
+	podPattern      = regex.MustCompile(`^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$`)
 	unitContainer   = regex.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
 )
 
@@ -237,7 +239,7 @@ func cgroupLevel(path string, pod, container bool) string {
 		return "container"
 	case pod:
 		return "pod"
-	case strings.Contains(path, "kubepods"):
+	case allPods.MatchString(path):
 		return "qos"
 	case path == "/":
 		return "root"

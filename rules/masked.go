@@ -12,7 +12,7 @@ import (
 // such an id still says what happened, though not to whom.
 
 // mask is what stands in place of a container's id.
-var mask = regexp.MustCompile(`[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|\[?(?i:redacted|masked|removed|hidden)\b[\w-]*\]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)|\\?"(?:[0-9a-f]{8,63}|\.\.\.|…)\\?"`)
+var mask = regexp.MustCompile(`[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)|\\?"(?:[0-9a-f]{8,63}|\.\.\.|…)\\?"`)
 
 // maskWords are words that are masks, by their last letter.
 var maskWords = map[byte][]string{'d': {"redacted", "masked", "removed"}, 'n': {"hidden"}}
@@ -127,6 +127,25 @@ func (b *Rulebook) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 	}
 	plain.short = plain.short || m.short
 	return out
+}
+
+// mask takes out what stands where a pod's name, UID or cgroup is and is none. A
+// host's program writes them as they are, so somebody put it there afterwards: it is
+// not known whose line it is.
+func (s *Signal) mask() {
+	for i, c := range s.Def.captures {
+		word := s.words[i]
+		switch {
+		case word == "":
+		case c.kind == kindPod && !podPattern.MatchString(podName(word)),
+			c.kind == kindUID && canonicalUID(word) == "":
+			s.words[i], s.Masked = "", true
+		case c.kind == kindPods && slices.ContainsFunc(parsePods(word), func(p string) bool { return !podPattern.MatchString(podName(p)) }):
+			s.words[i], s.Masked = "", true
+		case c.kind == kindCgroup && strings.Contains(word, "kubepods") && parseCgroup(word).Level == "other":
+			s.Masked = true
+		}
+	}
 }
 
 // namesContainer says whether the signal is about the container, sandbox or pod

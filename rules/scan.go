@@ -251,6 +251,9 @@ func (d *SignalDef) signal(e *ingest.Entry, words []string) Signal {
 	if s.Source == ingest.Unknown {
 		s.Source, s.Trust, s.Unsigned = d.Sources[0], ingest.Claimed, true
 	}
+	if s.Source.Host() {
+		s.mask()
+	}
 	return s
 }
 
