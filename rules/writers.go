@@ -47,7 +47,7 @@ func (d *SignalDef) mayWrite(e *ingest.Entry, fields ingest.Fields) (may, sure b
 	from, _, _ := strings.Cut(fieldOf(e, fields, "from"), ",") // old ones go on with the node
 	known := d.writers[fieldOf(e, fields, "reason")]
 	if known == nil {
-		return true, from != ""
+		return true, false // nobody is known to say this and mean it
 	}
 	kind := fieldOf(e, fields, "type")
 	may = slices.ContainsFunc(known, func(w writer) bool {
