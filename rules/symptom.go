@@ -95,8 +95,8 @@ func (b *builder) symptom(s symptomSpec) {
 		}
 	}
 	sh.but = b.vocabulary(s.but)
-	if shortest(d.literals) < minLiteral {
-		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters", s.name.value, minLiteral)
+	if shortest(d.literals) < minWord {
+		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters, of its phase or of what it says", s.name.value, minWord)
 		return
 	}
 	d.shapes = []shape{sh}
@@ -104,6 +104,10 @@ func (b *builder) symptom(s symptomSpec) {
 	b.book.Signals = append(b.book.Signals, d)
 	b.book.byName[d.Name] = d
 }
+
+// minWord is the length of a fixed text from which on it slows no line down: the
+// finder's stride and gram fit into it.
+const minWord = stride + minLiteral - 1
 
 // symptomSources are who may say so: nearly everybody, for the programs of CI servers
 // are many, and their lines look like those of others. The kernel has its own words.
