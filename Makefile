@@ -116,7 +116,7 @@ e2e: build bin/loki
 
 # What is generated in docs/: a page for each label; flags and metrics.
 verdicts:
-	$(GO) run ./cmd/coroner rules docs --incidents $(CURDIR)/fixtures/incidents docs/verdicts
+	$(GO) run ./cmd/coroner rules docs --incidents ../../fixtures/incidents docs/verdicts
 
 reference:
 	$(GO) test -vet=off ./cmd/coroner ./cmd/coroner-agent -run '^TestReference$$' -count=1 -reference
