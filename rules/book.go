@@ -39,6 +39,8 @@ type Rulebook struct {
 	env     types.Map
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames
+	words   []*vocabulary  // of symptoms
+	spoken  *finder        // of their fixed texts
 	named   *regexp.Regexp // reasons that signals, facts and rules name
 	redact  *redact.Redactor
 }

@@ -22,6 +22,8 @@ type builder struct {
 	book    *Rulebook
 	members map[string]string // signal as expressions spell it -> its name
 
+	wordDefs []*SignalDef // the fixed texts of each word of symptoms
+
 	signalsOnly bool
 	files       txtar.Archive // what was read
 	layers      int
@@ -37,6 +39,7 @@ func (b *builder) compile() *Rulebook {
 	for i, d := range b.book.Signals {
 		d.number = i
 	}
+	b.book.spoken = newFinder(b.wordDefs, func(*SignalDef) bool { return true })
 	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
 	b.secrets()
 	if b.signalsOnly {

@@ -242,10 +242,15 @@ func (f *finder) holds(b []byte, i int, p *place) (int, bool) {
 // all appends the numbers of the signals that have a literal in b, in order
 // and each once.
 func (f *finder) all(b []byte, hits []int32) []int32 {
+	var seen [64]uint64 // of the first literals, those that were found: a line may repeat itself
 	for i := f.look(b, 0); i >= 0; i = f.look(b, i+f.stride) {
 		for p := range f.at(wordAt(b, i)) {
+			mark, bit := p.literal>>6&63, uint64(1)<<(p.literal&63)
+			if seen[mark]&bit != 0 && p.literal < 64*64 {
+				continue
+			}
 			if _, ok := f.holds(b, i, p); ok {
-				hits = append(hits, f.owners[p.literal]...)
+				hits, seen[mark] = append(hits, f.owners[p.literal]...), seen[mark]|bit
 			}
 		}
 	}

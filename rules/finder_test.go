@@ -29,8 +29,14 @@ func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
 	m := matching{e: e, steps: math.MaxInt}
 	var fields ingest.Fields
 	m.msg, fields, _ = e.Message(nil)
+	for _, v := range b.words {
+		for _, w := range v.words {
+			m.words = append(m.words, w.number)
+		}
+	}
+	slices.Sort(m.words)
 	for i, d := range b.Signals {
-		if i == b.exact && slices.ContainsFunc(out, func(s Signal) bool { return !s.Def.frame }) {
+		if i == b.exact && (len(e.Text) > maxSymptomLine || slices.ContainsFunc(out, func(s Signal) bool { return !s.Def.frame })) {
 			break
 		}
 		if words, ok := m.recognise(d, fields); ok && d.mayComeFrom(e.Source) {

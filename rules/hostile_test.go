@@ -181,7 +181,7 @@ func TestHonestLinesAreNotCutShort(t *testing.T) {
 			t.Errorf("%s: %d candidates, %d of %d steps: %.300q", where, len(hits), used, steps(e), e.Text)
 		}
 		m.symptoms(b, symptoms, fields)
-		if used := symptomSteps(e) - m.steps; 2*used > symptomSteps(e) {
+		if used := symptomSteps(e) - m.steps; 3*used > 2*symptomSteps(e) {
 			t.Errorf("%s: %d symptoms, %d of %d steps: %.300q", where, len(symptoms), used, symptomSteps(e), e.Text)
 		}
 		if got, short := b.ScanWithin(e); short || len(got) != len(scanPlainly(b, e)) {

@@ -53,7 +53,7 @@ func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
 	if found == nil && !told(e.Source) && !e.Source.Forgeable() {
 		found = b.maskedSignals(&m, hits)
 	}
-	if !m.short && !slices.ContainsFunc(found, func(s Signal) bool { return !s.Def.frame }) {
+	if !m.short && len(e.Text) <= maxSymptomLine && !slices.ContainsFunc(found, func(s Signal) bool { return !s.Def.frame }) {
 		found = append(found, m.symptoms(b, symptoms, fields)...)
 	}
 	return found, m.short
@@ -93,8 +93,10 @@ func steps(e *ingest.Entry) int {
 type matching struct {
 	e     *ingest.Entry
 	msg   string
-	steps int  // that are left
-	short bool // they were not enough, or there were too many signals
+	steps int     // that are left
+	words []int32 // of symptoms, those that may be in it
+	heard heard   // which lists of them are in it
+	short bool    // they were not enough, or there were too many signals
 }
 
 // Next returns where in b, at or after from, a text begins that some printed

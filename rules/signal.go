@@ -46,12 +46,12 @@ type SignalDef struct {
 
 // shape is one way to write the line: programs change their words.
 type shape struct {
-	messages []string     // the bare message is one of these
-	match    *pattern     // or it matches this
-	loose    *pattern     // match without its anchor, for text that proves nothing anyway
-	where    []where      // and these fields match
-	whole    []vocabulary // and the line says a word of each of these, its fields too
-	but      vocabulary   // and none of this
+	messages []string        // the bare message is one of these
+	match    *pattern        // or it matches this
+	loose    *pattern        // match without its anchor, for text that proves nothing anyway
+	where    []where         // and these fields match
+	whole    [][]*vocabulary // and the line says a word of each of these, its fields too
+	but      []*vocabulary   // and none of this
 }
 
 // where is what a field must match.

@@ -89,12 +89,12 @@ func (b *builder) symptom(s symptomSpec) {
 	}
 	sh := shape{}
 	for _, kind := range [][]scalar{s.says, s.phase} {
-		if v := b.vocabulary(kind); v != nil {
-			sh.whole = append(sh.whole, v)
-			d.literals = better(d.literals, v.literals())
+		if any := b.vocabularies(kind); any != nil {
+			sh.whole = append(sh.whole, any)
+			d.literals = better(d.literals, literalsOf(any))
 		}
 	}
-	sh.but = b.vocabulary(s.but)
+	sh.but = b.vocabularies(s.but)
 	if shortest(d.literals) < minWord {
 		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters, of its phase or of what it says", s.name.value, minWord)
 		return
@@ -132,50 +132,84 @@ var symptomNames = []pair{
 }
 
 // A vocabulary is a list of words that mean the same.
-type vocabulary []word
+type vocabulary struct {
+	name  string
+	index int // among all of the rulebook
+	words []word
+}
 
 // word is one of them, and the fixed texts of which one is in every line that says it.
 type word struct {
 	*pattern
 	literals []string
+	number   int32 // among all whose fixed texts are looked for, -1 for one without
 }
 
-// vocabulary compiles the words of some names.
-func (b *builder) vocabulary(names []scalar) (v vocabulary) {
+// vocabularies are those of some names.
+func (b *builder) vocabularies(names []scalar) (all []*vocabulary) {
 	for _, name := range names {
-		i := slices.IndexFunc(b.specs.words, func(w wordsSpec) bool { return w.name.value == name.value })
-		if i < 0 {
-			b.errs.add(name.pos, "unknown words %q%s", name.value, nearest(name.value, b.wordNames()))
-			continue
+		if v := b.vocabulary(name); v != nil {
+			all = append(all, v)
 		}
-		for _, w := range b.specs.words[i].any {
-			v = append(v, word{b.pattern(w), requiredLiterals(w.value)})
+	}
+	return all
+}
+
+// vocabulary compiles the words of a name once.
+func (b *builder) vocabulary(name scalar) *vocabulary {
+	for _, v := range b.book.words {
+		if v.name == name.value {
+			return v
 		}
+	}
+	i := slices.IndexFunc(b.specs.words, func(w wordsSpec) bool { return w.name.value == name.value })
+	if i < 0 {
+		b.errs.add(name.pos, "unknown words %q%s", name.value, nearest(name.value, b.wordNames()))
+		return nil
+	}
+	v := &vocabulary{name: name.value, index: len(b.book.words)}
+	for _, w := range b.specs.words[i].any {
+		v.words = append(v.words, b.word(w))
+	}
+	if b.book.words = append(b.book.words, v); len(b.book.words) > maxWordLists {
+		b.errs.add(name.pos, "there are more than %d lists of words", maxWordLists)
 	}
 	return v
 }
 
-// literals are the texts of which one is in every line that says a word of v; nil
-// where there are none for some word.
-func (v vocabulary) literals() (all []string) {
-	for _, w := range v {
-		if w.literals == nil {
-			return nil
-		}
-		all = append(all, w.literals...)
+func (b *builder) word(s scalar) word {
+	w := word{b.pattern(s), requiredLiterals(s.value), -1}
+	if shortest(w.literals) >= minLiteral {
+		w.number = int32(len(b.wordDefs))
+		b.wordDefs = append(b.wordDefs, &SignalDef{literals: w.literals})
 	}
-	return all
+	return w
+}
+
+// literalsOf are the texts of which one is in every line that says a word of one of
+// all; nil where there are none for some word.
+func literalsOf(all []*vocabulary) (out []string) {
+	for _, v := range all {
+		for _, w := range v.words {
+			if w.literals == nil {
+				return nil
+			}
+			out = append(out, w.literals...)
+		}
+	}
+	return out
 }
 
 // symptoms are those of an entry that no exact signal knows, or knows as a frame only.
 // They have steps of their own.
 func (m *matching) symptoms(b *Rulebook, all []int32, fields ingest.Fields) (found []Signal) {
-	m.steps = symptomSteps(m.e)
+	if len(all) == 0 {
+		return nil
+	}
+	var room [64]int32
+	m.steps, m.words = symptomSteps(m.e), b.spoken.all(bytesOf(begin(m.e.Text)), room[:0])
 	for _, i := range all {
 		d := b.Signals[i]
-		if !d.mayBeSaid(begin(m.e.Text)) {
-			continue
-		}
 		if words, ok := m.recognise(d, fields); ok {
 			found = append(found, d.signal(m.e, words))
 		}
@@ -183,32 +217,44 @@ func (m *matching) symptoms(b *Rulebook, all []int32, fields ingest.Fields) (fou
 	return found
 }
 
+// maxSymptomLine is the longest line that symptoms are looked for in: nobody says
+// shortly what is wrong in a longer one, and what is found in it costs by its length.
+const maxSymptomLine = 4 << 10
+
 // begin is the part of a line that symptoms are looked for in: whoever says what is
 // wrong says it soon, and what a job prints can be long.
 func begin(text string) string { return text[:min(len(text), 1024)] }
 
-func symptomSteps(e *ingest.Entry) int { return 4000 + 16*len(begin(e.Text)) }
+func symptomSteps(e *ingest.Entry) int { return 4000 + 8*len(begin(e.Text)) }
 
-// mayBeSaid says whether text has the fixed texts of a symptom's words of each kind.
-func (d *SignalDef) mayBeSaid(text string) bool {
-	for i := range d.shapes {
-		for _, v := range d.shapes[i].whole {
-			if !slices.ContainsFunc(v, func(w word) bool { return w.mayBeIn(text) }) {
-				return false
+// heard is what is known of a line and the lists of words: each is looked for once.
+type heard [maxWordLists]int8
+
+const (
+	maxWordLists = 96
+	said, unsaid = 1, 2
+)
+
+// says reports whether the line has a word of one of these lists.
+func (m *matching) says(any []*vocabulary) bool { return slices.ContainsFunc(any, m.hears) }
+
+func (m *matching) hears(v *vocabulary) bool {
+	if m.heard[v.index] == 0 {
+		m.heard[v.index] = unsaid
+		text := begin(m.e.Text)
+		for _, w := range v.words {
+			if m.mayHave(w) && m.groups(w.pattern, text, false, nil) {
+				m.heard[v.index] = said
+				break
 			}
 		}
 	}
-	return true
+	return m.heard[v.index] == said
 }
 
-func (w *word) mayBeIn(text string) bool {
-	return w.literals == nil || slices.ContainsFunc(w.literals, func(l string) bool { return strings.Contains(text, l) })
-}
-
-// says reports whether the line has a word of v.
-func (m *matching) says(v vocabulary) bool {
-	text := begin(m.e.Text)
-	return slices.ContainsFunc(v, func(w word) bool { return w.mayBeIn(text) && m.groups(w.pattern, text, false, nil) })
+func (m *matching) mayHave(w word) bool {
+	_, found := slices.BinarySearch(m.words, w.number)
+	return found || w.number < 0
 }
 
 func (b *builder) wordNames() (out []string) {
