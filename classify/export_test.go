@@ -49,3 +49,12 @@ func Packed(entries []ingest.Entry, book *rules.Rulebook, o Options) (lines, lef
 
 // Seen are the signals that verdicts are made from, in their order.
 func (r *Record) Seen() []*rules.Signal { return r.view(Options{}).Signals }
+
+// PackedBytes are how many bytes the packed signals of the entries take, and how
+// much room is held for them.
+func PackedBytes(entries iter.Seq[ingest.Entry], book *rules.Rulebook) (bytes, room int) {
+	for _, block := range Collect(entries, book).quiet.packed {
+		bytes, room = bytes+len(block), room+cap(block)
+	}
+	return bytes, room
+}

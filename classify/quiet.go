@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"bytes"
 	"cmp"
 	"hash/maphash"
 	"iter"
@@ -21,6 +22,7 @@ type quietLines struct {
 	packed [][]byte // whole blocks
 	ends   []int    // of each block: the number of lines up to its end
 	open   []byte   // the block that is being filled
+	room   []byte   // where a block is compressed
 
 	lines  []quietLine
 	names  []nameOf // of all lines
@@ -115,7 +117,9 @@ func (q *quietLines) pack() {
 	if len(q.open) == 0 {
 		return
 	}
-	q.packed, q.ends = append(q.packed, packer.EncodeAll(q.open, nil)), append(q.ends, len(q.lines))
+	// What is kept has no room to spare: the encoder makes room for a block that does not shrink.
+	q.room = packer.EncodeAll(q.open, q.room[:0])
+	q.packed, q.ends = append(q.packed, bytes.Clone(q.room)), append(q.ends, len(q.lines))
 	q.open = q.open[:0]
 }
 

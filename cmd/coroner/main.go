@@ -61,7 +61,7 @@ type cli struct {
 
 // heapGoal is what the garbage collector aims to stay under: a journal of a
 // gigabyte must not need one.
-const heapGoal = 150 << 20
+const heapGoal = 260 << 20
 
 func main() {
 	debug.SetMemoryLimit(heapGoal)
