@@ -92,7 +92,7 @@ func (f *finder) index() {
 			f.places = append(f.places, place{wordAt([]byte(l), o) & mask, mask, f.hash([]byte(l), o), int32(id), int32(o)})
 		}
 	}
-	f.known = make([]uint8, max(1<<16, 1<<bits.Len(uint(16*len(f.places)))))
+	f.known = make([]uint8, max(1<<16, 1<<bits.Len(uint(32*len(f.places)))))
 	f.shift = uint(64 - bits.Len(uint(len(f.known)-1)))
 	slots := 1 << bits.Len(uint(max(16, len(f.places))))
 	f.slots, f.slotShift = make([]int32, slots+1), uint(64-bits.Len(uint(slots-1)))
@@ -308,7 +308,11 @@ const commonplace = ` kubelet kubernetes.io containerd container runner Runner s
 	` connect connected connecting pulled pulling Pulling Pulled killed Killed killing caller called calling reason Reason message= finished ` +
 	` removed removing RemoveContainer StartContainer StopContainer container id sandbox id returns successfully restart restarting process ` +
 	` exited exit code exit status status= type= context deadline exceeded not found cannot because of the and was has been is to ` +
-	` config configure configuration command override commit INFO WARN ERROR info warn deleted successfully `
+	` config configure configuration command override commit INFO WARN ERROR info warn deleted successfully ` +
+	` disconnected connected reconnected signal signals operation operations operationExecutor.VerifyControllerAttachedVolume ` +
+	` MountVolume.SetUp reconciler_common.go controller Controller by user aborted permission session Session closed closing refused ` +
+	` probe Probe readiness liveness healthy unhealthy ready network address certificate version Version received Received to the server ` +
+	` scope scope: Deactivated Consumed CPU time memory usage machine Machine kernel device filesystem garbage collection duration `
 
 // likely is how often a byte stands in the logs of nodes, roughly, the most
 // common being 1.
