@@ -132,6 +132,26 @@ type Verdict struct {
 	Advice     string         `json:"advice,omitempty"`   // what to do about it, one sentence
 
 	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
+
+	Understanding
+}
+
+// Understanding says how much of an input was understood at all. Only explain,
+// which sees the whole input, can say it.
+type Understanding struct {
+	Understood    *bool         `json:"understood,omitempty"`     // whether the rulebook knows any line of the input
+	LinesRead     int           `json:"lines_read,omitempty"`     // of the whole input, where the verdict explains nothing
+	NotUnderstood []UnknownLine `json:"not_understood,omitempty"` // at most five, those most worth a look first
+}
+
+// UnknownLine is a line that no signal knows. It proves nothing.
+type UnknownLine struct {
+	At      *time.Time `json:"at"`
+	Source  string     `json:"source,omitempty"`
+	Node    string     `json:"node,omitempty"`
+	Text    string     `json:"text"`
+	Where   string     `json:"where,omitempty"` // document:line
+	Because string     `json:"because"`         // why it is shown
 }
 
 // Revised is what a revision took the place of.

@@ -22,6 +22,9 @@ func Markdown(w io.Writer, v *rules.Verdict) error {
 	if v.Label.Death() {
 		m.facts()
 		m.proof()
+	}
+	m.unknownLines()
+	if v.Label.Death() {
 		m.differential()
 		m.seeMore()
 		m.footer()
@@ -144,6 +147,23 @@ func (m *markdown) block(language string, lines []string) {
 		m.printf("%s\n", inBlock(l))
 	}
 	m.printf("```\n")
+}
+
+// unknownLines are those that no signal knows, for a person to judge.
+func (m *markdown) unknownLines() {
+	var lines []string
+	for _, l := range m.v.NotUnderstood {
+		at := "-"
+		if l.At != nil {
+			at = l.At.UTC().Format("15:04:05.000")
+		}
+		lines = append(lines, fmt.Sprintf("%-12s  %-10s %s", at, Clean(l.Source), cut(Clean(l.Text), 400)),
+			fmt.Sprintf("%-12s  %s", "", Clean(strings.TrimPrefix(l.Where+": ", ": ")+l.Because)))
+	}
+	if len(lines) > 0 {
+		m.section("Not understood: no signal knows these lines, and they prove nothing")
+		m.block("", lines)
+	}
 }
 
 func (m *markdown) differential() {

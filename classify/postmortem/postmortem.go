@@ -35,10 +35,12 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	p := &page{w: bufio.NewWriter(w), s: s, v: v}
 	p.headline()
 	if !v.Label.Death() && !s.All {
-		return p.w.Flush() // nobody was harmed: two lines say it
+		p.unknownLines() // there are none where something shows that nobody was harmed
+		return p.w.Flush()
 	}
 	p.facts()
 	p.timeline()
+	p.unknownLines()
 	p.differential()
 	p.missing()
 	p.seeMore()
@@ -186,6 +188,22 @@ func (p *page) differential() {
 		for _, o := range p.v.Open {
 			p.printf("    %-24s would be decided by %s\n", o.Label, short(o.Needs))
 		}
+	}
+}
+
+// unknownLines are those that no signal knows, for a person to judge.
+func (p *page) unknownLines() {
+	if len(p.v.NotUnderstood) == 0 {
+		return
+	}
+	p.section("not understood (no signal knows these lines; they prove nothing)")
+	for _, l := range p.v.NotUnderstood {
+		at := strings.Repeat(" ", 12)
+		if l.At != nil {
+			at = l.At.UTC().Format("15:04:05.000")
+		}
+		p.printf("      %s  %s %s\n", p.paint(dim, at), p.paint(cyan, fmt.Sprintf("%-10s", short(l.Source))), cut(Clean(l.Text), p.s.Width-32))
+		p.printf("      %-12s  %s\n", "", p.paint(dim, short(strings.TrimPrefix(l.Where+": ", ": ")+l.Because)))
 	}
 }
 

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
+	"coroner/ingest"
 	"coroner/rules"
 )
 
 type explainCmd struct {
 	Runner string    `help:"Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID." placeholder:"NAME"`
 	All    bool      `help:"Show the whole timeline. With --loki and no --runner: walk the time since --since and explain every runner that died."`
+	Strict bool      `help:"Exit with 3 where no line of the input was understood: that is no all-clear."`
 	Loki   lokiFlags `embed:""`
 	outputFlags
 	inputFlags
@@ -52,8 +56,32 @@ func (c *explainCmd) Run(p *program) error {
 	if err := in.report(p); err != nil {
 		return err
 	}
+	understood := in.lookAgain(p, &c.inputFlags, verdicts)
 	c.note(p, verdicts, func() []rules.Verdict { return record.Verdicts(in.book, classify.Options{}) })
-	return p.verdicts(form, verdicts, c.All)
+	if err := p.verdicts(form, verdicts, c.All); err != nil || understood || !c.Strict {
+		return err
+	}
+	return exitError{exitNotUnderstood, errors.New("no line of the input was understood: that is no all-clear")}
+}
+
+// lookAgain reads the input once more, in full, where a verdict explains nothing, and
+// gives such verdicts the lines that nothing is known of. It reports whether any line
+// of the input was understood.
+func (r *reading) lookAgain(p *program, f *inputFlags, verdicts []rules.Verdict) bool {
+	understood := slices.ContainsFunc(verdicts, func(v rules.Verdict) bool { return len(v.Evidence) > 0 })
+	if u := classify.NewUnexplained(r.book, verdicts); u.Wanted() {
+		if again, err := f.reopen(p); err == nil { // else what was readable a moment ago is gone: nothing is added
+			again.Parts(1, r.show, func(_ int, entries iter.Seq[ingest.Entry]) { u.Take(entries) })
+			_ = again.Close()
+			r.clear()
+			u.Tell()
+			understood = understood || u.Understood()
+		}
+	}
+	for i := range verdicts {
+		verdicts[i].Understood = &understood
+	}
+	return understood
 }
 
 // note says on standard error what the answer alone would hide. all gives the

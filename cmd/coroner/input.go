@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -30,6 +31,20 @@ type inputFlags struct {
 	Rules    string   `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one." placeholder:"DIR"`
 	Timezone string   `help:"Zone of times that name none, e.g. Europe/Berlin. Default: what the logs betray, else UTC." placeholder:"ZONE"`
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders, archives (.gz .tar .zip .txtar) or - for standard input."`
+
+	piped beginning // of standard input, for reopen
+}
+
+// beginning keeps what is written to it, as far as there is room.
+type beginning struct{ data []byte }
+
+// maxPiped is how much of standard input is kept to be read once more, in bytes.
+const maxPiped = 16 << 20
+
+// Write never fails.
+func (b *beginning) Write(data []byte) (int, error) {
+	b.data = append(b.data, data[:min(len(data), maxPiped-len(b.data))]...)
+	return len(data), nil
 }
 
 // loadBook loads the built-in rulebook and what --rules lays over it.
@@ -72,7 +87,20 @@ func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, err
 	if len(f.Paths) == 0 {
 		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\nhint: coroner --help")
 	}
-	o := bundle.Options{Stdin: p.in, Now: p.now(), Next: book.Next}
+	o := bundle.Options{Now: p.now(), Next: book.Next}
+	if p.in != nil {
+		o.Stdin = io.TeeReader(p.in, &f.piped)
+	}
+	return f.openWith(o)
+}
+
+// reopen finds the documents once more, for who wants every line of them. Of standard
+// input the beginning is there again; what comes from other pipes is gone.
+func (f *inputFlags) reopen(p *program) (*bundle.Bundle, error) {
+	return f.openWith(bundle.Options{Now: p.now(), Stdin: bytes.NewReader(f.piped.data)})
+}
+
+func (f *inputFlags) openWith(o bundle.Options) (*bundle.Bundle, error) {
 	if f.Timezone != "" {
 		zone, err := time.LoadLocation(f.Timezone)
 		if err != nil {

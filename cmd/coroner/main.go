@@ -29,6 +29,8 @@ const (
 	exitOK         = 0
 	exitUnreadable = 1
 	exitUsage      = 2
+
+	exitNotUnderstood = 3 // explain --strict only
 )
 
 // program is what every command gets to work with.

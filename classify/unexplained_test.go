@@ -1,0 +1,114 @@
+package classify_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/classify"
+	"coroner/ingest"
+	"coroner/rules"
+)
+
+// lookedAt is the verdict that u tells after it looked at lines, one a second up to
+// the death.
+func lookedAt(t *testing.T, v rules.Verdict, lines []string) rules.Verdict {
+	t.Helper()
+	all := []rules.Verdict{v}
+	u := classify.NewUnexplained(loadBook(t), all)
+	u.Take(func(yield func(ingest.Entry) bool) {
+		for i, text := range lines {
+			at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(i-len(lines)) * time.Minute)
+			e := ingest.Entry{At: at, Source: ingest.Systemd, Trust: ingest.Attested, Node: "build-7", Doc: "node.log", Line: i + 1, Text: text}
+			if !yield(e) {
+				return
+			}
+		}
+	})
+	u.Tell()
+	return all[0]
+}
+
+func unknownDeath() rules.Verdict {
+	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	return rules.Verdict{Runner: "amber-4kx2p", Label: rules.Unknown, DiedAt: &died, Evidence: []rules.EvidenceLine{{Source: "kubelet"}}}
+}
+
+func texts(v rules.Verdict) (out []string) {
+	for _, l := range v.NotUnderstood {
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+// The line that a person should look at first comes first, and says why.
+func TestUnexplainedLinesInOrder(t *testing.T) {
+	lines := []string{
+		"rackd: fatal: fan 3 is gone", // alarming, long before
+		"rackd: all is well",
+		"rackd: amber-4kx2p is on rack 7",
+		"rackd: the door was opened",
+		"rackd: error: no answer from the door",
+		"rackd: fatal: the door burns",
+		"rackd: all is well again",
+	}
+	slices.Reverse(lines)
+	lines = append(slices.Repeat([]string{"rackd: tick"}, 60), lines...)
+	slices.Reverse(lines[60:])
+	v := lookedAt(t, unknownDeath(), lines)
+	got := texts(v)
+	if len(got) != 5 || got[0] != "rackd: fatal: the door burns" {
+		t.Fatalf("got %q", got)
+	}
+	if b := v.NotUnderstood[0].Because; b != `2m0s before the death, says "fatal"` {
+		t.Error(b)
+	}
+	if slices.Contains(got, "rackd: tick") {
+		t.Errorf("a dull line of an hour ago is shown: %q", got)
+	}
+	if i := slices.Index(got, "rackd: amber-4kx2p is on rack 7"); i < 0 || !strings.Contains(v.NotUnderstood[i].Because, "names the runner") {
+		t.Errorf("the line that names the runner: %d in %q", i, got)
+	}
+}
+
+// However often a line is repeated, with whatever numbers, it takes one place.
+func TestUnexplainedLinesDoNotRepeat(t *testing.T) {
+	var lines []string
+	for i := range 500 {
+		lines = append(lines, fmt.Sprintf("rackd: error %d: fan %d of rack %08x is late", i, i*7, i*31))
+	}
+	lines = append(lines, "rackd: the door was opened")
+	if got := texts(lookedAt(t, unknownDeath(), lines)); len(got) != 2 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What an exact signal or a list of harmless lines knows is not shown, a secret is
+// not shown, and a line of a megabyte is cut.
+func TestUnexplainedLinesAreSafe(t *testing.T) {
+	v := lookedAt(t, unknownDeath(), []string{
+		`I0301 10:00:04.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" ` +
+			`containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=9`,
+		"rackd: login failed, password=hunter2horse",
+		"rackd: fatal " + strings.Repeat("x", 1<<20),
+	})
+	if len(v.NotUnderstood) != 2 {
+		t.Fatalf("got %q", texts(v))
+	}
+	for _, l := range v.NotUnderstood {
+		if len(l.Text) > 600 || strings.Contains(l.Text, "hunter2horse") {
+			t.Errorf("shown as it is: %.100q", l.Text)
+		}
+	}
+}
+
+// A verdict that explains a death is left alone.
+func TestExplainedDeathsGetNoLines(t *testing.T) {
+	v := unknownDeath()
+	v.Label = rules.HostTeardown
+	if classify.NewUnexplained(loadBook(t), []rules.Verdict{v}).Wanted() {
+		t.Error("lines are looked for on behalf of a death that is explained")
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"coroner/ingest"
+	"coroner/ingest/bundle"
+	"coroner/rules/draft"
+)
+
+type rulesNewCmd struct {
+	rulesFlag
+	Place string `arg:"" name:"file:line" help:"A line that coroner does not know yet, as explain names it: FILE:LINE."`
+}
+
+// Help is shown by coroner rules new --help.
+func (rulesNewCmd) Help() string {
+	return `Examples:
+  coroner explain incident.log                                # names the lines that no signal knows
+  coroner rules new incident.log:17 > mine/rackd.yaml         # drafts a signal of one
+  coroner rules check --rules mine                            # does it load, and know its line?`
+}
+
+// Run drafts a signal from a line.
+func (c *rulesNewCmd) Run(p *program) error {
+	file, number, ok := cutLast(c.Place, ":")
+	line, err := strconv.Atoi(number)
+	if !ok || err != nil || line < 1 {
+		return usage("%q: want FILE:LINE, such as incident.log:17", c.Place)
+	}
+	book, err := loadBook(c.Rules)
+	if err != nil {
+		return err
+	}
+	in, err := bundle.Open([]string{file}, bundle.Options{Now: p.now()})
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer in.Close()
+	e, ok := entryAt(in, line)
+	if !ok {
+		return unreadable("%s has no record that begins in line %d", filepath.Base(file), line)
+	}
+	if found := book.Scan(&e); len(found) > 0 {
+		return usage("%s is known: it is the signal %s; coroner rules describe %s says more", c.Place, found[0].Def.Name, found[0].Def.Name)
+	}
+	book.Redact(&e)
+	_, err = fmt.Fprint(p.out, draft.Signal(&e))
+	return err
+}
+
+// entryAt is the record that begins in a line of the only document of an input.
+func entryAt(in *bundle.Bundle, line int) (at ingest.Entry, ok bool) {
+	in.Parts(1, nil, func(_ int, entries iter.Seq[ingest.Entry]) {
+		for e := range entries {
+			if e.Mark == nil && e.Line == line && !ok {
+				at, ok = e, true
+			}
+		}
+	})
+	return at, ok
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
