@@ -4,7 +4,6 @@ import (
 	"hash"
 	"regexp/syntax"
 	"slices"
-	"sort"
 	"strings"
 
 	"coroner/ingest"
@@ -57,13 +56,7 @@ func (b *builder) compile() *Rulebook {
 	for _, s := range b.specs.verdicts {
 		b.rule(s)
 	}
-	sort.SliceStable(b.book.Rules, func(i, j int) bool {
-		x, y := b.book.Rules[i], b.book.Rules[j]
-		if x.Precedence != y.Precedence {
-			return x.Precedence > y.Precedence
-		}
-		return x.ID < y.ID
-	})
+	b.order()
 	if len(b.errs) == 0 {
 		b.book.findQuiet()
 	}
@@ -284,7 +277,7 @@ func kindNames() (out []string) {
 	for k := range kindTypes {
 		out = append(out, string(k))
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
 }
 

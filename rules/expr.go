@@ -28,6 +28,14 @@ type program struct {
 	lists   []*SignalDef // whose records it names
 }
 
+// written is the expression as the rulebook has it.
+func (p *program) written() string {
+	if p == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(p.text), " ")
+}
+
 // hyphenNames rewrites kernel.oom-kill to kernel.oom_kill, so that a signal
 // has one spelling everywhere. The length stays, so positions do too. A
 // subtraction needs spaces around its minus.

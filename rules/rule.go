@@ -53,6 +53,17 @@ func (r *Rule) fires(env map[string]any, seen map[string]bool) (decisive []map[s
 	return decisive, len(r.decisive) == 0 || len(decisive) > 0
 }
 
+// When is the condition of the rule as it is written, "" for none.
+func (r *Rule) When() string { return r.when.written() }
+
+// Decisive are the expressions for the rule's decisive lines, as they are written.
+func (r *Rule) Decisive() (out []string) {
+	for _, p := range r.decisive {
+		out = append(out, p.written())
+	}
+	return out
+}
+
 var (
 	domains     = []string{"platform", "workload", "provider", "operator", "none"}
 	retries     = []string{"helps", "useless", "unknown"}

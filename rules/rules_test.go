@@ -3,6 +3,7 @@ package rules_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -46,6 +47,12 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 		{"secret by two letters", "secrets:\n  - {name: pin, keys: [door, pw]}\n", "a.yaml:2:24", `"pw" has less`},
 		{"secret without its group", "secrets:\n  - {name: pin, words: [door], match: door (.*)}\n",
 			"a.yaml:2:39", "has no group (?P<secret>"},
+		{"beside no rule", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    before: evicted-kubelt\n    summary: s\n",
+			"a.yaml:5:13", "did you mean evicted-kubelet?"},
+		{"beside a rule and by number", "verdicts:\n  - {id: x, verdict: unknown, when: ended, precedence: 3, after: evicted-kubelet, summary: s}\n",
+			"a.yaml:2:66", "one of precedence, before and after"},
+		{"in a circle", "verdicts:\n  - {id: x, verdict: unknown, when: ended, before: y, summary: s}\n  - {id: y, verdict: unknown, when: ended, before: x, summary: s}\n",
+			"a.yaml:2:52", "go in a circle"},
 		{"broken yaml", "verdicts:\n  - id: [x\n", "a.yaml:", ""},
 		{"not a mapping", "verdicts:\n  - just text\n", "a.yaml:2:5", "must be a mapping"},
 	} {
@@ -231,5 +238,25 @@ func TestJudgeAlwaysAnswers(t *testing.T) {
 	}
 	if v := b.Judge(&rules.Case{}); v.Label != rules.None {
 		t.Errorf("an empty case is %s", v.Label)
+	}
+}
+
+// A rule stands directly beside the one that it names, whatever its own name is.
+func TestRuleStandsBesideItsNeighbour(t *testing.T) {
+	b, err := load(t, `verdicts:
+  - {id: unknown-a, verdict: unknown, when: ended, after: evicted-kubelet, summary: s}
+  - {id: unknown-b, verdict: unknown, when: ended, before: evicted-kubelet, summary: s}
+  - {id: unknown-c, verdict: unknown, when: ended, before: unknown-b, summary: s}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(b.Rules, func(r *rules.Rule) bool { return r.ID == "unknown-c" })
+	var got []string
+	for _, r := range b.Rules[at : at+4] {
+		got = append(got, r.ID)
+	}
+	if want := []string{"unknown-c", "unknown-b", "evicted-kubelet", "unknown-a"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -34,7 +34,7 @@ type factSpec struct{ name, doc, value scalar }
 
 type ruleSpec struct {
 	id, verdict, when, sure, confidence, initiator, retry, domain scalar
-	summary, advice, resource, doc                                scalar
+	summary, advice, resource, doc, before, after                 scalar
 	decisive, needs                                               []scalar
 	precedence                                                    int
 	tests                                                         []RuleTest
@@ -143,7 +143,7 @@ func (r *reader) rule(n *yaml.Node) (s ruleSpec) {
 	s.id.pos = r.pos(n)
 	r.object(n, "verdict rule", map[string]func(*yaml.Node){
 		"id": r.text(&s.id), "verdict": r.text(&s.verdict), "doc": r.text(&s.doc),
-		"precedence": r.int(&s.precedence), "when": r.text(&s.when), "decisive": r.texts(&s.decisive),
+		"precedence": r.int(&s.precedence), "before": r.text(&s.before), "after": r.text(&s.after), "when": r.text(&s.when), "decisive": r.texts(&s.decisive),
 		"confidence": r.text(&s.confidence), "initiator": r.text(&s.initiator), "retry": r.text(&s.retry),
 		"domain": r.text(&s.domain), "summary": r.text(&s.summary), "advice": r.text(&s.advice),
 		"resource": r.text(&s.resource), "needs": r.texts(&s.needs), "sure": r.text(&s.sure),

@@ -14,6 +14,7 @@ type rulesCmd struct {
 	Check     rulesCheckCmd     `cmd:"" help:"Compile the rulebook and run its inline tests."`
 	List      rulesListCmd      `cmd:"" help:"List labels, and verdict rules in the order in which they are tried."`
 	Describe  rulesDescribeCmd  `cmd:"" help:"Say what a label, rule or signal means and what decides it."`
+	Explain   rulesExplainCmd   `cmd:"" help:"Say which of two rules wins where both fit, and what tells them apart."`
 	New       rulesNewCmd       `cmd:"" help:"Draft a signal from a line that the rulebook does not know."`
 	Test      rulesTestCmd      `cmd:"" help:"Run the rulebook's inline tests."`
 	Catalogue rulesCatalogueCmd `cmd:"" help:"Print the share of lists of message templates that the rulebook knows."`

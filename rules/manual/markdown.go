@@ -195,3 +195,37 @@ func Files(pages []Page, incidents string) map[string]string {
 	}
 	return files
 }
+
+// The files of the lists that go with the pages.
+const (
+	FactsName   = "facts.md"
+	SignalsName = "signals.md"
+)
+
+// Lists are the words that a rule can be written in: each fact and each signal of
+// the rulebook with one line on what it means, by file name.
+func Lists(book *rules.Rulebook) map[string]string {
+	return map[string]string{FactsName: facts(book), SignalsName: signals(book)}
+}
+
+func facts(book *rules.Rulebook) string {
+	d := &document{}
+	d.line("# Facts")
+	d.line("A fact is a condition with a name. Rules and other facts use it like a word; `rules/book/*.yaml` has what stands behind it.")
+	d.table("| fact | what it says |", "|---|---|")
+	for _, f := range book.Facts {
+		d.table(fmt.Sprintf("| `%s` | %s |", f.Name, cell(f.Doc)))
+	}
+	return d.String()
+}
+
+func signals(book *rules.Rulebook) string {
+	d := &document{}
+	d.line("# Signals")
+	d.line("A signal is a line that a program is known to print. Which sources may prove it stands in the second column: from any other it is a claim.")
+	d.table("| signal | sources | what the line says | printed by |", "|---|---|---|---|")
+	for _, s := range book.Signals {
+		d.table(fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, strings.Join(words(s.Sources), " "), cell(s.Doc), cell(s.Printed)))
+	}
+	return d.String()
+}
