@@ -128,11 +128,11 @@ func (a *agent) takePods(b podlog.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.scan(fromPods, b.Entries, b.Lines, b.Passed)
-	a.context = append(a.context, a.redacted(b.Context)...)
-	for i := range b.Context {
-		a.held += len(b.Context[i].Text)
+	a.context = append(a.context, a.redacted(b.LastLines)...)
+	for i := range b.LastLines {
+		a.held += len(b.LastLines[i].Text)
 	}
-	a.metrics.contextLines.Add(float64(len(b.Context)))
+	a.metrics.contextLines.Add(float64(len(b.LastLines)))
 	for _, m := range b.Marks {
 		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
 			a.beats[m.Doc+" "+m.Mark.From.String()] = m

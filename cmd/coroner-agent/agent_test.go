@@ -129,7 +129,7 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	beat.Text, beat.Mark = "", &ingest.Mark{Kind: ingest.Covered, From: now, To: now, Lines: 9}
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 12, Passed: 10, Cursor: "c1", At: now, Reached: now,
 		Covered: []ingest.Entry{{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}}})
-	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, Context: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 4, Passed: 1, Reached: now.Add(-time.Second)})
+	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, LastLines: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 4, Passed: 1, Reached: now.Add(-time.Second)})
 	a.flush(context.Background(), false)
 	sendUntil(t, a, "an empty spool", a.empty)
 	got := strings.Join(s.texts(), "|")
@@ -186,7 +186,7 @@ func TestClusterOfAnAgent(t *testing.T) {
 	covered := ingest.Entry{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}
 	oomed := []ingest.Entry{line(ingest.Kernel, oom)}
 	_ = a.takeJournal(journal.Batch{Entries: oomed, Covered: []ingest.Entry{covered}, Lines: 1, Reached: now})
-	_ = a.takePods(podlog.Batch{Context: []ingest.Entry{line(ingest.Runner, "last")}, Reached: now})
+	_ = a.takePods(podlog.Batch{LastLines: []ingest.Entry{line(ingest.Runner, "last")}, Reached: now})
 	a.flush(context.Background(), true)
 	sendUntil(t, a, "an empty spool", a.empty)
 	s.mu.Lock()
@@ -364,7 +364,7 @@ func TestBurstIsNotHeld(t *testing.T) {
 		burst = append(burst, line(ingest.Kernel, want[i]))
 	}
 	for some := range slices.Chunk(burst, maxHeld-1) {
-		_ = a.takePods(podlog.Batch{Context: some, Lines: len(some), Reached: now})
+		_ = a.takePods(podlog.Batch{LastLines: some, Lines: len(some), Reached: now})
 		if n := len(a.evidence) + len(a.context); n >= maxHeld {
 			t.Errorf("%d entries are held", n)
 		}

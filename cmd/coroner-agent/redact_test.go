@@ -40,7 +40,7 @@ func tellSecrets(a *agent) {
 	last = append(last, other)
 	kernel := line(ingest.Kernel, strings.Replace(oom, "(x)", "(password:)", 1))
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{kernel}, Lines: 1, Cursor: "c1", At: now, Reached: now})
-	_ = a.takePods(podlog.Batch{Entries: told, Context: last, Lines: len(told), Reached: now})
+	_ = a.takePods(podlog.Batch{Entries: told, LastLines: last, Lines: len(told), Reached: now})
 }
 
 // No secret gets into the agent's spool, nor over the wire.

@@ -20,26 +20,26 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s := n.steps(Config{})
-		s.r.emit = func(Batch) error { return nil }
-		s.turns(1)
+		s.r.out.emit = func(Batch) error { return nil }
+		s.polls(1)
 		s.r.close()
 	}
 	b.ReportMetric(float64(b.N*lines)/b.Elapsed().Seconds(), "lines/s")
 }
 
-// BenchmarkSweep: what a second costs on a node where nothing is written.
-func BenchmarkSweep(b *testing.B) {
+// BenchmarkRescan: what a second costs on a node where nothing is written.
+func BenchmarkRescan(b *testing.B) {
 	n := newNode(b)
 	for i := range 250 {
 		n.runner(fmt.Sprint("p", i)).count(0, 20)
 	}
 	s := n.steps(Config{})
-	s.turns(5)
-	s.r.emit = func(Batch) error { return nil }
+	s.polls(5)
+	s.r.out.emit = func(Batch) error { return nil }
 	b.ReportAllocs()
 	for b.Loop() {
 		s.clock = s.clock.Add(time.Second)
-		if _, err := s.r.turn(); err != nil {
+		if _, err := s.r.poll(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -93,9 +93,9 @@ func (b *bursts) round(k int) (more bool) {
 	return err != errEnough && !b.whole()
 }
 
-// However fast a log is rotated, the files that are opened together have no
-// hole.
-func TestChainIsWhole(t *testing.T) {
+// However fast a log is rotated, no file is missing among those that are opened
+// together.
+func TestFileSetIsWhole(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{})
@@ -117,10 +117,10 @@ func TestChainIsWhole(t *testing.T) {
 			}
 		}
 	}()
-	st, err := newStream(key{c.path, 0}, nil)
+	st, err := newTail(key{c.path, 0}, s.r.env, s.r.out)
 	n.must(err)
 	for whole := 0; whole < 2000; {
-		ch, err := s.r.chain(st)
+		ch, err := s.r.read.files.open(st)
 		if err != nil {
 			continue // it was too fast
 		}
@@ -132,17 +132,17 @@ func TestChainIsWhole(t *testing.T) {
 	<-done
 }
 
-func checkWhole(t *testing.T, c chain) {
+func checkWhole(t *testing.T, c fileSet) {
 	t.Helper()
 	last := -1
 	for i, f := range c.files {
-		_, text, ok := strings.Cut(strings.TrimSpace(string(f.head)), " stdout F ")
+		_, text, ok := strings.Cut(strings.TrimSpace(string(f.head.text)), " stdout F ")
 		k, err := strconv.Atoi(text)
 		if !ok && i == len(c.files)-1 {
 			return // just opened
 		}
 		if err != nil || last >= 0 && k != last+1 {
-			t.Fatalf("%q follows %d", f.head, last)
+			t.Fatalf("%q follows %d", f.head.text, last)
 		}
 		last = k
 	}

@@ -17,18 +17,18 @@ func TestSameAsDocument(t *testing.T) {
 	c := n.runner("pool-runner-a")
 	s := n.steps(Config{})
 	c.say("√ Connected to GitHub", "", "  indented", "tab\there", "\x1b[31mred\x1b[0m")
-	s.turns(1)
+	s.polls(1)
 	c.line("P", "one ")
 	c.line("P", "two ")
-	s.turns(1)
+	s.polls(1)
 	c.line("F", "three")
 	c.raw("no header\r\n\n")
 	c.line("P", "never goes on")
 	data, err := os.ReadFile(c.file(""))
 	n.must(err)
-	s.turns(1)
+	s.polls(1)
 	c.delete()
-	s.turns(2)
+	s.polls(2)
 
 	want := document(t, c.doc(), strings.NewReader(string(data)))
 	for i := range want {
@@ -48,13 +48,13 @@ func TestEmptyLog(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{})
-	s.turns(12)
+	s.polls(12)
 	same(t, "marks", s.kinds(c.doc()), []string{"covered 0"})
 	if len(s.marks) != 2 {
 		t.Errorf("%d heartbeats in 12 s, want 2", len(s.marks))
 	}
 	c.delete()
-	s.turns(2)
+	s.polls(2)
 	same(t, "marks", s.kinds(c.doc()), []string{"covered 0", "ended 0"})
 }
 
@@ -64,23 +64,23 @@ func TestRotationInABurst(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{})
-	s.r.every.linger = 2 * time.Second
+	s.r.env.every.linger = 2 * time.Second
 	c.count(0, 10)
-	s.turns(1)
+	s.polls(1)
 	c.count(10, 20)
 	c.rename()
 	c.count(20, 30)
-	s.turns(1)
+	s.polls(1)
 	c.count(30, 40)
 	old := c.out
 	c.reopen()
-	s.turns(1)
+	s.polls(1)
 	young := c.out
 	c.out = old
 	c.count(40, 50)
 	c.out = young
 	c.count(50, 60)
-	s.turns(4)
+	s.polls(4)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 60))
 	if got := s.entries[59]; got.Line != 60 || got.Doc != c.doc() || got.Node != "node-a" {
 		t.Errorf("%+v", got)
@@ -98,7 +98,7 @@ func TestManyRotationsBetweenLooks(t *testing.T) {
 		c := n.runner("a")
 		s := n.steps(Config{})
 		c.count(0, seen)
-		s.turns(1)
+		s.polls(1)
 		c.count(seen, 5)
 		var names []string
 		for i := 1; i < 5; i++ {
@@ -108,7 +108,7 @@ func TestManyRotationsBetweenLooks(t *testing.T) {
 		for _, name := range names[:3] {
 			c.zip(name)
 		}
-		s.turns(3)
+		s.polls(3)
 		same(t, "texts", texts(s.entries, ""), numbered(0, 25))
 		if len(s.gaps) != 0 || s.r.Unreadable() != 0 {
 			t.Errorf("gaps %v, %d unreadable", s.gaps, s.r.Unreadable())
@@ -122,17 +122,17 @@ func TestRotatedAwayWhileWaiting(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{})
-	s.r.every.linger = 10 * time.Second
+	s.r.env.every.linger = 10 * time.Second
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	c.rotate()
 	c.count(5, 10)
 	c.rotate()
 	c.count(10, 15)
-	s.turns(1)
+	s.polls(1)
 	n.must(os.Remove(c.file(c.rotate())))
 	c.count(15, 20)
-	s.turns(40)
+	s.polls(40)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 20))
 	if len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyRotated {
 		t.Errorf("gaps %+v", s.gaps)
@@ -145,7 +145,7 @@ func TestRotatedAway(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	first := c.now
 	a := c.rotate()
 	c.count(5, 10)
@@ -153,7 +153,7 @@ func TestRotatedAway(t *testing.T) {
 	c.count(10, 15)
 	n.must(os.Remove(c.file(a)))
 	n.must(os.Remove(c.file(b)))
-	s.turns(3)
+	s.polls(3)
 	same(t, "texts", texts(s.entries, ""), append(numbered(0, 5), numbered(10, 15)...))
 	if len(s.gaps) != 1 {
 		t.Fatalf("gaps %v", s.gaps)
@@ -173,18 +173,18 @@ func TestUnlinkWhileReading(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 3)
-	s.turns(1)
+	s.polls(1)
 	c.count(3, 6)
 	c.line("P", "half")
 	n.must(os.Remove(c.file("")))
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), append(numbered(0, 6), "half"))
 	same(t, "context", texts(s.context, ""), append(numbered(0, 6), "half"))
 	same(t, "marks", s.kinds(c.doc()), []string{"covered 3", "covered 7", "ended 0"})
 	if s.r.Open() != 0 {
 		t.Error("still open")
 	}
-	s.turns(1)
+	s.polls(1)
 	if len(s.positions) != 0 {
 		t.Errorf("positions %+v", s.positions)
 	}
@@ -196,10 +196,10 @@ func TestHiddenByARename(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 3)
-	s.turns(1)
-	s.r.reconcile(s.r.order[0], logSet{})
+	s.polls(1)
+	s.r.tracker.compare(s.r.tails.order[0], listing{})
 	c.count(3, 6)
-	s.turns(2)
+	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 6))
 	if s.ended(c.doc()) {
 		t.Error("it has ended")
@@ -215,14 +215,14 @@ func TestRemovedOneByOne(t *testing.T) {
 	c.count(0, 3)
 	name := c.rotate()
 	c.count(3, 6)
-	s.turns(3)
+	s.polls(3)
 	n.must(os.Remove(c.file("")))
-	s.turns(3)
+	s.polls(3)
 	if !s.ended(c.doc()) || len(s.positions) != 1 || !s.positions[0].Ended {
 		t.Fatalf("marks %v, positions %+v", s.kinds(c.doc()), s.positions)
 	}
 	n.must(os.Remove(c.file(name)))
-	s.turns(3)
+	s.polls(3)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 6))
 	if len(s.positions) != 0 {
 		t.Errorf("positions %+v", s.positions)
@@ -235,19 +235,19 @@ func TestTruncation(t *testing.T) {
 	s := n.steps(Config{})
 	c.count(0, 4)
 	c.line("P", "line 4")
-	s.turns(1)
+	s.polls(1)
 	n.must(c.out.Truncate(0))
 	c.count(5, 7)
-	s.turns(1)
+	s.polls(1)
 	c.count(7, 9)
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 9))
 	if len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyShrunk {
 		t.Errorf("gaps %+v", s.gaps)
 	}
 	if s = s.again(n, Config{}); true {
 		c.count(9, 10)
-		s.turns(1)
+		s.polls(1)
 	}
 	same(t, "texts", texts(s.entries, ""), numbered(0, 10))
 }
@@ -258,11 +258,11 @@ func TestRestart(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 3)
-	s.turns(1)
+	s.polls(1)
 	c.count(3, 5)
 	d := n.container(c.path, 1)
 	d.count(5, 8)
-	s.turns(2)
+	s.polls(2)
 	same(t, "old", texts(s.entries, c.doc()), numbered(0, 5))
 	same(t, "new", texts(s.entries, d.doc()), numbered(5, 8))
 	same(t, "marks", s.kinds(c.doc()), []string{"covered 3", "covered 5", "ended 0"})
@@ -270,10 +270,10 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d open, positions %+v", s.r.Open(), s.positions)
 	}
 	s = s.again(n, Config{})
-	s.turns(2)
+	s.polls(2)
 	c.clean()
 	n.container(c.path, 2).say("third")
-	s.turns(2)
+	s.polls(2)
 	same(t, "old", texts(s.entries, c.doc()), numbered(0, 5))
 	if len(s.positions) != 2 || s.positions[0].Restart != 1 {
 		t.Errorf("positions %+v", s.positions)
@@ -286,16 +286,16 @@ func TestHalfALine(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.raw("2026-05-04T10:00:00Z stdout F first ha")
-	s.turns(1)
+	s.polls(1)
 	if len(s.entries) != 0 || s.lines != 0 {
 		t.Fatalf("%+v", s.entries)
 	}
 	c.raw("lf\n2026-05-04T10:00:01Z stdout F torn")
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), []string{"first half"})
 	c.rotate()
 	c.say("next")
-	s.turns(2)
+	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), []string{"first half", "torn", "next"})
 	if s.lines != 3 {
 		t.Errorf("%d lines", s.lines)
@@ -312,7 +312,7 @@ func TestEndlessLines(t *testing.T) {
 		c.line("P", long(16000))
 	}
 	c.line("F", "end")
-	s.turns(1)
+	s.polls(1)
 	if len(s.entries) != 4 || s.lines != c.lines {
 		t.Fatalf("%d entries, %d of %d lines", len(s.entries), s.lines, c.lines)
 	}
@@ -322,8 +322,8 @@ func TestEndlessLines(t *testing.T) {
 	if s.entries[1].Text != "after" || !strings.HasSuffix(s.entries[3].Text, "end") {
 		t.Errorf("%q, %q", s.entries[1].Text, s.entries[3].Text)
 	}
-	if f := s.r.order[0].newest(); cap(f.part) > chunkSize {
-		t.Errorf("%d bytes are kept", cap(f.part))
+	if f := s.r.tails.order[0].newest(); cap(f.partial.text) > chunkSize {
+		t.Errorf("%d bytes are kept", cap(f.partial.text))
 	}
 }
 
@@ -332,22 +332,22 @@ func TestFairness(t *testing.T) {
 	n := newNode(t)
 	loud, calm := n.runner("a"), n.runner("b")
 	s := n.steps(Config{})
-	s.turns(1)
+	s.polls(1)
 	for range 1000 {
 		loud.say(long(10000))
 	}
 	calm.say("here")
 	s.clock = s.clock.Add(time.Second)
-	if more, err := s.r.turn(); err != nil || !more {
+	if more, err := s.r.poll(); err != nil || !more {
 		t.Fatal(more, err)
 	}
-	if got := len(texts(s.r.out.Entries, loud.doc())) + len(texts(s.entries, loud.doc())); got > visitBytes/10000+chunkSize/10000+1 {
+	if got := len(texts(s.r.out.Entries, loud.doc())) + len(texts(s.entries, loud.doc())); got > pollBytes/10000+chunkSize/10000+1 {
 		t.Errorf("%d records of the loud one in a turn", got)
 	}
 	if len(texts(s.r.out.Entries, calm.doc()))+len(texts(s.entries, calm.doc())) != 1 {
 		t.Error("the calm one was not read")
 	}
-	s.turns(1)
+	s.polls(1)
 	if s.lines != 1001 {
 		t.Errorf("%d lines", s.lines)
 	}
@@ -360,7 +360,7 @@ func TestBatches(t *testing.T) {
 	s := n.steps(Config{})
 	c.count(0, 20000)
 	total := 0
-	s.r.emit = func(b Batch) error {
+	s.r.out.emit = func(b Batch) error {
 		total += b.Lines
 		if len(b.Entries) > batchSize+chunkSize/40 {
 			t.Errorf("%d entries", len(b.Entries))
@@ -371,7 +371,7 @@ func TestBatches(t *testing.T) {
 		s.add(b)
 		return nil
 	}
-	s.turns(1)
+	s.polls(1)
 	if s.batches < 5 {
 		t.Errorf("%d batches", s.batches)
 	}

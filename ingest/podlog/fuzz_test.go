@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"coroner/ingest"
+	"coroner/ingest/podlog/header"
 )
 
 const stamped = "2026-05-04T10:00:00.123456789Z std"
@@ -19,23 +19,23 @@ var lineSeeds = []string{
 	stamped + "out F 2026-05-04T10:00:00Z stdout P x", "\xff\x00\r", "9999-99-99T99:99:99Z stdout P x",
 }
 
-// FuzzHeader: a line that is called split is held back by the feed, so that a
+// FuzzSplit: a line that is called split is held back by the feed, so that a
 // place between two records is one for both.
-func FuzzHeader(f *testing.F) {
+func FuzzSplit(f *testing.F) {
 	for _, s := range lineSeeds {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		h := readHeader(line)
-		if (h.split || h.whole) && h.at.IsZero() || h.split && h.whole {
+		h := header.Read(line)
+		if (h.Split || h.Whole) && h.At.IsZero() || h.Split && h.Whole {
 			t.Errorf("%q: %+v", line, h)
 		}
 		feed := ingest.Document{Name: "ci_a_" + uid + "/runner/0.log"}.Feed()
 		held := len(feed.Line(line, 0)) == 0 && len(feed.Flush()) > 0
-		if held && !h.split && len(bytes.TrimSpace(line)) > 0 && bytes.HasPrefix(line, []byte("2026-05-04T10:00:00.123456789Z stdout P ")) {
+		if held && !h.Split && len(bytes.TrimSpace(line)) > 0 && bytes.HasPrefix(line, []byte("2026-05-04T10:00:00.123456789Z stdout P ")) {
 			t.Errorf("%q: held back, but not called split", line)
 		}
-		firstTime(line)
+		header.FirstTime(line)
 	})
 }
 
@@ -61,7 +61,7 @@ func FuzzNames(f *testing.F) {
 // FuzzPosition: no stored position makes the reader panic or read amiss.
 func FuzzPosition(f *testing.F) {
 	path := "ci_a_" + uid + "/runner"
-	for _, p := range []Position{{Stream: path}, {Stream: path, Print: fingerprint([]byte("2026")), Hashed: 4, Offset: 45, Lines: 1, Owed: &Owed{Offset: 3}}} {
+	for _, p := range []Position{{Stream: path}, {Stream: path, Print: fingerprint([]byte("2026")), Hashed: 4, Offset: 45, Lines: 1, PendingLastLines: &PendingLastLines{Offset: 3}}} {
 		data, err := json.Marshal(p)
 		if err != nil {
 			f.Fatal(err)
@@ -80,7 +80,7 @@ func FuzzPosition(f *testing.F) {
 		name := c.rotate()
 		c.count(3, 5)
 		s := n.steps(Config{Resume: []Position{p}})
-		s.turns(3)
+		s.polls(3)
 		if got := texts(s.entries, ""); p.check() == nil && p.Hashed == 0 && !p.Ended && !p.Skips && p.Stream == c.path && p.Restart == 0 {
 			same(t, "texts", got, numbered(0, 5))
 		}
@@ -106,18 +106,18 @@ func FuzzRead(f *testing.F) {
 		n := &node{t: t, dir: dir, now: dawn}
 		c := n.runner("a")
 		s := n.steps(Config{})
-		s.turns(1) // what comes later is not too old
+		s.polls(1) // what comes later is not too old
 		c.raw(string(data[:a]))
-		s.turns(1)
+		s.polls(1)
 		if restart {
 			s = s.again(n, Config{})
 		}
 		c.raw(string(data[a:b]))
-		s.turns(1)
+		s.polls(1)
 		c.raw(string(data[b:]))
-		s.turns(1)
+		s.polls(1)
 		c.delete()
-		s.turns(3)
+		s.polls(3)
 		checkRead(t, s, data, restart)
 	})
 }
@@ -136,7 +136,7 @@ func checkRead(t *testing.T, s *steps, data []byte, restart bool) {
 		}
 	}
 	for _, line := range lines {
-		if h := readHeader(line); !h.whole && !h.split {
+		if h := header.Read(line); !h.Whole && !h.Split {
 			return // no runtime wrote it; what a saved file makes of it is not the point
 		}
 	}
@@ -155,8 +155,7 @@ func checkRead(t *testing.T, s *steps, data []byte, restart bool) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbb\n\nccc"), uint8(2))
 	f.Fuzz(func(t *testing.T, data []byte, piece uint8) {
-		var open atomic.Int64
-		one := &file{open: &open, most: partBytes}
+		var one partialLine
 		var got []byte
 		take := func(line []byte, cut int, size int64) {
 			if size != int64(len(line)+cut+1) {
@@ -166,7 +165,7 @@ func FuzzLines(f *testing.F) {
 		}
 		for rest := data; len(rest) > 0; {
 			k := min(int(piece)+1, len(rest))
-			one.lines(rest[:k], take)
+			one.split(rest[:k], partialBytes, take)
 			rest = rest[k:]
 		}
 		one.rest(func(line []byte, cut int, size int64) {

@@ -156,7 +156,7 @@ func (h *harvest) add(b Batch) {
 			h.entries = append(h.entries, e)
 		}
 	}
-	h.context, h.marks = append(h.context, b.Context...), append(h.marks, b.Marks...)
+	h.context, h.marks = append(h.context, b.LastLines...), append(h.marks, b.Marks...)
 	h.lines, h.passed, h.reached = h.lines+b.Lines, h.passed+b.Passed, b.Reached
 	h.positions = slices.Clone(b.Positions)
 	h.batches++
@@ -232,18 +232,18 @@ func (n *node) steps(c Config) *steps {
 	return s
 }
 
-// turns makes so many turns.
-func (s *steps) turns(n int) {
+// polls makes so many polls, a second apart.
+func (s *steps) polls(n int) {
 	s.t.Helper()
 	for range n {
 		s.clock = s.clock.Add(time.Second)
 		for more := true; more; {
 			var err error
-			if more, err = s.r.turn(); err != nil {
+			if more, err = s.r.poll(); err != nil {
 				s.t.Fatal(err)
 			}
 		}
-		if err := s.r.send(); err != nil {
+		if err := s.r.out.send(); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -252,7 +252,7 @@ func (s *steps) turns(n int) {
 // stop ends the run as a done context does.
 func (s *steps) stop() {
 	s.t.Helper()
-	if err := s.r.last(); err != nil {
+	if err := s.r.finish(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.r.close()

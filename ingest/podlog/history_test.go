@@ -22,7 +22,7 @@ func TestEveryLineOnce(t *testing.T) {
 		if *only > 0 {
 			seed = *only
 		}
-		history(t, seed, 120)
+		runHistory(t, seed, 120)
 	}
 }
 
@@ -43,7 +43,7 @@ type life struct {
 	log   []string
 }
 
-func history(t *testing.T, seed uint64, events int) {
+func runHistory(t *testing.T, seed uint64, events int) {
 	n := newNode(t)
 	l := &life{
 		node: n, t: t, rnd: rand.New(rand.NewPCG(seed, 1)), plain: map[*container][]string{}, want: map[string][]string{},
@@ -63,7 +63,7 @@ func history(t *testing.T, seed uint64, events int) {
 	for _, c := range l.live {
 		l.finish(c)
 	}
-	l.s.turns(4)
+	l.s.polls(4)
 	l.s.stop()
 	l.check(seed)
 }
@@ -87,7 +87,7 @@ func (l *life) event() {
 			l.plain[c] = p[1:]
 		}
 	case k < 15:
-		l.s.turns(1)
+		l.s.polls(1)
 	case k < 16:
 		l.s.stop()
 		l.s = l.s.again(l.node, l.c)
@@ -159,7 +159,7 @@ func (l *life) restart(c *container) {
 		i++
 	}
 	l.live[i] = l.container(c.path, c.restart+1)
-	l.s.turns(3)
+	l.s.polls(3)
 	if l.rnd.IntN(2) == 0 {
 		c.clean()
 	}
@@ -170,7 +170,7 @@ func (l *life) refuse() {
 	l.s.fail = errors.New("no room")
 	l.s.clock = l.s.clock.Add(time.Second)
 	for more, err := true, error(nil); more && err == nil; {
-		more, err = l.s.r.turn()
+		more, err = l.s.r.poll()
 	}
 	l.s.fail = nil
 	l.s = l.s.again(l.node, l.c)
@@ -196,10 +196,10 @@ func (l *life) check(seed uint64) {
 		}
 		context := texts(l.s.context, doc)
 		if k := min(3, len(want)); len(context) < k || fmt.Sprint(context[len(context)-k:]) != fmt.Sprint(want[len(want)-k:]) {
-			l.t.Errorf("%s: last words %.40q, want %.40q", doc, context, want[len(want)-k:])
+			l.t.Errorf("%s: last lines %.40q, want %.40q", doc, context, want[len(want)-k:])
 		}
 		if once := slices.Compact(slices.Sorted(slices.Values(context))); len(once) != len(context) {
-			l.t.Errorf("%s: last words twice: %.40q", doc, context)
+			l.t.Errorf("%s: last lines twice: %.40q", doc, context)
 		}
 	}
 	if l.s.lines != l.raw || len(l.s.gaps) > 0 || l.s.r.Unreadable() > 0 {

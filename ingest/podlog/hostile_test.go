@@ -36,15 +36,15 @@ func TestStrangeNames(t *testing.T) {
 		n.must(os.WriteFile(filepath.Join(n.dir, good.path, name), []byte("2026-05-04T10:00:00Z stdout F bad\n"), 0o600))
 	}
 	s := n.steps(Config{Log: zerolog.New(&log)})
-	s.turns(5)
+	s.polls(5)
 	same(t, "texts", texts(s.entries, ""), []string{"good"})
 	if k := strings.Count(log.String(), "directory is ignored"); k != 11 {
 		t.Errorf("%d log lines:\n%s", k, log.String())
 	}
 	n.must(os.RemoveAll(filepath.Join(n.dir, "lost+found")))
-	s.turns(1)
-	if len(s.r.strange) != 10 {
-		t.Errorf("%d names are kept", len(s.r.strange))
+	s.polls(1)
+	if len(s.r.env.problems.logged) != 10 {
+		t.Errorf("%d names are kept", len(s.r.env.problems.logged))
 	}
 }
 
@@ -61,10 +61,10 @@ func TestLinks(t *testing.T) {
 	n.must(syscall.Mkfifo(filepath.Join(n.dir, c.path, "2.log"), 0o600))
 	n.must(os.Mkdir(filepath.Join(n.dir, c.path, "3.log"), 0o700))
 	s := n.steps(Config{})
-	s.turns(3)
+	s.polls(3)
 	same(t, "texts", texts(s.entries, ""), []string{"good"})
 	for _, name := range []string{"1.log", "2.log", "3.log"} {
-		if _, err := openLog(filepath.Join(n.dir, c.path, name), false, &s.r.opened); !errors.Is(err, errKind) && !errors.Is(err, syscall.ELOOP) {
+		if _, err := openLog(filepath.Join(n.dir, c.path, name), false, &s.r.env.opened); !errors.Is(err, errKind) && !errors.Is(err, syscall.ELOOP) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -79,12 +79,12 @@ func TestDirBecomesLink(t *testing.T) {
 	c := n.runner("a")
 	c.say("one")
 	s := n.steps(Config{})
-	s.turns(1)
+	s.polls(1)
 	pod := filepath.Join(n.dir, filepath.Dir(c.path))
 	n.must(os.Rename(pod, n.t.TempDir()+"/x"))
 	n.must(os.Symlink(os.TempDir(), pod))
 	c.say("two")
-	s.turns(2)
+	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), []string{"one", "two"})
 	if !s.ended(c.doc()) || s.r.Open() != 0 {
 		t.Error("still followed")
@@ -105,14 +105,14 @@ func TestWant(t *testing.T) {
 		return container == wanted
 	}}
 	s := n.steps(c)
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), []string{"a"})
 	if s.r.Open() != 1 || len(s.positions) != 1 {
 		t.Errorf("%d open, positions %+v", s.r.Open(), s.positions)
 	}
 	wanted = "dind"
 	s = s.again(n, c)
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), []string{"a", "b"})
 	if s.r.Open() != 1 || len(s.positions) != 1 || s.ended(a.doc()) {
 		t.Errorf("%d open, positions %+v", s.r.Open(), s.positions)
@@ -138,7 +138,7 @@ func TestHostileLogsTakeLittleMemory(t *testing.T) {
 	}
 	most := uint64(0)
 	s := n.steps(Config{})
-	s.r.emit = func(b Batch) error {
+	s.r.out.emit = func(b Batch) error {
 		var mem runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&mem)
@@ -147,11 +147,11 @@ func TestHostileLogsTakeLittleMemory(t *testing.T) {
 	}
 	for more := true; more; {
 		var err error
-		if more, err = s.r.turn(); err != nil {
+		if more, err = s.r.poll(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.r.send(); err != nil {
+	if err := s.r.out.send(); err != nil {
 		t.Fatal(err)
 	}
 	if most > 100<<20 {
@@ -159,19 +159,19 @@ func TestHostileLogsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// Of a directory full of instances of a container the latest are followed.
+// Of a directory full of maxInstances of a container the latest are followed.
 func TestManyInstances(t *testing.T) {
 	n := newNode(t)
-	for i := range 3 * instances {
+	for i := range 3 * maxInstances {
 		c := n.container("ci_a_"+uid+"/runner", i)
 		c.say(fmt.Sprint("instance ", i))
 		n.must(c.out.Close())
 	}
 	s := n.steps(Config{})
-	s.turns(2)
+	s.polls(2)
 	got := texts(s.entries, "")
-	if len(got) != instances || got[len(got)-1] != fmt.Sprint("instance ", 3*instances-1) {
-		t.Errorf("%d instances: %q", len(got), got)
+	if len(got) != maxInstances || got[len(got)-1] != fmt.Sprint("instance ", 3*maxInstances-1) {
+		t.Errorf("%d maxInstances: %q", len(got), got)
 	}
 }
 
@@ -181,9 +181,9 @@ func TestIdentity(t *testing.T) {
 	c := n.container("kube-system_etcd-node-a_0123456789abcdef0123456789abcdef/etcd", 3)
 	c.say("x")
 	s := n.steps(Config{})
-	s.turns(5)
+	s.polls(5)
 	c.delete()
-	s.turns(2)
+	s.polls(2)
 	all := append(append(s.entries, s.context...), s.marks...)
 	if len(all) < 4 {
 		t.Fatalf("%+v", all)

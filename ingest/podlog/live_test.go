@@ -27,14 +27,14 @@ type running struct {
 	refuse func() error  // what emit returns
 }
 
-// run starts a reader on the node. slow has it walk the tree once only.
+// run starts a reader on the node. slow has it list the tree once only.
 func (n *node) run(c Config, slow bool, with func(*running)) *running {
 	c.Dir, c.Node, c.MaxAge = n.dir, "node-a", 200*365*24*time.Hour // the lines bear the node's time, not the clock's
 	ctx, cancel := context.WithCancel(n.t.Context())
 	x := &running{harvest: &harvest{}, t: n.t, r: New(c), news: make(chan struct{}, 1), cancel: cancel, done: make(chan error, 1)}
-	x.r.every = intervals{tick: 5 * time.Millisecond, sweep: 20 * time.Millisecond, idle: 10 * time.Millisecond, beat: time.Second, linger: 10 * time.Millisecond}
+	x.r.env.every = intervals{poll: 5 * time.Millisecond, round: 20 * time.Millisecond, batch: 10 * time.Millisecond, heartbeat: time.Second, linger: 10 * time.Millisecond}
 	if slow {
-		x.r.every.sweep = time.Hour
+		x.r.env.every.round = time.Hour
 	}
 	if with != nil {
 		with(x)
@@ -102,7 +102,7 @@ func (x *running) eventually(what string, ok func() bool) {
 func (x *running) held() int {
 	x.r.watch.mu.Lock()
 	defer x.r.watch.mu.Unlock()
-	return len(x.r.watch.held)
+	return len(x.r.watch.caught)
 }
 
 // stop ends the run as a done context does.
@@ -117,11 +117,11 @@ func (x *running) stop() {
 	}
 }
 
-// Pods that live so long that nobody walks over them are caught all the same.
+// Pods that are gone before the tree is listed again are caught all the same.
 func TestShortLivedPods(t *testing.T) {
 	n := newNode(t)
 	x := n.run(Config{}, true, nil)
-	x.until("a walk", func() bool { return !x.reached.IsZero() })
+	x.until("a round", func() bool { return !x.reached.IsZero() })
 	var slowest time.Duration
 	for i := range 20 {
 		began := time.Now()
@@ -171,20 +171,20 @@ func TestShortLivedPodWhileBusy(t *testing.T) {
 	}
 }
 
-// The watcher and the walks may find the same file; what it opened too much is
+// The watcher and the rescans may find the same file; what it opened too much is
 // closed, and what only it has seen is read.
 func TestAdopt(t *testing.T) {
 	n := newNode(t)
 	c, d := n.runner("a"), n.runner("b")
 	c.count(0, 3)
 	s := n.steps(Config{})
-	s.turns(1)
-	catch := func(c *container) caught {
-		f, err := openLog(c.file(""), false, &s.r.opened)
+	s.polls(1)
+	catch := func(c *container) caughtFile {
+		f, err := openLog(c.file(""), false, &s.r.env.opened)
 		n.must(err)
-		return caught{key{c.path, c.restart}, f}
+		return caughtFile{key{c.path, c.restart}, f}
 	}
-	s.r.adopt(catch(c)) // it is open
+	s.r.tracker.adopt(catch(c)) // it is open
 	if s.r.Open() != 2 {
 		t.Errorf("%d open", s.r.Open())
 	}
@@ -192,18 +192,18 @@ func TestAdopt(t *testing.T) {
 	c.count(3, 6)
 	young := catch(c)
 	c.delete()
-	s.r.adopt(young) // it came and went
+	s.r.tracker.adopt(young) // it came and went
 	d.count(0, 3)
 	e := n.container(d.path, 1)
 	e.count(0, 3)
-	s.turns(3)
-	s.r.adopt(catch(d)) // it has ended
+	s.polls(3)
+	s.r.tracker.adopt(catch(d)) // it has ended
 	gone := catch(e)
 	e.delete()
 	d.clean()
 	s = s.again(n, Config{})
-	s.r.adopt(gone) // only the walk knows whether that is the file of the position
-	s.turns(3)
+	s.r.tracker.adopt(gone) // only the rescan knows whether that is the file of the position
+	s.polls(3)
 	same(t, "a", texts(s.entries, c.doc()), numbered(0, 6))
 	same(t, "b", texts(s.entries, d.doc()), numbered(0, 3))
 	same(t, "b again", texts(s.entries, e.doc()), numbered(0, 3))
@@ -216,8 +216,8 @@ func TestAdopt(t *testing.T) {
 // begin, also when they come again.
 func TestWakes(t *testing.T) {
 	n := newNode(t)
-	x := n.run(Config{}, true, func(x *running) { x.r.every.tick = time.Hour })
-	x.eventually("the walk is over", func() bool { return x.r.watch.has("") })
+	x := n.run(Config{}, true, func(x *running) { x.r.env.every.poll = time.Hour })
+	x.eventually("the tree was listed", func() bool { return x.r.watch.has("") })
 	for range 3 {
 		dir := filepath.Join(n.dir, "ci_a_"+uid, "runner")
 		n.must(os.MkdirAll(dir, 0o755))
@@ -231,15 +231,28 @@ func TestWakes(t *testing.T) {
 	x.stop()
 }
 
-// Writes whose notifications were too many for the kernel are found without a walk.
-func TestFloodOfWrites(t *testing.T) {
+// Writes are found without a notification and without a rescan.
+func TestWritesArePolled(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	x := n.run(Config{}, true, nil)
-	x.until("a walk", func() bool { return !x.reached.IsZero() })
-	x.r.watch.grow.remove("ci_a_" + uid + "/runner")
+	x.until("a round", func() bool { return !x.reached.IsZero() })
+	x.r.watch.inotify.Remove("ci_a_" + uid + "/runner")
 	c.count(0, 5)
-	x.r.watch.overflow(true)
+	x.until("the lines", func() bool { return x.lines == 5 })
+	x.stop()
+}
+
+// Names whose notifications were too many for the kernel are found by a full rescan.
+func TestOverflow(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	x := n.run(Config{}, true, nil)
+	x.until("a round", func() bool { return !x.reached.IsZero() })
+	x.r.watch.inotify.Remove("ci_a_" + uid + "/runner")
+	c.rotate()
+	c.count(0, 5)
+	x.r.watch.Overflow()
 	x.until("the lines", func() bool { return x.lines == 5 })
 	x.stop()
 }
@@ -254,18 +267,18 @@ func TestWatchesWhileBusy(t *testing.T) {
 	x.eventually("it is watched", func() bool { return x.r.watch.has("ci_a_" + uid + "/runner") })
 	c := n.runner("a")
 	x.eventually("it is caught", func() bool { return x.held() == 1 })
-	c.say("last words")
+	c.say("last lines")
 	c.delete()
 	close(gate)
 	x.until("its end", func() bool { return x.ended(c.doc()) })
-	same(t, "texts", texts(x.entries, ""), []string{"last words"})
+	same(t, "texts", texts(x.entries, ""), []string{"last lines"})
 	x.stop()
 }
 
 func (w *watcher) has(rel string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.added[rel]
+	return w.watched[rel]
 }
 
 // Pods that came and went leave nothing behind.
@@ -290,8 +303,8 @@ func TestManyPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := x.r
-	if len(r.streams)+len(r.order)+len(r.tree)+len(r.strange)+len(r.watch.news)+len(r.watch.held) != 0 || len(r.watch.added) > 1 {
-		t.Errorf("left: %d streams, %v, %v, %v", len(r.streams), r.tree, r.strange, r.watch.added)
+	if len(r.tails.byKey)+len(r.tails.order)+len(r.tails.byPod)+len(r.env.problems.logged)+len(r.watch.changed)+len(r.watch.caught) != 0 || len(r.watch.watched) > 1 {
+		t.Errorf("left: %d streams, %v, %v, %v", len(r.tails.byKey), r.tails.byPod, r.env.problems.logged, r.watch.watched)
 	}
 }
 
@@ -304,16 +317,16 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// Without notifications the walks do.
+// Without notifications the tree is listed again and again.
 func TestPolling(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	x := n.run(Config{}, false, func(x *running) {
 		x.r.watch.lost = true // and a lost one does no harm
 	})
-	x.until("a walk", func() bool { return !x.reached.IsZero() })
-	x.r.watch.overflow(false)
-	x.r.watch.fs.close()
+	x.until("a round", func() bool { return !x.reached.IsZero() })
+	x.r.watch.Overflow()
+	x.r.watch.inotify.Close()
 	c.count(0, 5)
 	d := n.runner("b")
 	d.count(0, 5)
@@ -328,14 +341,14 @@ func TestStopReadsToTheEnd(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	x := n.run(Config{}, true, nil)
-	x.until("a walk", func() bool { return !x.reached.IsZero() })
+	x.until("a round", func() bool { return !x.reached.IsZero() })
 	c.count(0, 5000)
 	c.rotate()
 	c.count(5000, 6000)
 	x.stop()
 	same(t, "texts", texts(x.entries, ""), numbered(0, 6000))
 	same(t, "context", texts(x.context, "")[len(x.context)-10:], numbered(5990, 6000))
-	if p := x.positions; len(p) != 1 || p[0].Lines != 6000 || p[0].Owed != nil {
+	if p := x.positions; len(p) != 1 || p[0].Lines != 6000 || p[0].PendingLastLines != nil {
 		t.Errorf("positions %+v", p)
 	}
 }

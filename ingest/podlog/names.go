@@ -28,7 +28,7 @@ func identify(path string) (ingest.Entry, error) {
 	return id, nil
 }
 
-// isPod says whether a directory's name is one that the kubelet gives.
+// isPod reports whether a directory's name is one that the kubelet gives.
 func isPod(name string) bool {
 	_, err := identify(name + "/c")
 	return err == nil
@@ -70,7 +70,7 @@ func parseLogName(name string) (l logName, ok bool) {
 	return l, ok && isRotation(l.stamp)
 }
 
-// isRotation says whether s is a time like 20060102-150405.
+// isRotation reports whether s is a time like 20060102-150405.
 func isRotation(s string) bool {
 	if len(s) != 15 || s[8] != '-' {
 		return false
@@ -78,34 +78,37 @@ func isRotation(s string) bool {
 	return strings.Trim(s[:8], "0123456789") == "" && strings.Trim(s[9:], "0123456789") == ""
 }
 
-// logSet is the files of one container instance.
-type logSet struct {
+// listing is the names of one container instance's log files.
+type listing struct {
 	current fs.DirEntry // of N.log, nil if there is none
 	rotated []logName   // oldest first as their names have it
 }
 
-func (l logSet) names(n int) []logName {
+func (l listing) empty() bool { return l.current == nil && len(l.rotated) == 0 }
+
+// names is the names of the files of N.log, oldest first.
+func (l listing) names(n int) []logName {
 	if l.current == nil {
 		return l.rotated
 	}
 	return append(slices.Clone(l.rotated), logName{n: n})
 }
 
-// listLogs reads a container's directory. odd is told of what is no regular
-// file but has a log's name.
-func listLogs(dir string, odd func(name string)) (map[int]logSet, error) {
+// listLogs reads a container's directory. The result is by the N of N.log. notRegular
+// is told of what has a log's name and is no regular file.
+func listLogs(dir string, notRegular func(name string)) (map[int]listing, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	sets := make(map[int]logSet)
+	sets := make(map[int]listing)
 	for _, e := range entries {
 		l, ok := parseLogName(e.Name())
 		if !ok {
 			continue
 		}
 		if !e.Type().IsRegular() {
-			odd(e.Name())
+			notRegular(e.Name())
 			continue
 		}
 		set := sets[l.n]

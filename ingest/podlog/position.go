@@ -1,11 +1,8 @@
 package podlog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -28,7 +25,8 @@ type Position struct {
 	Last    time.Time `json:"last,omitzero"`     // time of the last line read
 	Skips   bool      `json:"skips,omitempty"`   // all lines so far were too old to be given
 
-	Owed *Owed `json:"owed,omitempty"` // set while records before Offset are still owed as last words
+	// Set while records before Offset were not given as last lines yet.
+	PendingLastLines *PendingLastLines `json:"owed,omitempty"`
 
 	// Whose text it turned out to be; the path alone does not always say.
 	Source ingest.Source `json:"source,omitempty"`
@@ -37,102 +35,69 @@ type Position struct {
 	Ended bool `json:"ended,omitempty"` // read to its end, for good
 }
 
-// Owed is where the oldest record begins that was read and not yet given as last
-// words. It may be in an earlier file than the position.
-type Owed struct {
+// PendingLastLines is where the oldest record begins that was read and not yet given as
+// one of the last lines. It may be in an earlier file than the position.
+type PendingLastLines struct {
 	Print  string `json:"print,omitempty"`
 	Hashed int    `json:"hashed,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
 }
 
-// place is a point in the sequence of a stream's files from which reading can
-// go on: between two records.
-type place struct {
-	spot
-	lines       int
-	records     int
-	first, last time.Time
-}
-
-// spot is a byte of a file.
-type spot struct {
+// fileOffset is an offset of the file that begins with the bytes of a fingerprint.
+type fileOffset struct {
 	print  string
 	hashed int
-	offset int64
+	bytes  int64
 }
 
-// fingerprint tells a log file from others of its container. Its first line
-// begins with a time in nanoseconds.
-func fingerprint(head []byte) string {
-	sum := sha256.Sum256(head)
-	return hex.EncodeToString(sum[:16])
-}
-
-// position is where the stream stands.
-func (s *stream) position() Position {
+// position is where the tail stands.
+func (t *tail) position() Position {
+	r := t.records
+	at := &r.done
 	p := Position{
-		Stream: s.path, Restart: s.n, Print: s.at.print, Hashed: s.at.hashed, Offset: s.at.offset, Lines: s.at.lines, Records: s.at.records,
-		First: s.at.first, Last: s.at.last, Skips: !s.cutoff.IsZero(), Source: s.id.Source, Trust: s.id.Trust, Ended: s.ended,
+		Stream: t.path, Restart: t.n, Print: at.print, Hashed: at.hashed, Offset: at.bytes,
+		Lines: at.lines, Records: at.records, First: at.first, Last: at.last, Skips: !r.cutoff.IsZero(),
+		Source: r.id.Source, Trust: r.id.Trust, Ended: t.state == ended,
 	}
-	if p.Owed = s.owed; s.words.n > 0 {
-		w := s.words.at(0).spot
-		p.Owed = &Owed{Print: w.print, Hashed: w.hashed, Offset: w.offset}
+	if p.PendingLastLines = r.pending; r.last.n > 0 {
+		o := r.last.at(0).fileOffset
+		p.PendingLastLines = &PendingLastLines{Print: o.print, Hashed: o.hashed, Offset: o.bytes}
 	}
 	return p
 }
 
-// restore makes the stream of a position known. It opens nothing.
-func (r *Reader) restore(p Position) error {
+// restore makes the tail of a position. It opens nothing.
+func (p Position) restore(env *env, out *batcher) (*tail, error) {
 	if err := p.check(); err != nil {
-		return err
+		return nil, err
 	}
-	s, err := newStream(key{p.Stream, p.Restart}, r.c.Controller)
+	t, err := newTail(key{p.Stream, p.Restart}, env, out)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.at = place{
-		spot: spot{p.Print, p.Hashed, p.Offset}, lines: p.Lines, records: p.Records, first: p.First, last: p.Last,
-	}
-	s.owed, s.ended, s.resumed = p.Owed, p.Ended, true
+	r := t.records
+	r.done = progress{fileOffset{p.Print, p.Hashed, p.Offset}, p.Lines, p.Records, p.First, p.Last}
+	r.pending, t.history = p.PendingLastLines, resumed
 	if p.Source == ingest.Runner || p.Source == ingest.Listener { // its lines showed that; names are asked again
-		s.id.Source, s.id.Trust = p.Source, p.Trust
+		r.id.Source, r.id.Trust = p.Source, p.Trust
 	}
 	if p.Skips {
-		s.cutoff = r.c.Now().Add(-r.c.MaxAge)
+		r.cutoff = env.c.Now().Add(-env.c.MaxAge)
 	}
-	return r.add(s)
+	if p.Ended {
+		t.end()
+	}
+	return t, nil
 }
 
-var (
-	errPosition = errors.New("impossible position")
-	errCrowded  = errors.New("too many streams")
-	errMany     = errors.New("too many log files")
-	errTwice    = errors.New("two positions of one stream")
-)
+var errPosition = errors.New("impossible position")
 
 // check refuses what no reader wrote.
 func (p Position) check() error {
-	if p.Restart < 0 || p.Offset < 0 || p.Lines < 0 || p.Records < 0 || p.Hashed < 0 || p.Hashed > printBytes ||
-		(p.Hashed == 0) != (p.Print == "") || p.Hashed == 0 && p.Offset > 0 || p.Owed != nil && p.Owed.Offset < 0 {
+	numbers := p.Restart >= 0 && p.Offset >= 0 && p.Lines >= 0 && p.Records >= 0 && p.Hashed >= 0 && p.Hashed <= headBytes
+	print := (p.Hashed == 0) == (p.Print == "") && (p.Hashed > 0 || p.Offset == 0)
+	if !numbers || !print || p.PendingLastLines != nil && p.PendingLastLines.Offset < 0 {
 		return fmt.Errorf("%w: %+v", errPosition, p)
 	}
-	return nil
-}
-
-// add makes a stream known, within bounds.
-func (r *Reader) add(s *stream) error {
-	if len(r.streams) >= r.c.MaxOpen*streamsOpen {
-		return errCrowded
-	}
-	if r.streams[s.key] != nil {
-		return errTwice
-	}
-	pod, container, _ := strings.Cut(s.path, "/")
-	if r.tree[pod] == nil {
-		r.tree[pod] = make(map[string][]*stream)
-	}
-	r.tree[pod][container] = append(r.tree[pod][container], s)
-	r.streams[s.key] = s
-	r.order = append(r.order, s)
 	return nil
 }

@@ -46,7 +46,7 @@ func TestUnreadableRotated(t *testing.T) {
 	n.must(os.Chmod(c.file(""), 0o644))
 	s := n.steps(Config{})
 	back := commoner(t)
-	s.turns(3)
+	s.polls(3)
 	back()
 	same(t, "texts", texts(s.entries, ""), numbered(5, 10))
 	if len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyClosed || s.r.Unreadable() != 1 {
@@ -67,13 +67,13 @@ func TestUnreadable(t *testing.T) {
 	n.must(os.Chmod(b.file(""), 0o644))
 	s := n.steps(Config{Log: zerolog.New(&log)})
 	back := commoner(t)
-	s.turns(5)
+	s.polls(5)
 	back()
 	same(t, "texts", texts(s.entries, ""), []string{"b"})
 	if k := strings.Count(log.String(), "cannot be read"); k != 1 || s.r.Unreadable() < 5 || s.reached.IsZero() {
 		t.Errorf("%d unreadable, reached %v:\n%s", s.r.Unreadable(), s.reached, log.String())
 	}
 	same(t, "marks", s.kinds(a.doc()), nil)
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), []string{"b", "a"})
 }

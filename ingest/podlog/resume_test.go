@@ -16,7 +16,7 @@ func TestZippedWhileDown(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 7)
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	c.count(7, 10)
 	a := c.rotate()
@@ -29,13 +29,13 @@ func TestZippedWhileDown(t *testing.T) {
 	c.zip(b)
 	n.must(os.WriteFile(c.file(b+".tmp"), []byte("half a gzip"), 0o600))
 	s = s.again(n, Config{})
-	s.turns(2)
+	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 40))
 	if s.lines != 40 || len(s.gaps) != 0 || s.entries[39].Line != 40 || s.r.Open() != 1 {
 		t.Errorf("%d lines, gaps %v, line %d, %d open", s.lines, s.gaps, s.entries[39].Line, s.r.Open())
 	}
 	s = s.again(n, Config{})
-	s.turns(2)
+	s.polls(2)
 	if s.lines != 40 {
 		t.Errorf("%d lines after another restart", s.lines)
 	}
@@ -53,7 +53,7 @@ func TestNamesOutOfOrder(t *testing.T) {
 	n.must(os.Rename(c.file(a), c.file(".20260504-235959")))
 	c.zip(b)
 	s := n.steps(Config{})
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 15))
 }
 
@@ -72,7 +72,7 @@ func TestControllerOverARestart(t *testing.T) {
 			s = s.again(n, tt.config)
 		}
 		c.say(fmt.Sprint("line ", i))
-		s.turns(1)
+		s.polls(1)
 		if e := last(s); e.Source != tt.source || e.Trust != tt.trust || e.Text != fmt.Sprint("line ", i) {
 			t.Errorf("start %d: %+v", i, e)
 		}
@@ -85,7 +85,7 @@ func TestGapWhileDown(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	last := c.now
 	s.stop()
 	a := c.rotate()
@@ -97,7 +97,7 @@ func TestGapWhileDown(t *testing.T) {
 	n.must(os.Remove(c.file(a)))
 	n.must(os.Remove(c.file(b)))
 	s = s.again(n, Config{})
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), append(numbered(0, 5), numbered(10, 15)...))
 	if len(s.gaps) != 1 {
 		t.Fatalf("gaps %v", s.gaps)
@@ -115,12 +115,12 @@ func TestTruncatedWhileDown(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 10)
-	s.turns(1)
+	s.polls(1)
 	c.count(10, 50)
-	s.turns(1) // and then a crash, with last words owed
+	s.polls(1) // and then a crash, with last lines owed
 	n.must(c.out.Truncate(1000))
 	s = s.again(n, Config{})
-	s.turns(1)
+	s.polls(1)
 	if len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyShrunk {
 		t.Errorf("gaps %+v", s.gaps)
 	}
@@ -133,11 +133,11 @@ func TestDeletedWhileDown(t *testing.T) {
 	s := n.steps(Config{})
 	c.count(0, 5)
 	d.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	c.delete()
 	s = s.again(n, Config{})
-	s.turns(2)
+	s.polls(2)
 	same(t, "marks", s.kinds(c.doc()), []string{"covered 5", "ended 0"})
 	if len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyDeleted || len(s.positions) != 1 {
 		t.Errorf("gaps %+v, positions %+v", s.gaps, s.positions)
@@ -149,12 +149,12 @@ func TestEmptyDeletedWhileDown(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{})
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	before := len(s.marks)
 	c.delete()
 	s = s.again(n, Config{})
-	s.turns(2)
+	s.polls(2)
 	if len(s.marks) != before+1 || s.marks[before].Mark.Kind != ingest.Ended || len(s.gaps) != 1 {
 		t.Errorf("marks %v", s.kinds(c.doc()))
 	}
@@ -166,18 +166,18 @@ func TestDirMissing(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	n.must(os.Rename(n.dir, n.dir+"x"))
 	s = s.again(n, Config{})
-	s.turns(3)
+	s.polls(3)
 	if s.ended(c.doc()) || len(s.positions) != 1 || s.r.Unreadable() == 0 {
 		t.Fatalf("marks %v, positions %+v", s.kinds(c.doc()), s.positions)
 	}
 	reached := s.reached
 	n.must(os.Rename(n.dir+"x", n.dir))
 	c.count(5, 7)
-	s.turns(2)
+	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 7))
 	if !s.reached.After(reached) {
 		t.Error("reached does not move")
@@ -193,7 +193,7 @@ func TestSplitLineOverARestart(t *testing.T) {
 		c.say("before")
 		c.line("P", "one ")
 		c.line("P", "two ")
-		s.turns(1)
+		s.polls(1)
 		if p := s.positions[0]; p.Lines != 1 || s.lines != 1 {
 			t.Errorf("position %+v, %d lines", p, s.lines)
 		}
@@ -204,7 +204,7 @@ func TestSplitLineOverARestart(t *testing.T) {
 		c.line("F", "three")
 		c.say("after")
 		s = s.again(n, Config{})
-		s.turns(2)
+		s.polls(2)
 		same(t, "texts", texts(s.entries, ""), []string{"before", "one two three", "after"})
 		if s.lines != 5 || s.entries[1].Line != 4 || s.entries[2].Line != 5 {
 			t.Errorf("%d lines, %+v", s.lines, s.entries)
@@ -218,12 +218,12 @@ func TestSourceOverARestart(t *testing.T) {
 	c := n.container("ci_p_"+uid+"/job", 0)
 	c.say("√ Connected to GitHub")
 	s := n.steps(Config{})
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	s = s.again(n, Config{})
-	s.turns(12)
+	s.polls(12)
 	c.say("plain")
-	s.turns(1)
+	s.polls(1)
 	for _, e := range append(s.entries, s.marks...) {
 		if e.Source != ingest.Runner || e.Trust != ingest.Claimed {
 			t.Errorf("%+v", e)
@@ -231,39 +231,39 @@ func TestSourceOverARestart(t *testing.T) {
 	}
 }
 
-// A stop gives all last words; after a crash those that were not given come
+// A stop gives all last lines; after a crash those that were not given come
 // from the file again.
 func TestContextOverARestart(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{LastLines: 3})
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	same(t, "crashed", texts(s.context, ""), numbered(2, 5)) // a first start does not know how long it was quiet
 	c.count(5, 10)
-	s.turns(1)
+	s.polls(1)
 	same(t, "crashed", texts(s.context, ""), numbered(2, 5))
-	owed := *s.positions[0].Owed
+	owed := *s.positions[0].PendingLastLines
 	s = s.again(n, Config{LastLines: 3, Quiet: time.Hour}) // without a stop
-	s.r.order[0].fresh = s.clock                           // it was not quiet for long enough
-	s.turns(2)
-	if p := s.positions[0]; p.Owed == nil || *p.Owed != owed {
-		t.Errorf("owed %+v, then %+v", owed, p.Owed)
+	s.r.tails.order[0].fresh = s.clock                     // it was not quiet for long enough
+	s.polls(2)
+	if p := s.positions[0]; p.PendingLastLines == nil || *p.PendingLastLines != owed {
+		t.Errorf("owed %+v, then %+v", owed, p.PendingLastLines)
 	}
 	c.count(10, 11)
-	s.turns(1)
-	if p := s.positions[0]; p.Owed == nil || p.Owed.Offset <= owed.Offset {
-		t.Errorf("owed %+v, then %+v", owed, p.Owed)
+	s.polls(1)
+	if p := s.positions[0]; p.PendingLastLines == nil || p.PendingLastLines.Offset <= owed.Offset {
+		t.Errorf("owed %+v, then %+v", owed, p.PendingLastLines)
 	}
 	s = s.again(n, Config{LastLines: 3}) // twice
 	c.zip(c.rotate())
-	s.turns(5)
+	s.polls(5)
 	same(t, "after the crash", texts(s.context, ""), append(numbered(2, 5), numbered(8, 11)...))
 	if s.lines != 11 || s.context[5].Line != 11 {
 		t.Errorf("%d lines, context at %d", s.lines, s.context[5].Line)
 	}
 	c.count(11, 12)
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	same(t, "after the stop", texts(s.context, ""), append(numbered(2, 5), numbered(8, 12)...))
 }
@@ -274,16 +274,16 @@ func TestRefusedBatch(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	c.count(5, 9)
 	s.fail = errors.New("no room")
 	s.clock = s.clock.Add(time.Second)
-	if _, err := s.r.turn(); !errors.Is(err, s.fail) {
+	if _, err := s.r.poll(); !errors.Is(err, s.fail) {
 		t.Fatal(err)
 	}
 	s.fail = nil
 	s = s.again(n, Config{})
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 9))
 }
 
@@ -293,7 +293,7 @@ func TestDamagedArchive(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 5)
-	s.turns(1)
+	s.polls(1)
 	s.stop()
 	c.count(5, 2000)
 	a := c.rotate()
@@ -303,7 +303,7 @@ func TestDamagedArchive(t *testing.T) {
 	n.must(err)
 	n.must(os.WriteFile(c.file(a+".gz"), data[:len(data)-40], 0o600))
 	s = s.again(n, Config{})
-	s.turns(2)
+	s.polls(2)
 	got := texts(s.entries, "")
 	if k := len(got); len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyBroken || got[k-5] != "line 2000" || got[5] != "line 5" || s.r.Unreadable() == 0 {
 		t.Errorf("gaps %+v, %d records", s.gaps, k)
@@ -327,7 +327,7 @@ func TestMoreStreamsThanFiles(t *testing.T) {
 			}
 			c.line("F", fmt.Sprint(round*3+2))
 		}
-		s.turns(3)
+		s.polls(3)
 		if s.r.Open() > 16 {
 			t.Fatalf("%d open", s.r.Open())
 		}
@@ -339,13 +339,13 @@ func TestMoreStreamsThanFiles(t *testing.T) {
 		t.Errorf("%d lines, gaps %v", s.lines, s.gaps)
 	}
 	all[0].delete()
-	for s.r.streams[key{all[1].path, 0}].queue != nil {
+	for s.r.tails.byKey[key{all[1].path, 0}].files != nil {
 		all[2+len(s.gaps)].say("more") // so that others need the room
-		s.r.makeRoom(nil, 16)
+		s.r.read.files.makeRoom(nil, 16)
 	}
 	n.must(os.Remove(all[1].file(".20260504-120001")))
 	n.must(os.Remove(all[1].file("")))
-	s.turns(4)
+	s.polls(4)
 	for _, c := range all[:2] {
 		if !s.ended(c.doc()) {
 			t.Errorf("marks %v, gaps %v", s.kinds(c.doc()), s.gaps)
@@ -359,19 +359,19 @@ func TestParkUnread(t *testing.T) {
 	c := n.runner("a")
 	s := n.steps(Config{})
 	c.count(0, 3)
-	s.turns(1)
+	s.polls(1)
 	c.count(3, 5)
-	s.r.order[0].park()
-	s.turns(1)
+	s.r.tails.order[0].closeIdle()
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 5))
-	s.r.order[0].park()
-	s.turns(3)
+	s.r.tails.order[0].closeIdle()
+	s.polls(3)
 	if s.r.Open() != 0 {
 		t.Error("opened without need")
 	}
 	c.rotate()
 	c.count(5, 7)
-	s.turns(2)
+	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 7))
 }
 
@@ -387,7 +387,7 @@ func TestPlainAndZipped(t *testing.T) {
 	c.zip(name)
 	n.must(os.WriteFile(c.file(name), plain, 0o600))
 	s := n.steps(Config{})
-	s.turns(1)
+	s.polls(1)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 7))
 }
 
@@ -398,7 +398,7 @@ func TestImpossiblePositions(t *testing.T) {
 		{Stream: "../../etc/passwd"}, {Stream: ok + "/.."}, {Stream: ok, Offset: -1}, {Stream: ok, Print: "x"},
 		{Stream: ok, Hashed: 1 << 30, Print: "x"}, {Stream: ok, Restart: -1}, {Stream: ok, Offset: 5}, {Stream: ok}, {Stream: ok},
 	}})
-	if len(s.r.streams) != 1 {
-		t.Errorf("%d streams", len(s.r.streams))
+	if len(s.r.tails.byKey) != 1 {
+		t.Errorf("%d streams", len(s.r.tails.byKey))
 	}
 }

@@ -2,114 +2,105 @@ package podlog
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+
+	"coroner/ingest/podlog/inotify"
 )
 
 const (
-	maxChanged = 4096 // paths that are told apart before the whole tree is walked instead
+	maxChanged = 4096 // directories that are told apart before the whole tree is listed instead
 	maxCaught  = 256  // files that are held for the reader
 )
 
-var errDeaf = errors.New("the file system does not tell of writes")
-
-// watcher is told by the kernel what happens in the tree. It does not wait for
-// the reader: it watches new directories and opens new logs at once, so that a
-// pod which is gone before the reader comes round is still read.
+// watcher is told by the kernel when names appear or disappear in the tree. It does not
+// wait for the reader: it watches new directories and opens new logs at once, so that a
+// pod which is gone before the next poll is still read.
 type watcher struct {
-	r    *Reader
-	fs   *inotify      // of names; nil where the kernel refused it; the walks do without
-	grow *inotify      // of writes, which nobody waits for: they are asked for at each turn
-	wake chan struct{} // holds one value while something changed; never closed
-	done sync.WaitGroup
+	env     *env
+	inotify *inotify.Tree // nil where the kernel refused it
+	wake    chan struct{} // holds one value while something changed; never closed
+	done    sync.WaitGroup
 
-	mu    sync.Mutex
-	added map[string]bool // directories that are watched, below Dir
-	news  map[string]bool // what happened where; true if names changed, false if files grew
-	held  []caught
-	lost  bool // news were lost
-	flood bool // of them, only that files grew
-	said  bool // logged that not everything can be watched
+	mu         sync.Mutex
+	watched    map[string]bool // directories below Dir
+	changed    map[string]bool // directories in which names changed
+	caught     []caughtFile
+	lost       bool // notifications were lost
+	incomplete bool // not everything can be watched; that was logged
 }
 
-// caught is a log file that was opened the moment it appeared.
-type caught struct {
+// caughtFile is a log file that was opened the moment it appeared.
+type caughtFile struct {
 	key
 	file *file
 }
 
-// sight is what was noticed since the last look.
-type sight struct {
-	changed, written []string // paths below Dir
-	caught           []caught
-	lost             bool
-	flood            bool // any file may have grown
+// changes is what was noticed since it was asked for last.
+type changes struct {
+	dirs   []string // below Dir
+	caught []caughtFile
+	lost   bool
 }
 
-func newWatcher(r *Reader) *watcher {
-	return &watcher{r: r, wake: make(chan struct{}, 1), added: make(map[string]bool), news: make(map[string]bool)}
+func newWatcher(env *env) *watcher {
+	return &watcher{env: env, wake: make(chan struct{}, 1), watched: make(map[string]bool), changed: make(map[string]bool)}
 }
 
-// start begins to listen. Without notifications the reader goes on with walks.
+// start begins to listen. Without notifications the reader lists the tree again and
+// again.
 func (w *watcher) start() {
-	names, err := newInotify(w, ofNames)
+	n, err := inotify.New(w.env.c.Dir, w)
 	if err != nil {
-		w.complain(err)
+		w.cannotWatch(err)
 		return
 	}
-	if w.grow, err = newInotify(w, ofWrites); err != nil {
-		names.close()
-		w.complain(err)
-		return
-	}
-	w.fs = names
-	w.done.Go(names.run)
+	w.inotify = n
+	w.done.Go(n.Run)
 }
 
 // close ends the goroutine and closes what was not taken.
 func (w *watcher) close() {
-	if w.fs != nil {
-		w.fs.close()
+	if w.inotify != nil {
+		w.inotify.Close()
 		w.done.Wait()
-		w.grow.close()
 	}
 	for _, c := range w.take().caught {
 		c.file.close()
 	}
 }
 
-// hears says whether every change in the tree is noticed.
-func (w *watcher) hears() bool {
+// complete reports whether every change of a name in the tree is noticed.
+func (w *watcher) complete() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fs != nil && !w.said
+	return w.inotify != nil && !w.incomplete
 }
 
-func (w *watcher) complain(err error) {
+func (w *watcher) cannotWatch(err error) {
 	w.mu.Lock()
-	said := w.said
-	w.said = true
+	logged := w.incomplete
+	w.incomplete = true
 	w.mu.Unlock()
-	if !said {
-		w.r.c.Log.Warn().Err(err).Msg("not everything can be watched: logs are looked for once a second")
+	if !logged {
+		w.env.c.Log.Warn().Err(err).Msg("not everything can be watched: logs are looked for once a second")
 	}
 }
 
-// overflow: the kernel's queue was full. That of writes wakes nobody, and what it
-// lost is found without a walk.
-func (w *watcher) overflow(writes bool) {
+// Overflow: the kernel's queue was full.
+func (w *watcher) Overflow() {
 	w.mu.Lock()
-	w.lost, w.flood = w.lost || !writes, w.flood || writes
+	w.lost = true
 	w.mu.Unlock()
-	if !writes {
-		w.poke()
-	}
+	w.notify()
 }
 
-func (w *watcher) poke() {
+// notify wakes the reader.
+func (w *watcher) notify() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -118,27 +109,23 @@ func (w *watcher) poke() {
 
 // add watches a directory below Dir from now on.
 func (w *watcher) add(rel string) {
-	if w.fs == nil {
+	if w.inotify == nil {
 		return
 	}
 	w.mu.Lock()
-	known := w.added[rel]
+	known := w.watched[rel]
 	w.mu.Unlock()
 	if known {
 		return
 	}
-	err := w.grow.add(rel)
-	if err == nil {
-		err = w.fs.add(rel)
-	}
-	if err != nil {
+	if err := w.inotify.Add(rel); err != nil {
 		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrClosed) {
-			w.complain(err)
+			w.cannotWatch(err)
 		}
 		return
 	}
 	w.mu.Lock()
-	w.added[rel] = true
+	w.watched[rel] = true
 	w.mu.Unlock()
 }
 
@@ -146,16 +133,18 @@ func (w *watcher) add(rel string) {
 func (w *watcher) forget(rel string) {
 	var gone []string
 	w.mu.Lock()
-	for path := range w.added {
+	for path := range w.watched {
 		if path == rel || strings.HasPrefix(path, rel+"/") {
 			gone = append(gone, path)
-			delete(w.added, path)
+			delete(w.watched, path)
 		}
 	}
 	w.mu.Unlock()
+	if w.inotify == nil {
+		return
+	}
 	for _, path := range gone {
-		w.fs.remove(path)
-		w.grow.remove(path)
+		w.inotify.Remove(path)
 	}
 }
 
@@ -163,7 +152,7 @@ func (w *watcher) forget(rel string) {
 func (w *watcher) prune(pods map[string]bool) {
 	gone := make(map[string]bool)
 	w.mu.Lock()
-	for path := range w.added {
+	for path := range w.watched {
 		if pod, _ := splitPath(path); pod != "" && !pods[pod] {
 			gone[pod] = true
 		}
@@ -180,9 +169,8 @@ func splitPath(path string) (pod, rest string) {
 	return pod, rest
 }
 
-// event takes note of one notification: what rel names was created, another name
-// came or went, or a file grew.
-func (w *watcher) event(rel string, created, named bool) {
+// Event takes note of one notification: the name rel appeared or disappeared.
+func (w *watcher) Event(rel string, created bool) {
 	if rel == "" {
 		w.forget("") // of Dir itself
 		return
@@ -194,17 +182,15 @@ func (w *watcher) event(rel string, created, named bool) {
 		if l, ok := parseLogName(name); created && ok && l.stamp == "" {
 			w.catch(pod+"/"+container, l)
 		}
-		w.note(pod+"/"+container, named)
-	case named && !created:
+		rel = pod + "/" + container
+	case !created:
 		w.forget(rel)
-		w.note(rel, true)
-	case created && container != "":
+	case container != "":
 		w.enterContainer(rel)
-		w.note(rel, true)
-	case created:
+	default:
 		w.enterPod(pod)
-		w.note(rel, true)
 	}
+	w.note(rel)
 }
 
 // enterPod watches a new pod's directory and what came into it before that.
@@ -213,7 +199,7 @@ func (w *watcher) enterPod(pod string) {
 		return
 	}
 	w.add(pod)
-	entries, _ := os.ReadDir(filepath.Join(w.r.c.Dir, pod)) // gone again, or the reader will say so
+	entries, _ := os.ReadDir(filepath.Join(w.env.c.Dir, pod)) // gone again, or the reader will say so
 	for _, e := range entries {
 		if e.IsDir() {
 			w.enterContainer(pod + "/" + e.Name())
@@ -224,11 +210,11 @@ func (w *watcher) enterPod(pod string) {
 // enterContainer watches a new container's directory and opens the logs that
 // came into it before that.
 func (w *watcher) enterContainer(path string) {
-	if !w.r.accept(path) || !w.isDir(path) {
+	if !w.env.filter.accepts(path) || !w.isDir(path) {
 		return
 	}
 	w.add(path)
-	entries, _ := os.ReadDir(filepath.Join(w.r.c.Dir, path)) // gone again, or the reader will say so
+	entries, _ := os.ReadDir(filepath.Join(w.env.c.Dir, path)) // gone again, or the reader will say so
 	for _, e := range entries {
 		if l, ok := parseLogName(e.Name()); ok && l.stamp == "" && e.Type().IsRegular() {
 			w.catch(path, l)
@@ -237,24 +223,25 @@ func (w *watcher) enterContainer(path string) {
 }
 
 func (w *watcher) isDir(rel string) bool {
-	info, err := os.Lstat(filepath.Join(w.r.c.Dir, rel))
+	info, err := os.Lstat(filepath.Join(w.env.c.Dir, rel))
 	return err == nil && info.IsDir()
 }
 
 // catch opens a log for the reader.
 func (w *watcher) catch(path string, l logName) {
-	if !w.r.accept(path) || int(w.r.opened.Load()) >= w.r.c.MaxOpen {
+	if !w.env.filter.accepts(path) || int(w.env.opened.Load()) >= w.env.c.MaxOpen {
 		return
 	}
-	f, err := openLog(filepath.Join(w.r.c.Dir, path, l.String()), false, &w.r.opened)
+	f, err := openLog(filepath.Join(w.env.c.Dir, path, l.String()), false, &w.env.opened)
 	if err != nil {
 		return // the reader finds out, and says so, if it is still there
 	}
 	w.mu.Lock()
 	k := key{path, l.n}
-	spare := len(w.held) >= maxCaught || slices.ContainsFunc(w.held, func(c caught) bool { return c.key == k && os.SameFile(c.file.info, f.info) })
+	twice := func(c caughtFile) bool { return c.key == k && os.SameFile(c.file.info, f.info) }
+	spare := len(w.caught) >= maxCaught || slices.ContainsFunc(w.caught, twice)
 	if !spare {
-		w.held = append(w.held, caught{k, f})
+		w.caught = append(w.caught, caughtFile{k, f})
 	}
 	w.mu.Unlock()
 	if spare {
@@ -262,41 +249,31 @@ func (w *watcher) catch(path string, l logName) {
 	}
 }
 
-// note keeps where something happened. Only changed names wake the reader at
-// once; what grew is read at its next turn.
-func (w *watcher) note(path string, named bool) {
+// note keeps where something happened, and wakes the reader.
+func (w *watcher) note(dir string) {
 	w.mu.Lock()
-	if len(w.news) >= maxChanged {
+	if len(w.changed) >= maxChanged {
 		w.lost = true
 	} else {
-		w.news[path] = w.news[path] || named
+		w.changed[dir] = true
 	}
 	w.mu.Unlock()
-	if named {
-		w.poke()
-	}
+	w.notify()
 }
 
-// drain takes note of all that happened until now.
-func (w *watcher) drain() {
-	if w.fs != nil {
-		w.grow.drain()
-		w.fs.drain()
+// changes is what happened since it was called last, up to now.
+func (w *watcher) changes() changes {
+	if w.inotify != nil {
+		w.inotify.Drain()
 	}
+	return w.take()
 }
 
-// take is what happened since it was called last.
-func (w *watcher) take() (s sight) {
+func (w *watcher) take() changes {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for path, named := range w.news {
-		if named {
-			s.changed = append(s.changed, path)
-		}
-		s.written = append(s.written, path)
-	}
-	clear(w.news)
-	s.caught, s.lost, s.flood = w.held, w.lost, w.flood
-	w.held, w.lost, w.flood = nil, false, false
-	return s
+	c := changes{slices.Collect(maps.Keys(w.changed)), w.caught, w.lost}
+	clear(w.changed)
+	w.caught, w.lost = nil, false
+	return c
 }

@@ -47,7 +47,7 @@ func (p *pair) again(n *node) {
 	p.some, p.all = p.some.again(n, Config{Next: nextDeath}), p.all.again(n, Config{})
 }
 
-// check: nothing but dull records is missing.
+// check: nothing but uninteresting records is missing.
 func (p pair) check(t *testing.T, after string) {
 	t.Helper()
 	a, b := p.some, p.all
@@ -84,10 +84,10 @@ func (p *pair) act(c *container, what byte, data []byte) string {
 	return fmt.Sprint(last, what%8)
 }
 
-// FuzzGlance: whatever a log holds, and whatever happens to it, a reader that is
+// FuzzUninteresting: whatever a log holds, and whatever happens to it, a reader that is
 // told what is of interest and one that gives all lines find the same, say the
 // same of it and stand at the same place.
-func FuzzGlance(f *testing.F) {
+func FuzzUninteresting(f *testing.F) {
 	f.Add([]byte(strings.Join(lineSeeds, "\n")), []byte{7, 3, 0, 100, 2, 5, 250}, false)
 	f.Add(everyKind(1, 60), []byte{7, 200, 4, 20, 1, 255, 7, 255, 7, 255}, true)
 	f.Add(everyKind(2, 60), []byte{255, 255, 255, 255, 255, 255, 2, 255, 255, 255, 255, 255}, false)
@@ -106,19 +106,19 @@ func compare(t *testing.T, dir string, data, acts []byte, job bool) {
 		c = n.container("ci_the-listener_"+uid+"/x", 0)
 	}
 	p := pair{n.steps(Config{Next: nextDeath}), n.steps(Config{})}
-	p.both(func(s *steps) { s.turns(1) })
+	p.both(func(s *steps) { s.polls(1) })
 	for i := 0; i+1 < len(acts); i += 2 {
 		k := min(8*int(acts[i+1]), len(data))
 		what := p.act(c, acts[i], data[:k])
 		data = data[k:]
-		p.both(func(s *steps) { s.turns(1 + int(acts[i]>>6)) })
+		p.both(func(s *steps) { s.polls(1 + int(acts[i]>>6)) })
 		p.check(t, what)
 	}
 	c.raw(string(data))
-	p.both(func(s *steps) { s.turns(1) })
+	p.both(func(s *steps) { s.polls(1) })
 	p.check(t, "the rest")
 	c.delete()
-	p.both(func(s *steps) { s.turns(3) })
+	p.both(func(s *steps) { s.polls(3) })
 	p.check(t, "the end")
 	p.both(func(s *steps) { s.r.close() })
 }
@@ -147,7 +147,7 @@ func everyKind(seed uint64, lines int) []byte {
 }
 
 // The same, over logs of many reads.
-func TestGlanceIsComplete(t *testing.T) {
+func TestUninterestingIsComplete(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		acts := make([]byte, 20)
@@ -158,62 +158,22 @@ func TestGlanceIsComplete(t *testing.T) {
 	}
 }
 
-// Lines that nobody wants to see cost nobody an entry.
-func TestDullLinesPass(t *testing.T) {
+// Uninteresting lines are counted, and no entries are made of them.
+func TestUninterestingLinesAreCounted(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	s := n.steps(Config{Next: nextDeath, LastLines: 3})
 	c.count(0, 1000)
 	c.say(death)
 	c.count(1000, 2000)
-	s.turns(1)
+	s.polls(1)
 	if s.lines != 2001 || s.passed != 1999 {
 		t.Errorf("%d lines, %d passed", s.lines, s.passed)
 	}
 	same(t, "entries", texts(s.entries, ""), []string{"line 0", death})
-	s.turns(4)
-	same(t, "last words", texts(s.context, ""), numbered(1997, 2000))
+	s.polls(4)
+	same(t, "last lines", texts(s.context, ""), numbered(1997, 2000))
 	if i := slices.IndexFunc(s.context, func(e ingest.Entry) bool { return e.Source != ingest.Runner || e.Line < 1999 || e.At.IsZero() }); i >= 0 {
 		t.Errorf("%+v", s.context[i])
-	}
-}
-
-// FuzzHeaders: what the clock remembers makes no difference.
-func FuzzHeaders(f *testing.F) {
-	for _, s := range lineSeeds {
-		f.Add([]byte(s), []byte(stamped+"out F "))
-	}
-	nothing := strings.Repeat("\x00", secondSize) + ".123456789Z stdout " // what a clock that has read no line might take for the same second
-	f.Add([]byte(nothing+"F text"), []byte(stamped+"out F "))
-	f.Add([]byte(nothing+"P text"), []byte(stamped+"out F "))
-	f.Fuzz(func(t *testing.T, a, b []byte) {
-		var c clock
-		for _, line := range [][]byte{a, b, a} {
-			got, want := c.header(line), readHeader(line)
-			if !got.at.Equal(want.at) || got.whole != want.whole || got.split != want.split {
-				t.Errorf("%q: %+v, want %+v", line, got, want)
-			}
-			if at, size := c.whole(line); size > 0 && (!want.whole || !want.at.Equal(time.Unix(0, at)) || size != c.header(line).size) {
-				t.Errorf("%q: %d %d, want %+v", line, at, size, want)
-			}
-		}
-	})
-}
-
-// A header with any byte changed is read as a closer look reads it.
-func TestHeaderByteByByte(t *testing.T) {
-	var c clock
-	good := "2026-05-04T10:00:07.123456789Z stderr F text"
-	for i := range usualSize {
-		for b := range 256 {
-			c.whole([]byte(good))
-			line := []byte(good)
-			line[i] = byte(b)
-			want := readHeader(line)
-			at, size := c.whole(line)
-			if size > 0 && (!want.whole || !want.at.Equal(time.Unix(0, at))) || string(line) == good && size != usualSize {
-				t.Errorf("%q: %d %d, want %+v", line, at, size, want)
-			}
-		}
 	}
 }

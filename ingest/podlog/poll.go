@@ -1,0 +1,151 @@
+package podlog
+
+import "time"
+
+// poll reads what was written since the last poll. more says that there is something
+// left to read at once.
+func (r *Reader) poll() (more bool, err error) {
+	r.update()
+	for i := 0; i < len(r.tails.order); i++ {
+		if t := r.tails.order[i]; t.state.canProgress() {
+			if err := r.read.readSome(t); err != nil {
+				return false, err
+			}
+			r.updateIfWoken()
+		}
+	}
+	if err := r.settle(); err != nil {
+		return false, err
+	}
+	more = r.tails.any(func(t *tail) bool { return t.state.canProgress() && !t.state.waits() })
+	return more, r.out.sendIfDue()
+}
+
+// update takes in what changed in the tree and which files were written to, and begins a
+// round where one is due.
+func (r *Reader) update() {
+	now := r.env.c.Now()
+	r.env.now = now
+	due := !r.tracker.listed || elapsed(r.round.checked, now, r.env.every.round)
+	seen := r.watch.changes()
+	r.tree.dirChanged = r.tree.dirChanged || len(seen.dirs) > 0
+	listed := true
+	if seen.lost || due && r.tree.mustRescan(now) {
+		due, listed = true, r.tree.fullRescan(now)
+	} else {
+		for _, dir := range seen.dirs {
+			r.tree.rescan(dir)
+		}
+	}
+	for _, c := range seen.caught {
+		r.tracker.adopt(c)
+	}
+	r.pollFiles(now, due)
+	if due {
+		r.round.checked = now
+	}
+	if due && listed {
+		r.beginRound(now)
+	}
+}
+
+// updateIfWoken takes in what appeared or went while tails were read: a pod may be gone
+// when the others have been read.
+func (r *Reader) updateIfWoken() {
+	select {
+	case <-r.watch.wake:
+		r.update()
+	default:
+	}
+}
+
+// pollFiles looks for files that were written to, unless it just did. A round needs to
+// know of what was written until it begins.
+func (r *Reader) pollFiles(now time.Time, round bool) {
+	if !round && !elapsed(r.polled, now, r.env.every.poll/2) {
+		return
+	}
+	r.polled = now
+	for _, t := range r.tails.order {
+		t.poll(r.env.c.Dir, now)
+	}
+}
+
+// beginRound begins a round, unless one is active. All that was written before now is
+// known.
+func (r *Reader) beginRound(now time.Time) {
+	r.tracker.listedAt = now
+	if r.round.active {
+		return
+	}
+	r.round.active, r.round.began = true, now
+	for _, t := range r.tails.order {
+		t.setTarget()
+	}
+}
+
+// settle gives the last lines of tails to which nothing is written any more, ends the
+// round where all of it was read, and forgets what is gone.
+func (r *Reader) settle() error {
+	behind, talking := false, 0
+	for _, t := range r.tails.order {
+		behind = behind || t.behind && t.state != ended
+		if t.records.last.n == 0 {
+			continue
+		}
+		talking++
+		if t.state.isRead() && r.env.now.Sub(t.fresh) >= r.env.c.Quiet {
+			t.records.giveLastLines()
+			if err := r.out.sendIfFull(); err != nil {
+				return err
+			}
+		}
+	}
+	r.env.talking = talking
+	if r.round.active && !behind {
+		r.endRound()
+	}
+	r.tails.drop(func(t *tail) bool { return t.state == ended && t.noFiles })
+	return nil
+}
+
+// endRound: everything was read that had been written when the round began.
+func (r *Reader) endRound() {
+	r.round.active = false
+	if t := r.round.began.Add(-r.env.c.Quiet); t.After(r.round.reached) {
+		r.round.reached = t
+		r.out.Reached = t.Round(0)
+	}
+}
+
+// finish reads everything to where it stands now, even if it is still written to.
+func (r *Reader) finish() error {
+	r.env.stopping = true
+	r.round = round{reached: r.round.reached} // a new one is due
+	r.update()
+	if !r.round.active { // the tree cannot be listed, but what is open can be read
+		for _, t := range r.tails.order {
+			t.setTarget()
+		}
+	}
+	for i := 0; i < len(r.tails.order); i++ {
+		for t := r.tails.order[i]; t.behind && t.state != ended; {
+			if err := r.read.readSome(t); err != nil {
+				return err
+			}
+			if t.state.waits() || !t.state.canProgress() {
+				break
+			}
+		}
+	}
+	if err := r.settle(); err != nil {
+		return err
+	}
+	for _, t := range r.tails.order {
+		t.records.giveLastLines()
+		if err := r.out.sendIfFull(); err != nil {
+			return err
+		}
+	}
+	return r.out.send()
+}

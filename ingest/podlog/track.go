@@ -1,0 +1,192 @@
+package podlog
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+var errMany = errors.New("too many log files")
+
+// tracker brings the tails in line with the files that were found.
+type tracker struct {
+	env   *env
+	tails *tails
+	read  *tailReader
+
+	listed   bool      // the whole tree was listed once; only what that first finds can be old
+	listedAt time.Time // when the directories were last listed; a file first seen later was created after it
+}
+
+// containerGone: the directory that held the logs is gone.
+func (k *tracker) containerGone(pod, container string) {
+	for _, t := range k.tails.byPod[pod][container] {
+		t.remove()
+		t.noFiles = true
+	}
+}
+
+// containerListed compares what is known of a container with its files.
+func (k *tracker) containerListed(pod, container string, all map[int]listing) {
+	path := pod + "/" + container
+	numbers := slices.Sorted(maps.Keys(all))
+	if n := len(numbers) - maxInstances; n > 0 {
+		dir := filepath.Join(k.env.c.Dir, path)
+		k.env.problems.warn(dir, errMany, "of very many instances of a container the latest are followed")
+		numbers = numbers[n:]
+	}
+	newest := -1
+	if len(numbers) > 0 {
+		newest = numbers[len(numbers)-1]
+	}
+	for _, n := range numbers {
+		if id := (key{path, n}); k.tails.byKey[id] == nil {
+			k.found(id, n < newest)
+		}
+	}
+	for _, t := range k.tails.byPod[pod][container] {
+		if t.n < newest {
+			t.supersede()
+		}
+		k.compare(t, all[t.n])
+	}
+}
+
+// found makes a new tail known, nil if there are too many.
+func (k *tracker) found(id key, superseded bool) *tail {
+	t, err := newTail(id, k.env, k.read.out)
+	if err == nil {
+		err = k.tails.add(t)
+	}
+	if err != nil {
+		k.env.problems.tooMany(id.path, err)
+		return nil
+	}
+	t.emptyAt = k.listedAt
+	if !k.listed {
+		t.records.cutoff, t.startedSuperseded = k.env.now.Add(-k.env.c.MaxAge), superseded
+	}
+	return t
+}
+
+// compare brings a tail in line with the files that it has now.
+func (k *tracker) compare(t *tail, l listing) {
+	t.noFiles = l.empty()
+	if t.state == ended {
+		return
+	}
+	if t.fate != growing {
+		t.wake()
+	}
+	switch {
+	case t.noFiles && len(t.files) > 0:
+		if t.newest().unlinked() { // a rename can hide a file from one listing
+			t.remove()
+		}
+	case t.noFiles:
+		if t.absent++; t.absent > 1 {
+			t.remove()
+		}
+	case len(t.files) > 0:
+		k.findNewer(t, l)
+	default:
+		t.absent = 0
+		k.reopen(t, l)
+	}
+}
+
+// reopen opens a tail that has no open files, unless it was closed as it still is.
+func (k *tracker) reopen(t *tail, l listing) {
+	if t.state == closedIdle && l.current != nil {
+		if info, err := l.current.Info(); err == nil && !t.closedFileChanged(info) {
+			return
+		}
+	}
+	t.wake()
+	if t.state.canProgress() && !k.read.files.full() {
+		k.read.open(t)
+	}
+}
+
+// findNewer finds the files that came after the newest one that is open.
+func (k *tracker) findNewer(t *tail, l listing) {
+	f := t.newest()
+	if l.current != nil {
+		if info, err := l.current.Info(); err != nil || os.SameFile(info, f.info) {
+			return
+		}
+	} else if !f.unlinked() {
+		return // it was renamed, and its successor is yet to come
+	}
+	s, err := k.read.files.open(t)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errStale) {
+			k.env.problems.unread(filepath.Join(k.env.c.Dir, t.doc()), err)
+		}
+		return
+	}
+	rest, sure := s.after(t)
+	s.keep(rest)
+	if len(rest) == 0 {
+		if !s.current {
+			t.remove()
+		}
+		t.wake()
+		return
+	}
+	if !sure {
+		rest[0].lost = whyRotated
+	}
+	k.addNewer(t, rest)
+}
+
+// addNewer puts newer files after those that are open. The runtime may still write a
+// few lines to a file after it has made the next.
+func (k *tracker) addNewer(t *tail, rest []*file) {
+	for _, f := range append([]*file{t.newest()}, rest[:len(rest)-1]...) {
+		f.replaced = k.env.now
+	}
+	t.addFiles(rest)
+}
+
+// adopt takes over a file that was opened the moment it appeared. Where its
+// directory is still there the rescan has found it, too.
+func (k *tracker) adopt(c caughtFile) {
+	t := k.tails.byKey[c.key]
+	if t == nil {
+		if t = k.found(c.key, false); t == nil {
+			c.file.close()
+			return
+		}
+		t.records.cutoff, t.startedSuperseded = time.Time{}, false
+	}
+	isOpen := func(f *file) bool { return os.SameFile(f.info, c.file.info) }
+	switch {
+	case t.state == ended || t.history == resumed || slices.ContainsFunc(t.files, isOpen):
+		c.file.close()
+	case t.history == discovered:
+		t.addFiles([]*file{c.file})
+	case len(t.files) > 0 && k.missed(t, c.file):
+		k.addNewer(t, []*file{c.file})
+	default:
+		c.file.close()
+	}
+	if _, err := os.Lstat(filepath.Join(k.env.c.Dir, t.path)); errors.Is(err, fs.ErrNotExist) {
+		t.remove()
+		t.noFiles = true
+	}
+}
+
+// missed reports whether f came and went while nobody looked: it is newer than
+// all that was read, and its name is gone.
+func (k *tracker) missed(t *tail, f *file) bool {
+	if err := f.readHead(false); err != nil {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(k.env.c.Dir, t.doc()))
+	return errors.Is(err, fs.ErrNotExist) && f.head.firstTime().After(t.records.done.last)
+}
