@@ -29,8 +29,8 @@ func Read(line []byte) (h Header) {
 		return h
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
-	if err != nil {
-		return h
+	if err != nil || stamp[len("2006-01-02T15")] != ':' || at.Year() < 1970 {
+		return h // package time also reads an hour of one digit, ingest.Feed does not
 	}
 	h.At = at
 	if bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr ")) {
