@@ -15,7 +15,7 @@ import (
 type Feed struct {
 	r       *reader
 	out     []Entry
-	writers map[string]*writing // by Glance.Who
+	writers map[string]*writing // by RecordHead.Who
 }
 
 // Feed returns a feed of the document d: a path under /var/log/pods names the

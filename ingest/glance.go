@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Glance is what can be seen of a journald record without reading it: who wrote
+// RecordHead is what can be seen of a journald record without reading it: who wrote
 // it, when, and its message. It is for whoever reads millions of records of
 // which nearly none is wanted: Journal takes many times as long for one. All of
 // it lies in the caller's memory, as it stands in the record; of several fields
 // with one name the last counts, as in Journal.
-type Glance struct {
+type RecordHead struct {
 	Real, Mono             uint64 // when journald stored it, in microseconds
 	SourceReal, SourceMono []byte // when it was written, if it says so
 	Message                []byte
@@ -23,7 +23,7 @@ type Glance struct {
 	Rare bool // only Journal can tell who wrote it
 }
 
-// Use is what a Glance needs of a field.
+// Use is what a RecordHead needs of a field.
 type Use uint8
 
 const (
@@ -36,13 +36,13 @@ const (
 	Rare      // who has it is rare, and so is one with so much in Who that it is not worth keeping
 )
 
-// JournalField is a field that Journal or a Glance reads.
+// JournalField is a field that Journal or a RecordHead reads.
 type JournalField struct {
 	Name string
 	Use  Use
 }
 
-// JournalFields are the fields that a Glance needs, and those that Journal reads of
+// JournalFields are the fields that a RecordHead needs, and those that Journal reads of
 // those that journald adds itself, with _ in front. Others of journald's own need
 // not be given to it. Writers are told apart by what record.writer looks at.
 var JournalFields = [...]JournalField{
@@ -53,18 +53,18 @@ var JournalFields = [...]JournalField{
 	{"_BOOT_ID", Unused}, {"_HOSTNAME", Unused},
 }
 
-// Seen is what the entry of a record would say of its writer.
-type Seen struct {
+// Class is what the entry of a record would say of its writer.
+type Class struct {
 	Source Source
 	Trust  Trust
 	At     time.Time
 }
 
-// Look says what Journal would make of a record, and notes nothing. ok is false
+// Classify says what Journal would make of a record, and notes nothing. ok is false
 // where only Journal can tell. It is true only where Journal would return one
 // entry, no mark, and its text would be the message, the message's end, or what
 // MaxText leaves of it.
-func (f *Feed) Look(g *Glance) (s Seen, ok bool) {
+func (f *Feed) Classify(g *RecordHead) (s Class, ok bool) {
 	if g.Rare {
 		return s, false
 	}
@@ -86,9 +86,9 @@ func (f *Feed) Look(g *Glance) (s Seen, ok bool) {
 	return s, true
 }
 
-// Pass notes a record that Look saw and whose entry nobody wants: the feed goes
+// SkipRecord notes a record that Classify saw and whose entry nobody wants: the feed goes
 // on as if Journal had read it.
-func (f *Feed) Pass(s Seen) {
+func (f *Feed) SkipRecord(s Class) {
 	f.begin(0)
 	r := f.r
 	r.seen++
@@ -137,7 +137,7 @@ func namesSource(b []byte) bool {
 const maxWriters = 1024
 
 // writing works out who wrote a record, once for all records that say the same.
-func (f *Feed) writing(g *Glance) *writing {
+func (f *Feed) writing(g *RecordHead) *writing {
 	if w, ok := f.writers[string(g.Who)]; ok {
 		return w
 	}
@@ -159,7 +159,7 @@ func (f *Feed) writing(g *Glance) *writing {
 }
 
 // writer is the part of a record that Who holds.
-func (g *Glance) writer(n *names) (c record) {
+func (g *RecordHead) writer(n *names) (c record) {
 	for b := g.Who; len(b) > 0; {
 		size := 3 + int(b[1]) + int(b[2])<<8
 		c.set(n, []byte(JournalFields[b[0]].Name), value{slices.Clone(b[3:size]), 'x'})

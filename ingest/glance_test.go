@@ -24,8 +24,8 @@ func newPair() *pair {
 }
 
 // glanceOf is what package journal gathers of a record while it is fetched.
-func glanceOf(real, mono uint64, fields []member) Glance {
-	g := Glance{Real: real, Mono: mono}
+func glanceOf(real, mono uint64, fields []member) RecordHead {
+	g := RecordHead{Real: real, Mono: mono}
 	for _, f := range fields {
 		i := slices.IndexFunc(JournalFields[:], func(j JournalField) bool { return j.Name == f.name })
 		if i < 0 {
@@ -63,11 +63,11 @@ func (p *pair) read(real, mono uint64, fields []member) string {
 	}
 	want := p.all.Journal(each)
 	glance := glanceOf(real, mono, fields)
-	seen, ok := p.some.Look(&glance)
+	seen, ok := p.some.Classify(&glance)
 	if !ok {
 		return cmp.Diff(want, p.some.Journal(each))
 	}
-	p.some.Pass(seen)
+	p.some.SkipRecord(seen)
 	p.passed++
 	if len(want) != 1 || want[0].Mark != nil {
 		return fmt.Sprintf("passed by what gives %+v", want)
@@ -76,7 +76,7 @@ func (p *pair) read(real, mono uint64, fields []member) string {
 	if text := string(glance.Message); !strings.Contains(text, e.Text) {
 		return fmt.Sprintf("text %q of message %q", e.Text, text)
 	}
-	return cmp.Diff(Seen{e.Source, e.Trust, e.At}, seen)
+	return cmp.Diff(Class{e.Source, e.Trust, e.At}, seen)
 }
 
 var (

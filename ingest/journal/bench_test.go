@@ -40,13 +40,13 @@ func BenchmarkRead(b *testing.B) {
 // readAll follows a journal to its end, or until most records were read.
 func readAll(t testing.TB, c Config, most int, take func(Batch)) (read int) {
 	f := newFollower(New(c), func(b Batch) error { read += b.Lines; take(b); return nil })
-	defer f.close()
-	for !f.tail && read < most {
+	defer f.src.close()
+	for !f.src.atEnd && read < most {
 		if err := f.step(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if f.batch.Lines > 0 {
+	if f.out.Lines > 0 {
 		_ = f.deliver(false, time.Time{})
 	}
 	return read

@@ -333,16 +333,16 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		lines := 0
 		f := newFollower(New(Config{Dirs: []string{dir}, Boot: bootA}), func(b Batch) error { lines += b.Lines; return nil })
-		for steps := 0; !f.tail && steps < 10; steps++ {
+		for steps := 0; !f.src.atEnd && steps < 10; steps++ {
 			if err := f.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		f.close()
-		if lines+f.batch.Lines > 2000 {
+		f.src.close()
+		if lines+f.out.Lines > 2000 {
 			t.Fatalf("%d records of 2000", lines)
 		}
-		if lines+f.batch.Lines < 2000 {
+		if lines+f.out.Lines < 2000 {
 			fewer++
 		}
 	}

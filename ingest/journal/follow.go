@@ -29,47 +29,26 @@ const (
 // and the journal handle to the one OS thread, that Run was called on.
 type follower struct {
 	Config
-	reader *Reader
 	log    zerolog.Logger
-	emit   func(Batch) error
+	src    source
+	out    output
+	health health
 
-	journal *handle // nil until a folder has files
-	dir     string  // that journal reads
-	feed    *ingest.Feed
-	fields  fields
+	at        position // the last record read, or the one to go on after
+	skippedTo []byte   // while drain runs: the cursor of `at`, where that has only its numbers
+	numbers   numbering
+	gap       *openGap  // begins before the next record, whatever that is
+	seekedAt  time.Time // since when a record is looked for that shows that nothing is missing
 
-	at      position // the last record read, or the one to go on behind
-	ran     []byte   // while drain runs: the cursor of `at`, where that has only its numbers
-	taken   bool     // a record was read in this run
-	seeking bool     // journal was placed at `at`, and the next record must show that nothing is missing
-	again   bool     // it was placed there once more, to see whether a record was only out of order
-	owed    *owed    // a gap that begins before the next record, whatever that is
-	numbers numbering
-	cover   coverage
-
-	batch   Batch
-	bytes   int       // of text in it
-	tail    bool      // the last look found no further record
-	refused bool      // the last look failed
-	began   time.Time // when the batch got its first record
-	emitted time.Time // when the last batch left
-
-	waits
-	proof
+	read      bool // a record was read in this run
+	verifying bool // the journal was placed at `at`, and the next record must show that nothing is missing
+	retried   bool // it was placed there once more, to see whether a record was only out of order
 }
 
-// owed is a gap whose end is not known yet.
-type owed struct {
+// openGap is a gap whose end is not known yet.
+type openGap struct {
 	from time.Time
 	why  string
-}
-
-// waits is what was said or noted once.
-type waits struct {
-	waiting bool      // for files to appear
-	deaf    bool      // the kernel gives no inotify watch: changes must be looked for
-	opened  time.Time // when the folder was last opened or gave a record
-	stuck   time.Time // since when a record is looked for that shows that nothing is missing
 }
 
 // Run follows the journal until ctx is done and then returns nil. It locks its
@@ -83,7 +62,7 @@ func (r *Reader) Run(ctx context.Context, emit func(Batch) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	f := newFollower(r, emit)
-	defer f.close()
+	defer f.src.close()
 	for ctx.Err() == nil {
 		if err := f.step(ctx); err != nil {
 			return err
@@ -93,156 +72,129 @@ func (r *Reader) Run(ctx context.Context, emit func(Batch) error) error {
 }
 
 func newFollower(r *Reader, emit func(Batch) error) *follower {
-	f := &follower{Config: r.config, reader: r, log: r.config.Log, emit: emit, feed: ingest.Document{Name: doc}.Feed()}
-	f.cover.node = f.Node
-	f.running = strings.ReplaceAll(f.Boot, "-", "")
-	if f.running == "" {
-		id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-		f.running = strings.ReplaceAll(strings.TrimSpace(string(id)), "-", "")
+	c := r.config
+	f := &follower{
+		Config: c, log: c.Log, src: source{log: c.Log, dirs: c.Dirs},
+		out:    output{node: c.Node, log: c.Log, emit: emit, feed: ingest.Document{Name: doc}.Feed()},
+		health: health{log: c.Log, unreadable: &r.unreadable, running: runningBoot(c.Boot)},
 	}
-	f.started = f.Now()
+	f.out.cover.node = c.Node
+	f.health.started = f.Now()
 	if f.Cursor != "" {
 		f.resume()
 	}
 	return f
 }
 
-// resume takes up the saved position.
+// runningBoot is the id of the boot that runs: the one that is given, or what the
+// kernel says.
+func runningBoot(id string) string {
+	if id == "" {
+		b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		id = strings.TrimSpace(string(b))
+	}
+	return strings.ReplaceAll(id, "-", "")
+}
+
+// resume takes over the saved position.
 func (f *follower) resume() {
 	at, ok := parsePosition(f.Cursor)
 	if ok {
 		f.at = at
 		f.numbers.take(at)
 	} else {
-		f.owe("the saved position is not a journal cursor")
+		f.noteGap("the saved position is not a journal cursor")
 	}
 	if f.Since.IsZero() {
 		f.Since = f.at.at()
 	}
-	f.batch.Cursor, f.batch.At = f.Cursor, f.Since
+	f.out.Cursor, f.out.At = f.Cursor, f.Since
 }
 
-// owe notes that whatever comes next, records before it may be missing: since
-// the last record read, or since the saved position.
-func (f *follower) owe(why string) {
+// noteGap notes that records may be missing before whatever comes next: since
+// the last record read, or since the saved position. A gap that was noted before stays.
+func (f *follower) noteGap(why string) {
+	if f.gap != nil {
+		return
+	}
 	from := f.Since
-	if f.taken {
+	if f.read {
 		from = f.at.at()
 	}
 	if from.IsZero() {
 		from = f.Now().Add(-f.MaxAge)
 	}
-	f.owed = &owed{from, why}
+	f.gap = &openGap{from, why}
 }
 
 // step reads what there is, or waits a little for more, and emits a batch if
 // one is due.
 func (f *follower) step(ctx context.Context) error {
-	if f.journal == nil {
-		opened, err := f.open()
-		if err != nil {
+	if f.src.journal == nil {
+		if err := f.open(); err != nil {
 			return err
 		}
-		if !opened {
+		if f.src.journal == nil {
 			pause(ctx, maxListen)
 			return nil
 		}
 	}
 	looked := f.Now().Add(-late) // before looking for new files, so that none that was known then is missed
-	f.listen(ctx)
+	f.src.listen(ctx, f.out.untilDue())
 	if err := f.drain(); err != nil {
 		return err
 	}
-	if f.refused {
+	if f.src.failed {
 		pause(ctx, time.Second)
 	}
-	if !f.due() {
+	if !f.out.due() {
 		return nil
 	}
-	var err error
 	whole := false
-	if f.tail {
-		if whole, err = f.lookAround(); err != nil {
+	if f.src.atEnd {
+		var err error
+		if whole, err = f.checkEnd(); err != nil {
 			return err
 		}
 	}
 	return f.deliver(whole, looked)
 }
 
-// listen lets libsystemd take note of new and deleted files; at the journal's
-// end it waits for a change until a batch is due.
-func (f *follower) listen(ctx context.Context) {
-	var wait time.Duration
-	if f.tail {
-		wait = max(0, min(f.untilDue(), maxListen))
-	}
-	if f.journal.Wait(wait) >= 0 {
-		f.deaf = false
-		return
-	}
-	if !f.deaf {
-		f.log.Warn().Str("dir", f.dir).Msg("no inotify watch on the journal, so it is opened anew every second; raise fs.inotify.max_user_instances")
-	}
-	f.deaf = true
-	pause(ctx, wait)
-}
-
 // drain reads until the journal's end or until a batch is due.
 func (f *follower) drain() error {
-	f.tail, f.refused = false, false
+	f.src.atEnd, f.src.failed = false, false
 	defer f.catchUp()
-	for n := 1; !f.full() && !f.tail && !f.refused; n++ {
+	for n := 1; !f.out.full() && !f.src.atEnd && !f.src.failed; n++ {
 		if err := f.next(); err != nil {
 			return err
 		}
-		if n%maxRead == 0 && f.due() {
+		if n%maxRead == 0 && f.out.due() {
 			break
 		}
 	}
 	return nil
 }
 
-// full says whether a batch does not take another record.
-func (f *follower) full() bool { return f.batch.Lines >= maxLines || f.bytes >= maxBytes }
-
-func (f *follower) due() bool { return f.untilDue() <= 0 }
-
-func (f *follower) untilDue() time.Duration {
-	switch {
-	case f.full():
-		return 0
-	case f.began.IsZero():
-		return idle - time.Since(f.emitted)
-	}
-	return min(fresh-time.Since(f.began), idle-time.Since(f.emitted))
-}
-
 // deliver emits the batch. whole says that it holds the rest of what journald
 // had stored at looked.
 func (f *follower) deliver(whole bool, looked time.Time) error {
-	b := &f.batch
+	b := &f.out.Batch
 	if f.at.cursor != "" {
 		b.Cursor, b.At = f.at.cursor, f.at.at()
 	}
 	b.Reached, b.Behind = f.at.at(), 0
-	whole = whole && f.owed == nil
+	whole = whole && f.gap == nil
 	switch {
 	case whole && looked.After(b.At):
 		b.Reached = looked
-	case !f.tail:
+	case !f.src.atEnd:
 		b.Behind = max(0, f.Now().Sub(b.At))
 	}
-	to := f.cover.last
-	if whole && f.cover.boot == f.running && looked.After(to) {
+	to := f.out.cover.last
+	if whole && f.out.cover.boot == f.health.running && looked.After(to) {
 		to = looked
 	}
-	b.Covered = f.cover.marks(b.Covered[:0], to)
-	err := f.emit(*b)
-	clear(b.Entries)
-	b.Entries, b.Lines, b.Passed, f.bytes = b.Entries[:0], 0, 0, 0
-	f.began, f.emitted = time.Time{}, time.Now()
-	runtime.Gosched() // who does not for 10 ms is watched: the runtime's monitor then wakes up every 20 µs
-	return err
+	return f.out.send(to)
 }
 
 // pause waits for d or until ctx is done.

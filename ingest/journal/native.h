@@ -27,15 +27,26 @@ typedef struct {
   uint8_t place;    // in ingest.JournalFields
 } name;
 
+// library is libsystemd's functions, and the names of the fields that are read.
 typedef struct {
+  int (*open_directory)(sd_journal **, const char *, int);
+  void (*close)(sd_journal *);
+  int (*set_data_threshold)(sd_journal *, size_t);
+  void (*flush_matches)(sd_journal *);
+  int (*add_match)(sd_journal *, const void *, size_t);
+  int (*seek_cursor)(sd_journal *, const char *);
+  int (*seek_realtime_usec)(sd_journal *, uint64_t);
+  int (*seek_tail)(sd_journal *);
+  int (*previous)(sd_journal *);
   int (*next)(sd_journal *);
-  int (*cursor)(sd_journal *, char **);
-  void (*restart)(sd_journal *);
-  int (*enumerate)(sd_journal *, const void **, size_t *);
+  int (*wait)(sd_journal *, uint64_t);
+  int (*get_cursor)(sd_journal *, char **);
+  void (*restart_data)(sd_journal *);
+  int (*enumerate_data)(sd_journal *, const void **, size_t *);
   name names[MAX_NAMES]; // by bucket
   uint8_t first[BUCKETS + 1]; // of a bucket's names; one more closes the last
   size_t most, most_other; // bytes that are read of a message, and of what is none
-} calls;
+} library;
 
 // part is where something lies in a buffer.
 typedef struct {
@@ -45,7 +56,7 @@ typedef struct {
 // record is one that was fetched.
 typedef struct {
   int32_t error;   // why the rest cannot be read, or 0
-  uint32_t rare;   // ingest.Glance.Rare
+  uint32_t rare;   // ingest.RecordHead.Rare
   part cursor, fields, who;
   part values[WRITER]; // by use
 } record;
@@ -57,26 +68,58 @@ typedef struct {
   record records[MAX_RECORDS];
 } buffer;
 
-// load finds the functions in the library that sdjournal has loaded; the handle
-// to it is kept for good. It returns what is missing.
+// load loads libsystemd for good and finds its functions. It returns what is missing.
 static const char *
-load(calls *c)
+load(library *l)
 {
-  static const char *const names[] = {"libsystemd.so.0", "libsystemd-journal.so.0", "libsystemd.so", "libsystemd-journal.so"};
+  static const char *const files[] = {"libsystemd.so.0", "libsystemd-journal.so.0", "libsystemd.so", "libsystemd-journal.so"};
+  const struct { const char *name; void *to; } functions[] = {
+    {"sd_journal_open_directory", &l->open_directory}, {"sd_journal_close", &l->close},
+    {"sd_journal_set_data_threshold", &l->set_data_threshold}, {"sd_journal_add_match", &l->add_match},
+    {"sd_journal_flush_matches", &l->flush_matches},
+    {"sd_journal_seek_cursor", &l->seek_cursor}, {"sd_journal_seek_realtime_usec", &l->seek_realtime_usec},
+    {"sd_journal_seek_tail", &l->seek_tail}, {"sd_journal_previous", &l->previous}, {"sd_journal_next", &l->next},
+    {"sd_journal_wait", &l->wait}, {"sd_journal_get_cursor", &l->get_cursor},
+    {"sd_journal_restart_data", &l->restart_data}, {"sd_journal_enumerate_data", &l->enumerate_data},
+  };
   void *lib = NULL;
-  for (size_t i = 0; lib == NULL && i < sizeof names / sizeof *names; i++)
-    lib = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+  for (size_t i = 0; lib == NULL && i < sizeof files / sizeof *files; i++)
+    lib = dlopen(files[i], RTLD_LAZY);
   if (lib == NULL)
-    return "libsystemd";
-  if ((c->next = (int (*)(sd_journal *))dlsym(lib, "sd_journal_next")) == NULL)
-    return "sd_journal_next";
-  if ((c->cursor = (int (*)(sd_journal *, char **))dlsym(lib, "sd_journal_get_cursor")) == NULL)
-    return "sd_journal_get_cursor";
-  if ((c->restart = (void (*)(sd_journal *))dlsym(lib, "sd_journal_restart_data")) == NULL)
-    return "sd_journal_restart_data";
-  if ((c->enumerate = (int (*)(sd_journal *, const void **, size_t *))dlsym(lib, "sd_journal_enumerate_data")) == NULL)
-    return "sd_journal_enumerate_data";
+    return files[0];
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    void *f = dlsym(lib, functions[i].name);
+    if (f == NULL)
+      return functions[i].name;
+    memcpy(functions[i].to, &f, sizeof f);
+  }
   return NULL;
+}
+
+// Go cannot call a function by its pointer.
+
+static int
+open_directory(library *l, sd_journal **j, const char *path, size_t threshold)
+{
+  int r = l->open_directory(j, path, 0);
+  if (r >= 0 && (r = l->set_data_threshold(*j, threshold)) < 0)
+    l->close(*j);
+  return r;
+}
+
+static void close_journal(library *l, sd_journal *j) { l->close(j); }
+static void flush_matches(library *l, sd_journal *j) { l->flush_matches(j); }
+static int add_match(library *l, sd_journal *j, const char *match, size_t n) { return l->add_match(j, match, n); }
+static int seek_cursor(library *l, sd_journal *j, const char *cursor) { return l->seek_cursor(j, cursor); }
+static int seek_realtime(library *l, sd_journal *j, uint64_t usec) { return l->seek_realtime_usec(j, usec); }
+static int wait_change(library *l, sd_journal *j, uint64_t usec) { return l->wait(j, usec); }
+
+// seek_last places j at the last record that fits its matches: 1, 0 if there is none.
+static int
+seek_last(library *l, sd_journal *j)
+{
+  int r = l->seek_tail(j);
+  return r < 0 ? r : l->previous(j);
 }
 
 // bucket is where a name is looked for, by four bytes of those that begin with it and =.
@@ -88,9 +131,9 @@ bucket(const char *data)
   return few * 0x9E3779B1u >> (32 - BUCKET_BITS);
 }
 
-// order puts n names into their buckets.
+// sort_names puts n names into their buckets.
 static void
-order(calls *c, const name *names, int n)
+sort_names(library *c, const name *names, int n)
 {
   int next = 0;
   for (unsigned b = 0; b < BUCKETS; b++) {
@@ -121,7 +164,7 @@ same(const char *a, const char *b, size_t n)
 
 // known is the name that a field has, if it is one of names.
 static inline const name *
-known(const calls *c, const char *data, size_t n)
+known(const library *c, const char *data, size_t n)
 {
   if (n <= MIN_NAME)
     return NULL;
@@ -174,15 +217,15 @@ field(buffer *b, const char *data, size_t n, size_t name, part *p)
   return 0;
 }
 
-// who is what tells one writer from another, as ingest.Glance.Who has it.
+// who is what tells one writer from another, as ingest.RecordHead.Who has it.
 typedef struct {
   size_t size;
   char data[MAX_WHO];
 } who;
 
-// about adds a value to w; it says whether there is room for it.
+// add_who adds a value to w; it is 0 where there is no room for it.
 static inline int
-about(who *w, uint8_t place, const char *value, size_t n)
+add_who(who *w, uint8_t place, const char *value, size_t n)
 {
   if (w->size + 3 + n > sizeof w->data)
     return 0;
@@ -193,19 +236,19 @@ about(who *w, uint8_t place, const char *value, size_t n)
   return 1;
 }
 
-// look notes of the field called k what a glance needs.
+// note_head notes what ingest.RecordHead needs of the field called k.
 static inline void
-look(record *r, who *w, const name *k, const char *value, part p)
+note_head(record *r, who *w, const name *k, const char *value, part p)
 {
   if (k->use < WRITER)
     r->values[k->use] = p;
-  else if (k->use == RARE || !about(w, k->place, value, k->use == WRITER ? p.size : 0))
+  else if (k->use == RARE || !add_who(w, k->place, value, k->use == WRITER ? p.size : 0))
     r->rare = 1;
 }
 
-// one adds a field, unless it is one of journald's own that is not read. Most are not.
+// add_field adds a field, unless it is one of journald's own that is not read. Most are not.
 static inline int
-one(calls *c, buffer *b, record *r, who *w, const char *data, size_t n)
+add_field(library *c, buffer *b, record *r, who *w, const char *data, size_t n)
 {
   const name *k = known(c, data, n);
   size_t most = k != NULL && k->use == MESSAGE ? c->most : c->most_other;
@@ -220,24 +263,24 @@ one(calls *c, buffer *b, record *r, who *w, const char *data, size_t n)
   if (field(b, data, n, end - data, &p) < 0)
     return -ENOMEM;
   if (k != NULL)
-    look(r, w, k, end + 1, p);
+    note_head(r, w, k, end + 1, p);
   return 0;
 }
 
 // fields adds what j has at its place.
 static int
-fields(calls *c, sd_journal *j, buffer *b, record *r)
+fields(library *c, sd_journal *j, buffer *b, record *r)
 {
   who w;
   w.size = 0;
   r->fields.at = b->used;
-  c->restart(j);
+  c->restart_data(j);
   for (;;) {
     const void *data;
     size_t n;
-    int e = c->enumerate(j, &data, &n);
+    int e = c->enumerate_data(j, &data, &n);
     if (e > 0)
-      e = one(c, b, r, &w, data, n);
+      e = add_field(c, b, r, &w, data, n);
     else if (e == 0)
       break;
     if (e < 0)
@@ -249,12 +292,12 @@ fields(calls *c, sd_journal *j, buffer *b, record *r)
 
 // fetch adds what j has at its place: the cursor, the fields.
 static int
-fetch(calls *c, sd_journal *j, buffer *b)
+fetch(library *c, sd_journal *j, buffer *b)
 {
   record *r = &b->records[b->count++];
   memset(r, 0, sizeof *r);
   char *cursor = NULL;
-  if ((r->error = c->cursor(j, &cursor)) < 0)
+  if ((r->error = c->get_cursor(j, &cursor)) < 0)
     return r->error;
   r->error = put(b, cursor, strlen(cursor), &r->cursor);
   free(cursor);
@@ -265,7 +308,7 @@ fetch(calls *c, sd_journal *j, buffer *b)
 
 // current fetches the record at the place of j.
 static void
-current(calls *c, sd_journal *j, buffer *b)
+current(library *c, sd_journal *j, buffer *b)
 {
   b->used = b->count = 0;
   fetch(c, j, b);
@@ -274,7 +317,7 @@ current(calls *c, sd_journal *j, buffer *b)
 // following moves j on and adds what it comes to, until there is no room or there
 // are full bytes, one cannot be read, or there is none: 0, or what next said.
 static int
-following(calls *c, sd_journal *j, buffer *b, size_t full)
+following(library *c, sd_journal *j, buffer *b, size_t full)
 {
   b->used = b->count = 0;
   while (b->count < MAX_RECORDS && b->used < full) {

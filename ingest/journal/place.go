@@ -1,116 +1,111 @@
+//go:build linux && cgo && !nojournal
+
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 )
 
-// needsAccess is what to do about a journal that may not be read.
-const needsAccess = "mount the host's journal folder read-only and run as root or in the group systemd-journal"
+// open opens the first folder that has files, if there is one, and places itself there.
+func (f *follower) open() error {
+	dir, err := f.src.find()
+	if err != nil || dir == "" {
+		return err
+	}
+	if err := f.enter(dir); err != nil {
+		return err
+	}
+	return f.checkReadable()
+}
 
-// written is when the newest journal file of dir, or of a subfolder named by a
-// machine id, was written; ok is false if there is none. It looks where
-// libsystemd looks, so the journals of namespaces and remote hosts do not
-// count. A folder that may not be listed is an error, one that is not there is
-// not.
-func written(dir string) (newest time.Time, ok bool, err error) {
-	entries, err := list(dir)
+// enter opens dir and places itself after the last record read.
+func (f *follower) enter(dir string) error {
+	if err := f.src.open(dir, f.at.cursor); err != nil {
+		return err
+	}
+	f.out.log = f.log.With().Str("dir", dir).Logger()
+	return f.seek()
+}
+
+// seek places the journal after the last record read or, without one, at the
+// oldest record of the time that a first start looks back.
+func (f *follower) seek() error {
+	if f.at.cursor == "" {
+		return f.seekTime()
+	}
+	f.verifying, f.seekedAt = true, time.Now()
+	if err := f.src.journal.seekCursor(f.at.cursor); err != nil {
+		f.gap = nil
+		f.noteGap(fmt.Sprintf("the saved position is not a journal cursor: %v", err))
+		return f.seekTime()
+	}
+	return nil
+}
+
+// seekTime places the journal at the saved position's time, which is all that
+// is left of it, or as far back as a first start looks.
+func (f *follower) seekTime() error {
+	f.verifying, f.seekedAt = false, time.Time{}
+	from := f.Now().Add(-f.MaxAge)
+	if f.gap != nil && f.gap.from.After(from) && f.gap.from.Before(f.Now()) {
+		from = f.gap.from
+	}
+	if err := f.src.journal.seekTime(from); err != nil {
+		return fmt.Errorf("journal in %s: %w", f.src.dir, err)
+	}
+	return nil
+}
+
+// checkEnd is for the journal's end: it reports whether that end is really all
+// that journald stored, and if not, does something about it.
+func (f *follower) checkEnd() (whole bool, err error) {
+	if err := f.checkReadable(); err != nil {
+		return false, err
+	}
+	dir, stale, err := f.src.moved()
+	switch {
+	case err != nil:
+		return false, err
+	case dir != f.src.dir:
+		f.log.Info().Str("from", f.src.dir).Str("to", dir).Msg("journald writes to another folder")
+		return false, f.enter(dir)
+	case f.verifying && time.Since(f.seekedAt) > f.SelfCheck && f.health.proven:
+		// A clock that was set back hides what comes after the position.
+		f.gap = nil
+		f.noteGap("the saved position is not in the journal, nor anything later")
+		f.at = position{}
+		return false, f.seekTime()
+	}
+	whole = !f.verifying && f.health.proven
+	if stale {
+		err = f.enter(f.src.dir)
+	}
+	return whole, err
+}
+
+// checkReadable looks for a record of the running boot until one was found.
+func (f *follower) checkReadable() error {
+	if f.health.proven {
+		return nil
+	}
+	found, err := f.src.hasRecord(f.health.running)
 	if err != nil {
-		return newest, false, err
+		return err
 	}
-	newest, ok = later(dir, entries, newest, ok)
-	for _, e := range entries {
-		if !machineID(e.Name()) || e.Type().IsRegular() {
-			continue
-		}
-		sub := filepath.Join(dir, e.Name())
-		files, err := list(sub)
-		if err != nil {
-			return newest, false, err
-		}
-		newest, ok = later(sub, files, newest, ok)
+	if found {
+		f.health.markReadable(f.src.dir)
+		return nil
 	}
-	return newest, ok, nil
-}
-
-// list is what is in dir.
-func list(dir string) ([]os.DirEntry, error) {
-	entries, err := os.ReadDir(dir)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return entries, nil
+	if !f.health.doubtful(f.SelfCheck) {
+		return nil
 	}
-	return nil, fmt.Errorf("journal in %s: %w; %s", dir, err, needsAccess)
-}
-
-// later is the newest of the journal files of dir and what was found before.
-func later(dir string, entries []os.DirEntry, newest time.Time, ok bool) (time.Time, bool) {
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".journal") && !strings.HasSuffix(e.Name(), ".journal~") {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(dir, e.Name()))
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if ok = true; info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
+	now, first := f.Now(), f.Since
+	if first.IsZero() {
+		first = f.health.started.Add(-f.MaxAge)
 	}
-	return newest, ok
-}
-
-// machineID says whether name is 128 bits in hex, with or without dashes.
-func machineID(name string) bool {
-	digits := strings.ReplaceAll(name, "-", "")
-	return len(digits) == 32 && strings.Trim(strings.ToLower(digits), "0123456789abcdef") == ""
-}
-
-// pick is the first of dirs that holds journal files, "" if none does.
-func pick(dirs []string) (string, error) {
-	for _, dir := range dirs {
-		if _, ok, err := written(dir); ok || err != nil {
-			return dir, err
-		}
+	if from, due := f.health.reportUnreadable(f.src.dir, first, now); due {
+		f.out.gap(from, now, whyUnreadable, f.health.running)
 	}
-	return "", nil
-}
-
-// settled is how much newer the files on disk must be than those in memory
-// before the latter count as left behind: while journald copies them to disk,
-// it still needs them.
-const settled = 10 * time.Second
-
-// folder is where journald was found to write.
-type folder struct {
-	dir     string    // where to read on
-	written time.Time // its newest file
-}
-
-// look says where journald writes now, given that it was read to its end. The
-// folder stays unless it lost its files or another one has newer ones.
-func look(dirs []string, current string) (folder, error) {
-	here, ok, err := written(current)
-	if err != nil {
-		return folder{}, err
-	}
-	best, passed := folder{current, here}, false
-	for _, dir := range dirs {
-		if dir == current {
-			passed = true
-			continue
-		}
-		there, found, err := written(dir)
-		if err != nil || !found {
-			continue // it cannot be read: no reason to leave what can be
-		}
-		if !ok || passed && there.After(here) || !passed && there.Sub(here) > settled {
-			return folder{dir, there}, nil
-		}
-	}
-	return best, nil
+	return nil
 }

@@ -68,6 +68,12 @@ func (p position) at() time.Time {
 	return time.UnixMicro(int64(p.real)).UTC()
 }
 
+// same reports whether p and q are one record. journald numbers a record anew when
+// it copies it from memory to disk, and nothing else of it changes.
+func (p position) same(q position) bool {
+	return p.id == q.id && p.number == q.number || p.twin(q)
+}
+
 // twin says whether p and q have the same content and the same times.
 func (p position) twin(q position) bool {
 	return p.boot == q.boot && p.mono == q.mono && p.real == q.real && p.sum == q.sum

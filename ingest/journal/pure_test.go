@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spot is the position of record number in the numbering id, stored ms
+// record is the position of record number in the numbering id, stored ms
 // milliseconds after the boot began.
-func spot(id string, number uint64, boot string, ms uint64) position {
+func record(id string, number uint64, boot string, ms uint64) position {
 	c := fmt.Sprintf("s=%s;i=%x;b=%s;m=%x;t=%x;x=%x", id, number, boot, ms*1000, 1777888800000000+ms*1000, ms)
 	p, ok := parsePosition(c)
 	if !ok {
@@ -43,18 +43,18 @@ func TestParsePosition(t *testing.T) {
 // What plainly comes next is seen without taking the cursor apart, and nothing
 // else is taken for it.
 func TestPlainlyNext(t *testing.T) {
-	at := spot("a", 0x1f, "x", 1)
+	at := record("a", 0x1f, "x", 1)
 	for _, c := range []struct {
 		cursor string
 		want   bool
 	}{
-		{spot("a", 0x20, "x", 2).cursor, true},
-		{spot("a", 0x20, "x", 1).cursor, false}, // may be a copy
-		{spot("a", 0x1f, "x", 2).cursor, false},
-		{spot("a", 0x21, "x", 2).cursor, false},
-		{spot("b", 0x20, "x", 2).cursor, false},
-		{spot("ab", 0x20, "x", 2).cursor, false},
-		{spot("a", 0x20, "y", 2).cursor, false},
+		{record("a", 0x20, "x", 2).cursor, true},
+		{record("a", 0x20, "x", 1).cursor, false}, // may be a copy
+		{record("a", 0x1f, "x", 2).cursor, false},
+		{record("a", 0x21, "x", 2).cursor, false},
+		{record("b", 0x20, "x", 2).cursor, false},
+		{record("ab", 0x20, "x", 2).cursor, false},
+		{record("a", 0x20, "y", 2).cursor, false},
 		{"s=a;i=20;b=x;m=7d0;t=650fae1f2c9a0;x=0", true},
 		{"s=a;i=20;b=x;m=7d0;t=650fae1f2c9a0;x=", false},
 		{"s=a;i=20;b=x;m=7d0;t=ffffffffffffffff;x=1", false},
@@ -80,21 +80,21 @@ func TestNumbering(t *testing.T) {
 		next position
 		want step
 	}{
-		{"the first", nil, spot("a", 7, "x", 1), follows},
-		{"the next", []position{spot("a", 7, "x", 1)}, spot("a", 8, "x", 2), follows},
-		{"one is missing", []position{spot("a", 7, "x", 1)}, spot("a", 9, "x", 2), jumps},
-		{"read before", []position{spot("a", 7, "x", 1), spot("a", 8, "x", 2)}, spot("a", 8, "x", 2), repeated},
-		{"read long before", []position{spot("a", 7, "x", 1), spot("a", 8, "x", 2)}, spot("a", 7, "x", 1), repeated},
-		{"stored twice at a rotation", []position{spot("a", 7, "x", 1)}, spot("a", 8, "x", 1), copied},
-		{"a user's file takes the next number", []position{spot("a", 7, "x", 1)}, spot("u", 8, "x", 2), follows},
-		{"the system's after a user's", []position{spot("a", 7, "x", 1), spot("u", 8, "x", 2)}, spot("a", 9, "x", 3), follows},
-		{"a user's is missing", []position{spot("a", 7, "x", 1), spot("u", 8, "x", 2)}, spot("a", 10, "x", 4), jumps},
-		{"an unknown file's before it is missing", []position{spot("a", 7, "x", 1)}, spot("u", 9, "x", 3), jumps},
-		{"another boot's own numbering", []position{spot("a", 7, "x", 1)}, spot("b", 1, "y", 9), follows},
-		{"one numbering over two boots", []position{spot("a", 7, "x", 1)}, spot("a", 8, "y", 9), follows},
-		{"missing between two boots", []position{spot("a", 7, "x", 1)}, spot("a", 20, "y", 9), jumps},
-		{"the numbering began anew", []position{spot("a", 700, "x", 1)}, spot("a", 1, "x", 9), follows},
-		{"a new numbering of the same boot", []position{spot("a", 700, "x", 1)}, spot("b", 1, "x", 9), follows},
+		{"the first", nil, record("a", 7, "x", 1), follows},
+		{"the next", []position{record("a", 7, "x", 1)}, record("a", 8, "x", 2), follows},
+		{"one is missing", []position{record("a", 7, "x", 1)}, record("a", 9, "x", 2), jumps},
+		{"read before", []position{record("a", 7, "x", 1), record("a", 8, "x", 2)}, record("a", 8, "x", 2), repeated},
+		{"read long before", []position{record("a", 7, "x", 1), record("a", 8, "x", 2)}, record("a", 7, "x", 1), repeated},
+		{"stored twice at a rotation", []position{record("a", 7, "x", 1)}, record("a", 8, "x", 1), copied},
+		{"a user's file takes the next number", []position{record("a", 7, "x", 1)}, record("u", 8, "x", 2), follows},
+		{"the system's after a user's", []position{record("a", 7, "x", 1), record("u", 8, "x", 2)}, record("a", 9, "x", 3), follows},
+		{"a user's is missing", []position{record("a", 7, "x", 1), record("u", 8, "x", 2)}, record("a", 10, "x", 4), jumps},
+		{"an unknown file's before it is missing", []position{record("a", 7, "x", 1)}, record("u", 9, "x", 3), jumps},
+		{"another boot's own numbering", []position{record("a", 7, "x", 1)}, record("b", 1, "y", 9), follows},
+		{"one numbering over two boots", []position{record("a", 7, "x", 1)}, record("a", 8, "y", 9), follows},
+		{"missing between two boots", []position{record("a", 7, "x", 1)}, record("a", 20, "y", 9), jumps},
+		{"the numbering began anew", []position{record("a", 700, "x", 1)}, record("a", 1, "x", 9), follows},
+		{"a new numbering of the same boot", []position{record("a", 700, "x", 1)}, record("b", 1, "x", 9), follows},
 	} {
 		var n numbering
 		for _, p := range c.read {
@@ -110,9 +110,9 @@ func TestNumbering(t *testing.T) {
 func TestNumberingIsBounded(t *testing.T) {
 	var n numbering
 	for i := range uint64(1000) {
-		n.take(spot(fmt.Sprint("id", i), i+1, "x", i+1))
+		n.take(record(fmt.Sprint("id", i), i+1, "x", i+1))
 	}
-	if len(n.ids) != maxIDs || n.judge(spot("id999", 1001, "x", 2000)) != follows {
+	if len(n.ids) != maxIDs || n.judge(record("id999", 1001, "x", 2000)) != follows {
 		t.Errorf("%d numberings", len(n.ids))
 	}
 }

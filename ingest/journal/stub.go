@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// errNoJournal is all that a build without sdjournal can say.
+// errNoJournal is all that a build without libsystemd can say.
 var errNoJournal = errors.New("this build has no journal support (needs Linux and cgo)")
 
 // Run returns an error: the journal is read through libsystemd, which this

@@ -175,7 +175,7 @@ func TestWantedLosesNothing(t *testing.T) {
 			t.Errorf("%d records of %d, %d signals, %d marks, %d spans: too little to show anything", want.Lines, n, len(want.Signals), len(want.Marks), len(want.Covered))
 		}
 		if passed < n/4 {
-			t.Errorf("only %d of %d records were passed by", passed, n)
+			t.Errorf("only %d of %d records were skipped", passed, n)
 		}
 	}
 }
@@ -199,15 +199,19 @@ func TestFetchedLikeSdjournal(t *testing.T) {
 		logged(&b, bootA, start.Add(time.Duration(i)*time.Millisecond), 1000+i, fields, message)
 	}
 	store(t, filepath.Join(dir, strange, "system.journal"), b.String())
-	open := func() *handle {
-		h, err := openDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(h.close)
-		return h
+	fetched, err := openDir(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	plain, fetched := open(), open()
+	t.Cleanup(fetched.close)
+	plain, err := sdjournal.NewJournalFromDir(dir)
+	if err == nil {
+		err = plain.SetDataThreshold(maxValue)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = plain.Close() })
 	for i := range n {
 		if ok, err := plain.Next(); err != nil || ok == 0 {
 			t.Fatal(i, ok, err)
@@ -216,25 +220,40 @@ func TestFetchedLikeSdjournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := fetched.records.next()
+		r, err := fetched.next()
 		if err != nil || r == nil || r.err != nil {
 			t.Fatal(i, err, r)
 		}
 		sameFields(t, want, r)
-		sameFields(t, want, plain.records.current())
+		last, err := newest(t, dir, fmt.Sprint("N=", i))
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		sameFields(t, want, last)
 	}
-	if r, err := fetched.records.next(); r != nil || err != nil {
+	if r, err := fetched.next(); r != nil || err != nil {
 		t.Errorf("behind the last: %v, %v", r, err)
 	}
 }
 
-// shown is what a glance shows: the message, the source's times, the writer.
+// newest is the last record with a field, by a handle of its own.
+func newest(t *testing.T, dir, field string) (*raw, error) {
+	t.Helper()
+	h, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(h.close)
+	return h.last([]string{field})
+}
+
+// shown is what a record's head shows: the message, the source's times, the writer.
 type shown struct {
 	message, real, mono, who string
 	rare                     bool
 }
 
-// shownBy is what a glance must show of a record.
+// shownBy is what a record's head must show of a record.
 func shownBy(r *raw) (s shown) {
 	for name, val := range r.each {
 		place := slices.IndexFunc(ingest.JournalFields[:], func(f ingest.JournalField) bool { return f.Name == string(name) })
@@ -263,13 +282,13 @@ func shownBy(r *raw) (s shown) {
 // sameFields compares a record with what sdjournal gives.
 func sameFields(t *testing.T, want *sdjournal.JournalEntry, r *raw) {
 	t.Helper()
-	g := r.glance
+	g := r.head
 	show, must := shown{string(g.Message), string(g.SourceReal), string(g.SourceMono), string(g.Who), g.Rare}, shownBy(r)
 	if must.rare {
 		show.who, must.who = "", "" // nobody looks at it
 	}
 	if show != must {
-		t.Fatalf("a glance shows %.2000v, not %.2000v", show, must)
+		t.Fatalf("the head shows %.2000v, not %.2000v", show, must)
 	}
 	got := map[string]string{}
 	for name, val := range r.each {
@@ -293,30 +312,30 @@ func sameFields(t *testing.T, want *sdjournal.JournalEntry, r *raw) {
 }
 
 // A record that nobody wants leaves nothing behind.
-func TestPassedByWithoutMemory(t *testing.T) {
+func TestSkippedWithoutMemory(t *testing.T) {
 	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC()
 	const n = 3000
 	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, n, fromKubelet...))
 	c := Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA, Wanted: func(ingest.Source, []byte) bool { return false }}
 	f := newFollower(New(c), func(Batch) error { return nil })
-	defer f.close()
+	defer f.src.close()
 	if err := f.step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	passed := f.batch.Passed
+	passed := f.out.Passed
 	allocs := testing.AllocsPerRun(1000, func() {
 		if err := f.next(); err != nil {
 			t.Fatal(err)
 		}
 	})
-	if allocs > 0 || f.batch.Passed < passed+1000 {
-		t.Errorf("%v allocations for a record, %d passed by", allocs, f.batch.Passed-passed)
+	if allocs > 0 || f.out.Passed < passed+1000 {
+		t.Errorf("%v allocations for a record, %d skipped", allocs, f.out.Passed-passed)
 	}
 }
 
-// What is passed by is counted once each, over rotation and from one reader to
+// What is skipped is counted once each, over rotation and from one reader to
 // the next, and what is wanted stands at its place.
-func TestPassedByOverRotation(t *testing.T) {
+func TestSkippedOverRotation(t *testing.T) {
 	t.Parallel()
 	d := journald(t, "Storage=volatile")
 	c := Config{Dirs: []string{d.volatile()}, Wanted: func(_ ingest.Source, m []byte) bool { return bytes.HasSuffix(m, []byte("99")) }}
@@ -362,12 +381,12 @@ func TestPassedByOverRotation(t *testing.T) {
 		}
 	}
 	if passed < 11000 || lines < 12000 || lives < 5 {
-		t.Errorf("%d records, %d passed by, %d lives", lines, passed, lives)
+		t.Errorf("%d records, %d skipped, %d lives", lines, passed, lives)
 	}
 }
 
 // Damaged files say the same of themselves whoever is asked what is wanted.
-func TestDamagedFilesPassedBy(t *testing.T) {
+func TestDamagedFilesSkipped(t *testing.T) {
 	t.Parallel()
 	rulebook, err := rules.Load(book.Files)
 	if err != nil {
