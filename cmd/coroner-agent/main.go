@@ -1,32 +1,27 @@
-// Command coroner-agent runs on every node: it follows the node's journal and
-// the output of runner and controller pods, keeps the lines that the rulebook
-// recognises, and sends them to coroner serve.
+// Command coroner-agent is package ingest/agent with flags and endpoints.
 //
-// Invariant: a source's position is stored only after everything up to it is
-// on disk in the spool or with the server, and nothing leaves the spool before
-// the server has it, so no recognised line is lost by a stop of either. Every
-// line that is not sent is counted by reason.
+// Invariant: it keeps no state of its own.
 //
-// Crash behaviour: started again, it goes on at the stored positions; what was
-// sent twice the server keeps once.
+// Crash behaviour: that of package ingest/agent.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"coroner/cmd/daemon"
 	"coroner/deploy/chart"
-	"coroner/ingest"
-	"coroner/ingest/journal"
-	"coroner/ingest/podlog"
+	"coroner/ingest/agent"
+	"coroner/ingest/push"
 
 	"github.com/alecthomas/kong"
 )
@@ -59,10 +54,6 @@ type cli struct {
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
-// follow are the logs that are followed when nothing else is said: runners,
-// and the pods of the usual controllers.
-var follow = "*/*/runner,*/*-runner-*/*,arc-systems/*/*,actions-runner-system/*/*,*/*-listener/*,*/*gha-rs-controller*/*"
-
 // memoryGoal is what the garbage collector aims to stay under, when much is read
 // at once.
 const memoryGoal = 96 << 20
@@ -90,7 +81,7 @@ func main() {
 	var c cli
 	kong.Parse(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
 		kong.Description("coroner-agent sends what a node's journal and runners say of dying runners to coroner serve."),
-		kong.Vars{"version": "coroner-agent " + chart.Build(), "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": follow},
+		kong.Vars{"version": "coroner-agent " + chart.Build(), "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": agent.DefaultFollow},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err := c.run(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "coroner-agent: %v\n", err)
@@ -120,36 +111,37 @@ func (c *cli) run(ctx context.Context) error {
 		}
 	}
 	d := daemon.New(&c.Flags, c.Logger(os.Stderr).With().Str("node", c.Node).Logger())
-	a, err := newAgent(c, d)
+	a, err := c.agent(d)
 	if err != nil {
 		return usageError{err}
 	}
 	if err := d.Open(); err != nil {
 		return usageError{err}
 	}
-	d.Log.Info().Str("server", c.Server).Str("address", d.Addr()).Str("rulebook", a.book.Load().Hash).Msg("coroner-agent follows the node")
+	d.Log.Info().Str("server", c.Server).Str("address", d.Addr()).Str("rulebook", a.RulebookHash()).Msg("coroner-agent follows the node")
 	d.Ready()
 	collect(50)
 	debug.FreeOSMemory() // of what the start took nearly all is done with
-	err = d.Run(ctx, a.run)
+	err = d.Run(ctx, a.Run)
 	d.Log.Info().Msg("coroner-agent stopped")
 	return err
 }
 
-// wanted says whether a container's log is followed.
-func (c *cli) wanted(namespace, pod, container string) bool {
-	for _, glob := range c.Follow {
-		if hit, _ := filepath.Match(glob, namespace+"/"+pod+"/"+container); hit {
-			return true
-		}
+// agent makes the agent that the flags describe.
+func (c *cli) agent(d *daemon.Daemon) (*agent.Agent, error) {
+	transport, err := push.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key, Name: c.Name}.Transport()
+	if err != nil {
+		return nil, fmt.Errorf("--server.ca-file, --server.cert-file, --server.key-file: %w", err)
 	}
-	return ingest.PodGlobs(c.Controller).Fit(namespace, pod)
-}
-
-func (a *agent) journal(cursor string, since time.Time) *journal.Reader {
-	return journal.New(journal.Config{Dirs: a.c.Journal, Node: a.c.Node, Cursor: cursor, Since: since, MaxAge: a.c.MaxAge, Wanted: a.wanted, Log: a.log})
-}
-
-func (a *agent) pods(resume []podlog.Position) *podlog.Reader {
-	return podlog.New(podlog.Config{Dir: a.c.Pods, Node: a.c.Node, Want: a.c.wanted, Next: a.next, Controller: ingest.PodGlobs(a.c.Controller).Name, Resume: resume, MaxAge: a.c.MaxAge, LastLines: a.c.Last, Log: a.log})
+	server := strings.TrimRight(c.Server, "/")
+	return agent.New(agent.Config{
+		Node: c.Node, Cluster: c.Cluster, Journal: c.Journal, Pods: c.Pods, Follow: c.Follow, Controller: c.Controller,
+		MaxAge: c.MaxAge, LastLines: c.Last,
+		Spool:    agent.Spool{Dir: c.State, MaxBytes: c.SpoolSize, Batch: c.Batch, Idle: c.Idle},
+		Rulebook: agent.Rulebook{URL: server + daemon.RulebookPath, Interval: c.Rulebook},
+		Sender: &push.Sender{
+			URL: server + push.Path, Node: c.Node, Cluster: c.Cluster, Token: daemon.Token(c.Token),
+			Client: &http.Client{Transport: transport, Timeout: 30 * time.Second},
+		},
+	}, d.Log, d.Registry)
 }

@@ -7,6 +7,7 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/reference"
+	"coroner/ingest/agent"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -18,7 +19,7 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": follow})
+		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": agent.DefaultFollow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := daemon.New(&c.Flags, zerolog.New(io.Discard))
-	if _, err := newAgent(&c, d); err != nil {
+	if _, err := c.agent(d); err != nil {
 		t.Fatal(err)
 	}
 	if err := reference.Hold(page, "metrics of coroner-agent", reference.Metrics(d.Registry), *renew); err != nil {

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // tellSecrets gives the agent a secret of every kind, in recognised lines and in last ones,
 // and a private key line by line beside another runner's last words.
-func tellSecrets(a *agent) {
+func tellSecrets(a *Agent) {
 	runner := ingest.Entry{At: now, Clock: ingest.WallClock, Source: ingest.Runner, Node: "n1", Namespace: "ci",
 		Pod: "p", PodUID: "u", Container: "runner"}
 	var told, last []ingest.Entry
@@ -88,11 +88,11 @@ func TestAnOldRulebookHidesNoSecret(t *testing.T) {
 	}
 	for _, b := range []*rules.Rulebook{old, must(rules.Load(fs.FS(book.Files)))} {
 		a := newTestAgent(t, t.TempDir(), "", 1<<20)
-		if err := a.adopt(b.Source()); err != nil {
+		if err := a.rulebook.adopt(b.Source()); err != nil {
 			t.Fatal(err)
 		}
 		e := ingest.Entry{At: time.Now(), Source: ingest.Runner, Text: "some word of GH_TOKEN=swordfish"}
-		if a.book.Load().Redact(&e); e.Text != "some word of GH_TOKEN=[redacted:token]" {
+		if a.rulebook.inForce.Load().Redact(&e); e.Text != "some word of GH_TOKEN=[redacted:token]" {
 			t.Errorf("%s", e.Text)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"fmt"
@@ -69,18 +69,18 @@ func TestPushesAreBoundedInBytes(t *testing.T) {
 		return out
 	}
 	for _, c := range []struct{ entries, want int }{{1, 1}, {64, 64}, {65, 64}, {1000, 64}} {
-		if got := pushful(many(long, c.entries)); got != c.want {
+		if got := pushLen(many(long, c.entries)); got != c.want {
 			t.Errorf("%d long entries: %d, want %d", c.entries, got, c.want)
 		}
 	}
-	if got := pushful(many(short, 1000)); got != maxEntries {
+	if got := pushLen(many(short, 1000)); got != maxEntries {
 		t.Errorf("%d short entries", got)
 	}
 	a := newTestAgent(t, t.TempDir(), newServer(t).URL, 1<<30)
 	for range 1000 {
 		a.collect(&long)
-		if a.held > maxHeldBytes {
-			t.Fatalf("%d bytes wait", a.held)
+		if a.queue.held > maxHeldBytes {
+			t.Fatalf("%d bytes wait", a.queue.held)
 		}
 	}
 }

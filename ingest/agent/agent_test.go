@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -6,20 +6,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"coroner/cmd/daemon"
 	"coroner/ingest"
 	"coroner/ingest/journal"
 	"coroner/ingest/podlog"
 	"coroner/ingest/push"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 )
@@ -74,10 +73,13 @@ func (s *server) texts() (out []string) {
 	return out
 }
 
-func newTestAgent(t *testing.T, dir, url string, spoolSize int64) *agent {
+func newTestAgent(t *testing.T, dir, url string, spoolSize int64) *Agent {
 	t.Helper()
-	c := &cli{Node: "n1", Server: url, State: dir, SpoolSize: spoolSize, Batch: time.Millisecond, Idle: time.Hour, Rulebook: time.Hour}
-	a, err := newAgent(c, daemon.New(&daemon.Flags{}, zerolog.Nop()))
+	sender := &push.Sender{URL: url + push.Path, Node: "n1", Client: &http.Client{Timeout: 30 * time.Second}}
+	a, err := New(Config{
+		Node: "n1", Spool: Spool{Dir: dir, MaxBytes: spoolSize, Batch: time.Millisecond, Idle: time.Hour},
+		Rulebook: Rulebook{Interval: time.Hour}, Sender: sender,
+	}, zerolog.Nop(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +95,12 @@ func line(source ingest.Source, text string) ingest.Entry {
 const oom = "Memory cgroup out of memory: Killed process 7 (x) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0"
 
 // sendUntil delivers what is in the spool until something holds.
-func sendUntil(t *testing.T, a *agent, what string, holds func() bool) {
+func sendUntil(t *testing.T, a *Agent, what string, holds func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
-		a.send(ctx)
+		a.delivery.run(ctx)
 		close(done)
 	}()
 	poll, end := time.NewTicker(5*time.Millisecond), time.After(10*time.Second)
@@ -114,7 +116,7 @@ func sendUntil(t *testing.T, a *agent, what string, holds func() bool) {
 	<-done
 }
 
-func (a *agent) empty() bool {
+func (a *Agent) empty() bool {
 	_, files := a.spool.Size()
 	return files == 0
 }
@@ -157,7 +159,7 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "part-of-a-line")); n != 0 {
 		t.Errorf("%v parts of the journal", n)
 	}
-	if !a.wanted(ingest.Kernel, []byte(oom)) || a.wanted(ingest.Kernel, []byte("eth0: up")) {
+	if !a.rulebook.wanted(ingest.Kernel, []byte(oom)) || a.rulebook.wanted(ingest.Kernel, []byte("eth0: up")) {
 		t.Error("wanted is not what is recognised")
 	}
 }
@@ -182,7 +184,7 @@ func TestReachedIsTheSlowerSource(t *testing.T) {
 func TestClusterOfAnAgent(t *testing.T) {
 	s := newServer(t)
 	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
-	a.c.Cluster = "east"
+	a.queue.cluster = "east"
 	covered := ingest.Entry{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}
 	oomed := []ingest.Entry{line(ingest.Kernel, oom)}
 	_ = a.takeJournal(journal.Batch{Entries: oomed, Covered: []ingest.Entry{covered}, Lines: 1, Reached: now})
@@ -241,7 +243,7 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 		t.Errorf("%d files, cursor %q while the server is there", files, cursor)
 	}
 	s.will(http.StatusServiceUnavailable)
-	sendUntil(t, a, "an answer", a.away.Load)
+	sendUntil(t, a, "an answer", a.delivery.away.Load)
 	sendUntil(t, a, "a file", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.push")); return len(files) == 1 })
 	read("c2")
 	if files, cursor := onDisk(); files != 2 || cursor != "c2" {
@@ -249,7 +251,7 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 	}
 	s.will(0)
 	sendUntil(t, a, "an empty spool", a.empty)
-	if files, _ := onDisk(); files != 0 || a.away.Load() {
+	if files, _ := onDisk(); files != 0 || a.delivery.away.Load() {
 		t.Errorf("%d files after the server took them", files)
 	}
 }
@@ -258,19 +260,19 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 // grow, or that nothing happens, waits longer.
 func TestPace(t *testing.T) {
 	a := newTestAgent(t, t.TempDir(), "", 1<<20)
-	a.c.Batch, a.c.Idle = 500*time.Millisecond, 5*time.Second
+	a.c.Spool.Batch, a.c.Spool.Idle = 500*time.Millisecond, 5*time.Second
 	want := func(what string, want time.Duration) {
 		t.Helper()
 		if got := a.pace(now); got != want {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	want("nothing", a.c.Idle)
-	a.beats["x"] = ingest.Entry{}
+	want("nothing", a.c.Spool.Idle)
+	a.marks.beats["x"] = ingest.Entry{}
 	want("a log that grew", 750*time.Millisecond)
-	a.context = make([]ingest.Entry, 1)
+	a.queue.context = make([]ingest.Entry, 1)
 	want("last words", 0)
-	a.context, a.busyUntil = nil, now.Add(time.Second)
+	a.queue.context, a.queue.busyUntil = nil, now.Add(time.Second)
 	want("marks after evidence", 0)
 }
 
@@ -315,24 +317,24 @@ func TestFullSpoolIsAGap(t *testing.T) {
 func TestRulebookIsFetched(t *testing.T) {
 	dir := t.TempDir()
 	a := newTestAgent(t, dir, "", 1<<20)
-	before := a.book.Load().Hash
+	before := a.rulebook.inForce.Load().Hash
 	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
-	if err := a.adopt([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil || a.book.Load().Hash != before {
+	if err := a.rulebook.adopt([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil || a.rulebook.inForce.Load().Hash != before {
 		t.Errorf("mistakes were adopted: %v", err)
 	}
-	if err := a.adopt([]byte(custom)); err != nil {
+	if err := a.rulebook.adopt([]byte(custom)); err != nil {
 		t.Fatal(err)
 	}
-	if len(a.rescan) != 1 || a.book.Load().Signal("own.line") == nil {
+	if len(a.rulebook.changed) != 1 || a.rulebook.inForce.Load().Signal("own.line") == nil {
 		t.Error("not adopted")
 	}
-	if b := newTestAgent(t, dir, "", 1<<20); b.book.Load().Signal("own.line") == nil {
+	if b := newTestAgent(t, dir, "", 1<<20); b.rulebook.inForce.Load().Signal("own.line") == nil {
 		t.Error("forgotten over a restart")
 	}
 }
 
 func TestFollowGlobs(t *testing.T) {
-	c := &cli{Follow: strings.Split(follow, ","), Controller: []string{"ops/dispatcher-*"}}
+	c := &Config{Follow: strings.Split(DefaultFollow, ","), Controller: []string{"ops/dispatcher-*"}}
 	for _, tt := range []struct {
 		namespace, pod, container string
 		want                      bool
@@ -346,7 +348,7 @@ func TestFollowGlobs(t *testing.T) {
 		{"kube-system", "coredns-1", "coredns", false},
 		{"cert-manager", "cert-manager-1", "controller", false},
 	} {
-		if got := c.wanted(tt.namespace, tt.pod, tt.container); got != tt.want {
+		if got := c.follows(tt.namespace, tt.pod, tt.container); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -365,34 +367,18 @@ func TestBurstIsNotHeld(t *testing.T) {
 	}
 	for some := range slices.Chunk(burst, maxHeld-1) {
 		_ = a.takePods(podlog.Batch{LastLines: some, Lines: len(some), Reached: now})
-		if n := len(a.evidence) + len(a.context); n >= maxHeld {
+		if n := len(a.queue.evidence) + len(a.queue.context); n >= maxHeld {
 			t.Errorf("%d entries are held", n)
 		}
 	}
 	_ = a.takeJournal(journal.Batch{Entries: burst, Lines: len(burst), Reached: now})
 	a.flush(context.Background(), true)
-	if n := cap(a.evidence) + cap(a.context); n > 2*maxHeld {
+	if n := cap(a.queue.evidence) + cap(a.queue.context); n > 2*maxHeld {
 		t.Errorf("room of %d entries is kept", n)
 	}
 	sendUntil(t, a, "an empty spool", a.empty)
 	want = append(want, want...)
 	if diff := cmp.Diff(append(want, "reached agent"), s.texts()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// How much garbage there may be is the environment's to say.
-func TestCollect(t *testing.T) {
-	before := debug.SetGCPercent(77)
-	defer debug.SetGCPercent(before)
-	t.Setenv("GOGC", "77")
-	collect(50)
-	if got := debug.SetGCPercent(77); got != 77 {
-		t.Errorf("%d %%", got)
-	}
-	t.Setenv("GOGC", "")
-	collect(50)
-	if got := debug.SetGCPercent(77); got != 50 {
-		t.Errorf("%d %%", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // oomAt gives the agent an OOM kill, longer than half of what its spool may hold.
-func oomAt(a *agent, at time.Time) {
+func oomAt(a *Agent, at time.Time) {
 	e := line(ingest.Kernel, oom+strings.Repeat(at.Format(" 150405"), 40))
 	e.At = at
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{e}, Lines: 1, Cursor: "c", At: at, Reached: at})
@@ -37,7 +37,7 @@ func TestHoleOutlivesTheAgent(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	s.will(503)
 	a := newTestAgent(t, dir, s.URL, 400)
-	a.away.Store(true)
+	a.delivery.away.Store(true)
 	for i := range 2 {
 		oomAt(a, now.Add(time.Duration(i)*time.Minute))
 		a.flush(context.Background(), true)
@@ -50,7 +50,7 @@ func TestHoleOutlivesTheAgent(t *testing.T) {
 		t.Errorf("the gap begins %v, want %v: %q", from, now, s.texts())
 	}
 	again := newTestAgent(t, dir, s.URL, 1<<20)
-	if l := again.hole.seen(); !l.To.IsZero() {
+	if l := again.lost.current(); !l.To.IsZero() {
 		t.Errorf("it was told, and stays: %+v", l)
 	}
 }
@@ -60,8 +60,8 @@ func TestHoleOfAHole(t *testing.T) {
 	s := newServer(t)
 	s.will(503)
 	a := newTestAgent(t, t.TempDir(), s.URL, 700)
-	a.away.Store(true)
-	a.lost(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)})
+	a.delivery.away.Store(true)
+	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)})
 	for i := range 6 {
 		oomAt(a, now.Add(time.Duration(i)*time.Second))
 		a.flush(context.Background(), true)

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"time"
@@ -41,7 +41,7 @@ func newAllowance(now func() time.Time) *allowance {
 
 func streamOf(e *ingest.Entry) string { return e.PodUID + "/" + e.Pod + "/" + e.Container }
 
-// open says whether a container has something left.
+// open reports whether a container has something left.
 func (a *allowance) open(e *ingest.Entry) bool {
 	return a.balance(streamOf(e)).left > 0
 }

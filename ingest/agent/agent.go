@@ -1,0 +1,353 @@
+// Package agent is what runs on every node: it follows the node's journal and the
+// output of runner and controller pods, keeps the lines that the rulebook recognises,
+// and sends them to coroner serve.
+//
+// Invariant: a source's position is stored only after everything up to it is on disk in
+// the spool or with the server, and nothing leaves the spool before the server has it,
+// so no recognised line is lost by a stop of either. Every line that is not sent is
+// counted by reason.
+//
+// Crash behaviour: started again, it goes on at the stored positions; what was sent
+// twice the server keeps once.
+package agent
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coroner/ingest"
+	"coroner/ingest/journal"
+	"coroner/ingest/podlog"
+	"coroner/ingest/push"
+	"coroner/ingest/spool"
+	"coroner/rules"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+)
+
+// Config says what an Agent follows, and where it sends what it finds.
+type Config struct {
+	Node    string
+	Cluster string // of every record; "" leaves that to the server
+
+	Journal    []string      // folders, as in journal.Config
+	Pods       string        // folder, as in podlog.Config
+	Follow     []string      // globs NAMESPACE/POD/CONTAINER of the logs to follow
+	Controller []string      // globs NAMESPACE/POD of the controllers' and listeners' pods, which are followed, too
+	MaxAge     time.Duration // how far a first start, and a changed rulebook, looks back
+	LastLines  int           // of a container
+
+	Spool    Spool
+	Rulebook Rulebook
+	Sender   *push.Sender
+}
+
+// Spool is where records wait for the server, and when they are sent.
+type Spool struct {
+	Dir      string
+	MaxBytes int64
+	Batch    time.Duration // between two pushes while there is something to send
+	Idle     time.Duration // between two pushes that only say how far the node was read
+}
+
+// Rulebook is where the server's rulebook is, and how often it is asked for.
+type Rulebook struct {
+	URL      string
+	Interval time.Duration
+}
+
+// DefaultFollow are the logs that are followed when nothing else is said: runners,
+// and the pods of the usual controllers.
+const DefaultFollow = "*/*/runner,*/*-runner-*/*,arc-systems/*/*,actions-runner-system/*/*,*/*-listener/*,*/*gha-rs-controller*/*"
+
+// Agent joins the sources, the scan and the spool. Make it with New.
+type Agent struct {
+	c        Config
+	log      zerolog.Logger
+	metrics  *metrics
+	spool    *spool.Spool
+	rulebook *rulebook
+	delivery *delivery
+	lost     lostRange
+
+	mu     sync.Mutex // guards what follows
+	queue  queue
+	marks  marks
+	allow  *allowance
+	state  state
+	stored time.Time // when the positions were
+	pushed time.Time // when something was spooled last
+}
+
+// state is what survives a restart.
+type state struct {
+	Cursor string            `json:"cursor"`
+	At     time.Time         `json:"at"`
+	Pods   []podlog.Position `json:"pods"`
+	Lost   timeRange         `json:"hole,omitzero"`
+}
+
+const (
+	fromJournal = "journal"
+	fromPods    = "pods"
+)
+
+// New opens the spool and takes up the state of an earlier run. It starts nothing.
+func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, error) {
+	a := &Agent{c: c, log: log, allow: newAllowance(time.Now), marks: newMarks(c.Node)}
+	var err error
+	if a.spool, err = spool.Open(c.Spool.Dir, c.Spool.MaxBytes, a.spoolFull); err != nil {
+		return nil, err
+	}
+	if _, err := a.spool.LoadState("positions", &a.state); err != nil {
+		return nil, err
+	}
+	a.lost.add(a.state.Lost)
+	a.metrics = newMetrics(registry, a.spool)
+	a.queue = queue{spool: a.spool, cluster: c.Cluster}
+	a.delivery = &delivery{spool: a.spool, sender: c.Sender, log: log, metrics: a.metrics}
+	a.rulebook = newRulebook(c.Rulebook, c.Sender, a.spool, log, a.metrics)
+	return a, a.rulebook.load()
+}
+
+// RulebookHash names the rulebook in force.
+func (a *Agent) RulebookHash() string { return a.rulebook.inForce.Load().Hash }
+
+// Run follows the sources until ctx is done, then spools what they still had.
+func (a *Agent) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	j, p := a.journal(a.state.Cursor, a.state.At), a.pods(a.state.Pods)
+	a.metrics.readers(j, p)
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g.Go(func() error { return j.Run(ctx, a.takeJournal) })
+	g.Go(func() error { return p.Run(ctx, a.takePods) })
+	g.Go(func() error { return a.flushes(ctx) })
+	g.Go(func() error { return a.rulebook.refresh(ctx) })
+	g.Go(func() error { return a.rescans(ctx) })
+	var sender sync.WaitGroup
+	sender.Go(func() { a.delivery.run(sending) })
+	err := g.Wait()
+	a.flush(context.Background(), true)
+	stop()
+	sender.Wait()
+	return err
+}
+
+func (a *Agent) journal(cursor string, since time.Time) *journal.Reader {
+	return journal.New(journal.Config{
+		Dirs: a.c.Journal, Node: a.c.Node, Cursor: cursor, Since: since, MaxAge: a.c.MaxAge,
+		Wanted: a.rulebook.wanted, Log: a.log,
+	})
+}
+
+func (a *Agent) pods(resume []podlog.Position) *podlog.Reader {
+	return podlog.New(podlog.Config{
+		Dir: a.c.Pods, Node: a.c.Node, Want: a.c.follows, Next: a.rulebook.next,
+		Controller: ingest.PodGlobs(a.c.Controller).Name, Resume: resume,
+		MaxAge: a.c.MaxAge, LastLines: a.c.LastLines, Log: a.log,
+	})
+}
+
+// follows reports whether a container's log is followed.
+func (c *Config) follows(namespace, pod, container string) bool {
+	for _, glob := range c.Follow {
+		if hit, _ := filepath.Match(glob, namespace+"/"+pod+"/"+container); hit {
+			return true
+		}
+	}
+	return ingest.PodGlobs(c.Controller).Fit(namespace, pod)
+}
+
+// takeJournal takes what the journal's reader gives.
+func (a *Agent) takeJournal(b journal.Batch) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scan(fromJournal, b.Entries, b.Lines, b.Passed)
+	for _, e := range b.Covered {
+		a.marks.cover(e)
+	}
+	if b.Cursor != "" {
+		a.state.Cursor, a.state.At = b.Cursor, b.At
+	}
+	a.marks.reached[fromJournal] = b.Reached
+	a.metrics.lag.WithLabelValues(fromJournal).Set(b.Behind.Seconds())
+	a.queue.relieve(a.delivery.away.Load())
+	return nil
+}
+
+// takePods takes what the pods' reader gives.
+func (a *Agent) takePods(b podlog.Batch) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scan(fromPods, b.Entries, b.Lines, b.Passed)
+	a.queue.addLastLines(redacted(a.rulebook.inForce.Load(), b.LastLines))
+	a.metrics.contextLines.Add(float64(len(b.LastLines)))
+	for _, m := range b.Marks {
+		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
+			a.marks.beat(m)
+			continue
+		}
+		a.queue.evidence = append(a.queue.evidence, m)
+	}
+	a.state.Pods = append(a.state.Pods[:0], b.Positions...)
+	if !b.Reached.IsZero() {
+		a.marks.reached[fromPods] = b.Reached
+		a.metrics.lag.WithLabelValues(fromPods).Set(max(0, time.Since(b.Reached).Seconds()))
+	}
+	a.queue.relieve(a.delivery.away.Load())
+	return nil
+}
+
+// redacted takes the secrets out of last lines, which are log by log.
+func redacted(book *rules.Rulebook, lines []ingest.Entry) []ingest.Entry {
+	same := func(x, y *ingest.Entry) bool {
+		return x.PodUID == y.PodUID && x.Pod == y.Pod && x.Container == y.Container
+	}
+	for from, i := 0, 1; i <= len(lines); i++ {
+		if i == len(lines) || !same(&lines[from], &lines[i]) {
+			book.RedactTail(lines[from:i])
+			from = i
+		}
+	}
+	return lines
+}
+
+// scan keeps what the rulebook recognises and counts the rest, of which the
+// reader made no entries of what it skipped.
+func (a *Agent) scan(source string, entries []ingest.Entry, lines, passed int) {
+	book := a.rulebook.inForce.Load()
+	read, matched, flood := 0, 0, 0
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case e.Mark != nil:
+			a.collect(e)
+			continue
+		case e.Source.Forgeable() && !a.allow.open(e):
+			flood++
+		case a.recognised(book, e):
+			matched++
+			a.collect(e)
+		}
+		read++
+	}
+	a.metrics.lines.WithLabelValues(source).Add(float64(lines))
+	a.metrics.matched.WithLabelValues(source).Add(float64(matched))
+	a.metrics.dropped.WithLabelValues(source, "flood").Add(float64(flood))
+	a.metrics.dropped.WithLabelValues(source, "unrecognised").Add(float64(read + passed - matched - flood))
+	a.metrics.dropped.WithLabelValues(source, "part-of-a-line").Add(float64(max(0, lines-read-passed)))
+}
+
+// recognised reports whether the rulebook knows an entry, and takes that from the
+// allowance of its container.
+func (a *Agent) recognised(book *rules.Rulebook, e *ingest.Entry) bool {
+	found, short := book.ScanWithin(e)
+	if e.Source.Forgeable() {
+		a.allow.charge(e, len(found) > 0)
+	}
+	if short {
+		a.metrics.short.Inc()
+	}
+	for i := range found {
+		a.metrics.signals.WithLabelValues(found[i].Def.Name).Inc()
+	}
+	return len(found) > 0
+}
+
+// collect takes an entry as evidence.
+func (a *Agent) collect(e *ingest.Entry) { a.queue.add(e, a.delivery.away.Load()) }
+
+// flushes spools at the batch's pace.
+func (a *Agent) flushes(ctx context.Context) error {
+	ticker := time.NewTicker(a.c.Spool.Batch)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			a.flush(ctx, false)
+		}
+	}
+}
+
+// flush spools what is waiting. When the spool cannot be written it tries until
+// it can: the sources wait meanwhile.
+func (a *Agent) flush(ctx context.Context, last bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if !last && now.Sub(a.pushed) < a.pace(now) {
+		return
+	}
+	a.addMarks()
+	for {
+		err := a.store(now, last || a.delivery.away.Load())
+		if err == nil {
+			a.pushed = now
+			return
+		}
+		a.metrics.spoolErrors.Inc()
+		a.log.Error().Err(err).Msg("the spool cannot be written; reading waits until it can")
+		if !pause(ctx, 2*time.Second) {
+			return
+		}
+	}
+}
+
+// pace is how long after a push the next may come. That logs grow, and nothing
+// else, is told at every other tick, and that not even they do seldom: except for
+// a while after evidence, whose death may wait for the marks.
+func (a *Agent) pace(now time.Time) time.Duration {
+	switch {
+	case a.queue.len() > 0 || now.Before(a.queue.busyUntil):
+		return 0
+	case len(a.marks.beats) > 0:
+		return a.c.Spool.Batch * 3 / 2
+	}
+	return a.c.Spool.Idle
+}
+
+// addMarks adds what is covered, what was lost, and how far everything was read.
+func (a *Agent) addMarks() {
+	a.marks.gaps(&a.queue, a.lost.take())
+	a.marks.move(&a.queue)
+}
+
+// keepEvery is how old the positions become, and how long an item may be only in
+// memory, while the server takes what it is sent and there is something to send.
+const keepEvery = 2 * time.Second
+
+// store spools context before evidence, so that the mark that settles a case
+// comes after its last lines. The positions are stored with what they stand for,
+// now and then: after a crash what was read since is read again.
+func (a *Agent) store(now time.Time, keep bool) error {
+	if err := a.queue.putAll(a.delivery.away.Load()); err != nil {
+		return err
+	}
+	if !keep && now.Sub(a.stored) < keepEvery {
+		return nil
+	}
+	a.state.Lost = a.lost.current()
+	err := a.spool.SaveState("positions", a.state)
+	if err == nil {
+		a.stored = now
+	}
+	return err
+}
+
+// spoolFull is told by the spool of what had to go. Lost evidence is a gap in
+// everything that the node said then. What it notes goes out with the next marks,
+// for a file more now would cost another.
+func (a *Agent) spoolFull(i spool.Item) {
+	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
+	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
+	if i.Class == spool.Evidence {
+		a.lost.add(timeRange{i.From, i.To})
+	}
+}

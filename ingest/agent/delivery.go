@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"coroner/ingest/push"
+	"coroner/ingest/spool"
+
+	"github.com/rs/zerolog"
+)
+
+// delivery sends what is in the spool, in order.
+type delivery struct {
+	spool   *spool.Spool
+	sender  *push.Sender
+	log     zerolog.Logger
+	metrics *metrics
+	away    atomic.Bool // the server did not take the last push
+}
+
+// run sends until ctx is done.
+func (d *delivery) run(ctx context.Context) {
+	wait := time.Duration(0)
+	for {
+		item, body, err := d.spool.Next()
+		if errors.Is(err, spool.ErrEmpty) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-d.spool.More():
+				continue
+			}
+		}
+		if err != nil {
+			d.metrics.spoolErrors.Inc()
+			d.log.Error().Err(err).Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
+			if !pause(ctx, 2*time.Second) {
+				return
+			}
+			continue
+		}
+		err = d.sender.Post(ctx, body)
+		if wait = d.answered(item, err, wait); wait > 0 && !pause(ctx, wait) || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// answered handles the answer to a push and says how long to wait before the next.
+func (d *delivery) answered(item spool.Item, err error, waited time.Duration) time.Duration {
+	var refused push.Refused
+	var later push.Later
+	switch {
+	case err == nil:
+		d.metrics.pushes.WithLabelValues("sent").Inc()
+		d.away.Store(false)
+		d.spool.Done(item)
+		return 0
+	case errors.As(err, &refused):
+		d.metrics.pushes.WithLabelValues("refused").Inc()
+		d.metrics.dropped.WithLabelValues("spool", "refused").Add(float64(item.Entries))
+		d.log.Error().Err(err).Int("entries", item.Entries).Msg("the server refused a push; it is dropped")
+		d.spool.Done(item)
+		return 0
+	}
+	d.metrics.pushes.WithLabelValues("postponed").Inc()
+	d.away.Store(true)
+	d.keep()
+	wait := min(30*time.Second, max(500*time.Millisecond, 2*waited))
+	if errors.As(err, &later) && later.After > wait {
+		wait = later.After
+	}
+	d.log.Warn().Err(err).Dur("again_in", wait).Msg("the server did not take a push; it is sent again")
+	return wait
+}
+
+// keep writes what the server did not take. Where that fails, so will the next
+// flush, and wait until it can be done.
+func (d *delivery) keep() {
+	if err := d.spool.Keep(); err != nil {
+		d.metrics.spoolErrors.Inc()
+		d.log.Error().Err(err).Msg("the spool cannot be written")
+	}
+}
+
+// pause waits; false means that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"coroner/ingest"
+)
+
+// timeRange is a span of time; without To it is none.
+type timeRange struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// lostRange is the time of the evidence that the spool lost and that the server was not
+// told of. It is stored with the positions: what is lost must not look like silence after
+// a crash or a stop.
+type lostRange struct {
+	mu sync.Mutex
+	timeRange
+}
+
+// add adds l.
+func (r *lostRange) add(l timeRange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l.To.IsZero() {
+		return
+	}
+	if r.To.IsZero() || l.From.Before(r.From) {
+		r.From = l.From
+	}
+	if l.To.After(r.To) {
+		r.To = l.To
+	}
+}
+
+// current is the range as it is.
+func (r *lostRange) current() timeRange {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.timeRange
+}
+
+// take is the range, which is sent then and empty afterwards.
+func (r *lostRange) take() timeRange {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.timeRange
+	r.timeRange = timeRange{}
+	return l
+}
+
+// rangeOf is what is not known when the entries are lost: when the first and the
+// last of them are from, and all that a gap among them told of.
+func rangeOf(entries []ingest.Entry) (l timeRange) {
+	for i := range entries {
+		from, to := entries[i].At, entries[i].At
+		if m := entries[i].Mark; m != nil && m.Kind == ingest.Gap && !m.From.IsZero() {
+			from = m.From
+		}
+		if to.IsZero() {
+			continue
+		}
+		if l.To.IsZero() || from.Before(l.From) {
+			l.From = from
+		}
+		if to.After(l.To) {
+			l.To = to
+		}
+	}
+	return l
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"sync/atomic"
+
+	"coroner/ingest"
+	"coroner/ingest/push"
+	"coroner/ingest/spool"
+	"coroner/rules"
+	"coroner/rules/book"
+
+	"github.com/rs/zerolog"
+)
+
+// rulebook is the rulebook in force: the server's, as it was fetched last, else the
+// built-in one.
+type rulebook struct {
+	c       Rulebook
+	sender  *push.Sender
+	spool   *spool.Spool // keeps it over a restart
+	log     zerolog.Logger
+	metrics *metrics
+
+	inForce atomic.Pointer[rules.Rulebook]
+	changed chan *rules.Rulebook // holds one that was not read again with yet; never closed
+}
+
+func newRulebook(c Rulebook, sender *push.Sender, s *spool.Spool, log zerolog.Logger, m *metrics) *rulebook {
+	return &rulebook{c: c, sender: sender, spool: s, log: log, metrics: m, changed: make(chan *rules.Rulebook, 1)}
+}
+
+// load puts the rulebook in force that was fetched last, else the built-in one.
+func (r *rulebook) load() error {
+	var source string
+	if ok, err := r.spool.LoadState("rulebook", &source); ok && err == nil {
+		if b, err := parseBook([]byte(source)); err == nil {
+			r.inForce.Store(b)
+			return nil
+		}
+	}
+	b, err := rules.LoadSignals(fs.FS(book.Files))
+	r.inForce.Store(b)
+	return err
+}
+
+// wanted reports whether the rulebook could recognise a record of the journal. The
+// rulebook may change between this and the scan: the look-back is read again then.
+func (r *rulebook) wanted(by ingest.Source, message []byte) bool {
+	return r.inForce.Load().Wanted(by, message)
+}
+
+// next is the Next of the rulebook in force. A line that was skipped just before that
+// changed is read again with the look-back.
+func (r *rulebook) next(b []byte, from int) int { return r.inForce.Load().Next(b, from) }
+
+// parseBook compiles what a server gave. One that is older than this agent knows no
+// secrets: then those of the built-in rulebook are taken out.
+func parseBook(source []byte) (*rules.Rulebook, error) {
+	layers, err := rules.Layers(source)
+	if err != nil {
+		return nil, err
+	}
+	b, err := rules.LoadSignals(layers...)
+	if err != nil || len(b.Secrets) > 0 {
+		return b, err
+	}
+	own, err := rules.LoadSignals(fs.FS(book.Files))
+	if err != nil {
+		return nil, err
+	}
+	return b.WithSecretsOf(own), nil
+}
+
+// refresh asks the server for its rulebook from time to time.
+func (r *rulebook) refresh(ctx context.Context) error {
+	for {
+		if err := r.fetch(ctx); err != nil && ctx.Err() == nil {
+			r.metrics.bookErrors.Inc()
+			r.log.Warn().Err(err).Str("rulebook", r.inForce.Load().Hash).
+				Msg("the server's rulebook could not be fetched; the one at hand stays")
+		}
+		if !pause(ctx, r.c.Interval) {
+			return nil
+		}
+	}
+}
+
+const maxBook = 16 << 20
+
+func (r *rulebook) fetch(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.c.URL, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("If-None-Match", `"`+r.inForce.Load().Hash+`"`)
+	if err := r.sender.Authorize(req); err != nil {
+		return err
+	}
+	res, err := r.sender.Client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusNotModified {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBook))
+	if err != nil || res.StatusCode != http.StatusOK {
+		return errors.Join(err, fmt.Errorf("the server answered %s", res.Status))
+	}
+	return r.adopt(data)
+}
+
+// adopt puts a fetched rulebook in force and has the look-back read again.
+func (r *rulebook) adopt(source []byte) error {
+	b, err := parseBook(source)
+	if err != nil {
+		return fmt.Errorf("the server's rulebook has mistakes: %w", err)
+	}
+	if err := r.spool.SaveState("rulebook", string(source)); err != nil {
+		return err
+	}
+	r.inForce.Store(b)
+	r.log.Info().Str("rulebook", b.Hash).Msg("the rulebook changed; the look-back is read again")
+	select {
+	case <-r.changed: // one that was not begun is overtaken
+	default:
+	}
+	r.changed <- b
+	return nil
+}
