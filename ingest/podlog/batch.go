@@ -16,14 +16,14 @@ type batcher struct {
 	sent  time.Time
 }
 
-// add adds a record.
-func (b *batcher) add(e ingest.Entry) {
+// addRecord adds a record.
+func (b *batcher) addRecord(e ingest.Entry) {
 	b.Entries = append(b.Entries, e)
 	b.bytes += len(e.Text)
 }
 
-// addLast adds a record as one of the last lines of its log.
-func (b *batcher) addLast(e ingest.Entry) {
+// addLastLine adds a record as one of the last lines of its log.
+func (b *batcher) addLastLine(e ingest.Entry) {
 	b.LastLines = append(b.LastLines, e)
 	b.bytes += len(e.Text)
 }
@@ -35,7 +35,7 @@ func (b *batcher) heartbeats() {
 	for _, t := range b.tails.order {
 		r := t.records
 		known := r.done.lines > 0 || t.state.isRead() && r.split.lines == 0
-		due := r.changed || elapsed(r.coveredAt, now, b.env.every.heartbeat)
+		due := r.changed || hasElapsed(r.coveredAt, now, b.env.every.heartbeat)
 		if known && due && t.state != ended && t.state != failed {
 			r.giveCovered()
 		}
@@ -47,7 +47,7 @@ func (b *batcher) heartbeats() {
 func (b *batcher) sendIfFull() error {
 	n := len(b.Entries) + len(b.LastLines)
 	full := n >= max(batchSize, len(b.tails.order)) || b.bytes >= batchBytes
-	if full || n+b.Lines > 0 && elapsed(b.sent, b.env.c.Now(), 2*b.env.every.poll) {
+	if full || n+b.Lines > 0 && hasElapsed(b.sent, b.env.c.Now(), 2*b.env.every.poll) {
 		return b.send()
 	}
 	return nil
@@ -58,7 +58,7 @@ func (b *batcher) sendIfFull() error {
 func (b *batcher) sendIfDue() error {
 	some := len(b.Entries)+len(b.LastLines)+len(b.Marks)+b.Lines > 0
 	now := b.env.c.Now()
-	if some && elapsed(b.sent, now, b.env.every.poll/2) || elapsed(b.sent, now, b.env.every.batch) {
+	if some && hasElapsed(b.sent, now, b.env.every.poll/2) || hasElapsed(b.sent, now, b.env.every.batch) {
 		return b.send()
 	}
 	return nil

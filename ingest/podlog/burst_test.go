@@ -120,13 +120,13 @@ func TestFileSetIsWhole(t *testing.T) {
 	st, err := newTail(key{c.path, 0}, s.r.env, s.r.out)
 	n.must(err)
 	for whole := 0; whole < 2000; {
-		ch, err := s.r.read.files.open(st)
+		ch, err := s.r.read.files.openAll(st)
 		if err != nil {
 			continue // it was too fast
 		}
 		whole++
 		checkWhole(t, ch)
-		ch.keep(nil)
+		ch.closeAllBut(nil)
 	}
 	close(quit)
 	<-done

@@ -34,11 +34,11 @@ func (c *chunkScan) uninteresting(line []byte, cut int, size int64) bool {
 			c.match = len(c.chunk) + 1
 		}
 	}
-	return c.match >= c.end && c.clean(line, begin)
+	return c.match >= c.end && c.needsNoCleaning(line, begin)
 }
 
-// clean reports whether the line that begins there needs no cleaning.
-func (c *chunkScan) clean(line []byte, begin int) bool {
+// needsNoCleaning reports whether the line that begins there needs no cleaning.
+func (c *chunkScan) needsNoCleaning(line []byte, begin int) bool {
 	if c.dirty < begin {
 		c.dirty = begin + ingest.CleanTo(c.chunk[begin:])
 	}

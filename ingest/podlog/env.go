@@ -44,14 +44,14 @@ const (
 	minPartial   = 20 << 10 // a line of a container runtime
 )
 
-// share is how many bytes one tail may keep: most where few tails keep something.
-func (e *env) share(most, least int) int {
+// byteShare is how many bytes one tail may keep: most where few tails keep something.
+func (e *env) byteShare(most, least int) int {
 	return max(least, min(most, allBytes/max(1, e.talking)))
 }
 
-// elapsed reports whether d has passed since t. It is also true after the clock was
+// hasElapsed reports whether d has passed since t. It is also true after the clock was
 // set back.
-func elapsed(t, now time.Time, d time.Duration) bool {
+func hasElapsed(t, now time.Time, d time.Duration) bool {
 	p := now.Sub(t)
 	return p >= d || p < 0
 }
@@ -62,7 +62,7 @@ type filter struct {
 	want func(namespace, pod, container string) bool
 }
 
-func (f *filter) wants(id ingest.Entry) bool {
+func (f *filter) wantsContainer(id ingest.Entry) bool {
 	if f.want == nil {
 		return true
 	}
@@ -71,10 +71,10 @@ func (f *filter) wants(id ingest.Entry) bool {
 	return f.want(id.Namespace, id.Pod, id.Container)
 }
 
-// accepts reports whether logs in the directory path are to be followed.
-func (f *filter) accepts(path string) bool {
+// acceptsPath reports whether logs in the directory path are to be followed.
+func (f *filter) acceptsPath(path string) bool {
 	id, err := identify(path)
-	return err == nil && f.wants(id)
+	return err == nil && f.wantsContainer(id)
 }
 
 // problems counts what could not be read, and logs each path once.
@@ -86,15 +86,15 @@ type problems struct {
 	crowded    bool // logged that there are too many logs
 }
 
-// unread takes note of a path that could not be opened or read.
-func (p *problems) unread(path string, err error) {
+// addUnread takes note of a path that could not be opened or read.
+func (p *problems) addUnread(path string, err error) {
 	p.unreadable.Add(1)
 	p.recent = true
-	p.warn(path, err, "log cannot be read")
+	p.warnOnce(path, err, "log cannot be read")
 }
 
-// warn logs once about a path, for as long as it exists.
-func (p *problems) warn(path string, err error, msg string) {
+// warnOnce logs once about a path, for as long as it exists.
+func (p *problems) warnOnce(path string, err error, msg string) {
 	if p.logged[path] {
 		return
 	}

@@ -75,7 +75,7 @@ func (f *file) readHead(gz bool) error {
 		}
 		return err
 	}
-	if err := f.seek(0, true); err != nil {
+	if err := f.seekTo(0, true); err != nil {
 		f.damaged = err
 		return nil
 	}
@@ -85,13 +85,13 @@ func (f *file) readHead(gz bool) error {
 		f.damaged = err
 		return nil
 	}
-	f.damaged = f.seek(0, true)
+	f.damaged = f.seekTo(0, true)
 	return nil
 }
 
-// seek makes offset the place where reading goes on.
-func (f *file) seek(offset int64, gz bool) error {
-	f.partial.reset()
+// seekTo makes offset the place where reading goes on.
+func (f *file) seekTo(offset int64, gz bool) error {
+	f.partial.resetText()
 	f.taken, f.readTo = offset, offset
 	if !gz {
 		return nil
@@ -119,13 +119,13 @@ func (f *file) read(buf []byte) (n int, err error) {
 	default:
 		n, err = f.f.ReadAt(buf, f.readTo)
 	}
-	f.head.extend(buf[:n], f.readTo)
+	f.head.extendWith(buf[:n], f.readTo)
 	f.readTo += int64(n)
 	return n, err
 }
 
-// at is an offset of this file, with the file's fingerprint so far.
-func (f *file) at(bytes int64) fileOffset {
+// offsetAt is an offset of this file, with the file's fingerprint so far.
+func (f *file) offsetAt(bytes int64) fileOffset {
 	print, hashed := f.head.fingerprint()
 	return fileOffset{print, hashed, bytes}
 }
@@ -135,8 +135,8 @@ func (f *file) contains(o fileOffset) bool {
 	return o.hashed > 0 && len(f.head.text) >= o.hashed && fingerprint(f.head.text[:o.hashed]) == o.print
 }
 
-// size is how long the file is now; that of a compressed one is not known.
-func (f *file) size() int64 {
+// currentSize is how long the file is now; that of a compressed one is not known.
+func (f *file) currentSize() int64 {
 	if f.zip != nil || f.damaged != nil {
 		return math.MaxInt64
 	}
@@ -147,12 +147,16 @@ func (f *file) size() int64 {
 	return n
 }
 
-// changed reports whether the file is not as long as what was read of it. A
+// hasChanged reports whether the file is not as long as what was read of it. A
 // compressed file does not change.
-func (f *file) changed() bool { return f.zip == nil && f.damaged == nil && f.size() != f.readTo }
+func (f *file) hasChanged() bool {
+	return f.zip == nil && f.damaged == nil && f.currentSize() != f.readTo
+}
 
-// shrunk reports whether the file is shorter than what was read of it.
-func (f *file) shrunk() bool { return f.zip == nil && f.damaged == nil && f.size() < f.readTo }
+// hasShrunk reports whether the file is shorter than what was read of it.
+func (f *file) hasShrunk() bool {
+	return f.zip == nil && f.damaged == nil && f.currentSize() < f.readTo
+}
 
 // unlinked reports whether the file has no name any more.
 func (f *file) unlinked() bool {
@@ -164,8 +168,8 @@ func (f *file) unlinked() bool {
 	return ok && uint64(st.Nlink) == 0
 }
 
-// restart begins again with a file whose content was replaced.
-func (f *file) restart() {
+// startOver begins again with a file whose content was replaced.
+func (f *file) startOver() {
 	f.head.text = f.head.text[:0]
 	f.taken, f.readTo, f.target, f.partial = 0, 0, 0, partialLine{}
 }

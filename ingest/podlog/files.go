@@ -33,9 +33,9 @@ type opener struct {
 	tails *tails
 }
 
-// open opens all files of a tail. A rotation in the middle of that would hide a
+// openAll opens all files of a tail. A rotation in the middle of that would hide a
 // file, so the names must be the same before and after.
-func (o *opener) open(t *tail) (s fileSet, err error) {
+func (o *opener) openAll(t *tail) (s fileSet, err error) {
 	for range 5 {
 		if s, err = o.openOnce(t); !errors.Is(err, errStale) {
 			break
@@ -45,35 +45,35 @@ func (o *opener) open(t *tail) (s fileSet, err error) {
 }
 
 func (o *opener) openOnce(t *tail) (s fileSet, err error) {
-	before, err := o.list(t)
+	before, err := o.listFiles(t)
 	if err != nil {
 		return s, err
 	}
-	names := before.names(t.n)
+	names := before.fileNames(t.n)
 	o.makeRoom(t, len(names))
 	if err = o.openEach(&s, t, names); err == nil {
 		var after listing
-		if after, err = o.list(t); err == nil && !slices.Equal(names, after.names(t.n)) {
+		if after, err = o.listFiles(t); err == nil && !slices.Equal(names, after.fileNames(t.n)) {
 			err = errStale
 		}
 	}
 	if err != nil {
-		s.keep(nil)
+		s.closeAllBut(nil)
 		return fileSet{}, err
 	}
 	s.current = before.current != nil
-	s.sort()
+	s.sortByTime()
 	return s, nil
 }
 
-// list is what files the tail has; fs.ErrNotExist if it has none.
-func (o *opener) list(t *tail) (listing, error) {
+// listFiles is what files the tail has; fs.ErrNotExist if it has none.
+func (o *opener) listFiles(t *tail) (listing, error) {
 	all, err := listLogs(filepath.Join(o.env.c.Dir, t.path), func(string) {})
 	if err != nil {
 		return listing{}, err
 	}
 	l := all[t.n]
-	if l.empty() {
+	if l.isEmpty() {
 		return l, fs.ErrNotExist
 	}
 	return l, nil
@@ -92,7 +92,7 @@ func (o *opener) openEach(s *fileSet, t *tail, names []logName) error {
 		case err != nil && name.stamp == "":
 			return err
 		case err != nil:
-			o.env.problems.unread(path, err)
+			o.env.problems.addUnread(path, err)
 			lost = whyClosed
 			continue
 		}
@@ -102,8 +102,8 @@ func (o *opener) openEach(s *fileSet, t *tail, names []logName) error {
 	return nil
 }
 
-// full reports whether no more files may be open.
-func (o *opener) full() bool { return int(o.env.opened.Load()) >= o.env.c.MaxOpen }
+// isFull reports whether no more files may be open.
+func (o *opener) isFull() bool { return int(o.env.opened.Load()) >= o.env.c.MaxOpen }
 
 // makeRoom closes the tails that were read least recently until so many files can be
 // opened.
@@ -123,9 +123,9 @@ func (o *opener) makeRoom(keep *tail, need int) {
 	}
 }
 
-// sort sorts the rotated files by the times of their first lines: the times in
+// sortByTime sorts the rotated files by the times of their first lines: the times in
 // their names are local and repeat an hour in autumn.
-func (s *fileSet) sort() {
+func (s *fileSet) sortByTime() {
 	rotated := s.files
 	if s.current {
 		rotated = s.files[:len(s.files)-1]
@@ -136,26 +136,26 @@ func (s *fileSet) sort() {
 	slices.SortStableFunc(rotated, func(a, b *file) int { return a.head.firstTime().Compare(b.head.firstTime()) })
 }
 
-// find is the index of the file that holds an offset, -1 if none does.
-func (s fileSet) find(o fileOffset) int {
+// indexOf is the index of the file that holds an offset, -1 if none does.
+func (s fileSet) indexOf(o fileOffset) int {
 	return slices.IndexFunc(s.files, func(f *file) bool { return f.contains(o) })
 }
 
-// keep closes all files but the last ones, those of rest.
-func (s fileSet) keep(rest []*file) {
+// closeAllBut closes all files but the last ones, those of rest.
+func (s fileSet) closeAllBut(rest []*file) {
 	for _, f := range s.files[:len(s.files)-len(rest)] {
 		f.close()
 	}
 }
 
-// after is the files that follow the newest one that a tail has open. sure is false
+// filesAfter is the files that follow the newest one that a tail has open. sure is false
 // if that one is not among them, and so perhaps not all of its successors either.
-func (s fileSet) after(t *tail) (rest []*file, sure bool) {
-	f := t.newest()
+func (s fileSet) filesAfter(t *tail) (rest []*file, sure bool) {
+	f := t.newestFile()
 	i := slices.IndexFunc(s.files, func(g *file) bool { return os.SameFile(f.info, g.info) })
 	if i < 0 {
 		_ = f.readHead(false) // it may have been empty when it was opened; what cannot be read tells nothing
-		i = s.find(f.at(0))
+		i = s.indexOf(f.offsetAt(0))
 	}
 	if i >= 0 {
 		return s.files[i+1:], true
@@ -166,12 +166,12 @@ func (s fileSet) after(t *tail) (rest []*file, sure bool) {
 			last = first
 		}
 	}
-	return s.newer(last), len(f.head.text) == 0
+	return s.filesNewer(last), len(f.head.text) == 0
 }
 
-// newer is the files that begin later than a time. The one that is being
+// filesNewer is the files that begin later than a time. The one that is being
 // written is always among them: better twice than never.
-func (s fileSet) newer(last time.Time) []*file {
+func (s fileSet) filesNewer(last time.Time) []*file {
 	i := slices.IndexFunc(s.files, func(f *file) bool { return f.head.firstTime().After(last) })
 	if i < 0 {
 		if i = len(s.files); s.current {
@@ -181,8 +181,8 @@ func (s fileSet) newer(last time.Time) []*file {
 	return s.files[i:]
 }
 
-// since is the files that can hold lines from a time on.
-func (s fileSet) since(t time.Time) []*file {
+// filesSince is the files that can hold lines from a time on.
+func (s fileSet) filesSince(t time.Time) []*file {
 	for i := len(s.files) - 1; i > 0; i-- {
 		if first := s.files[i].head.firstTime(); !first.IsZero() && !first.After(t) {
 			return s.files[i:]

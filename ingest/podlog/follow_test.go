@@ -197,7 +197,7 @@ func TestHiddenByARename(t *testing.T) {
 	s := n.steps(Config{})
 	c.count(0, 3)
 	s.polls(1)
-	s.r.tracker.compare(s.r.tails.order[0], listing{})
+	s.r.tracker.compareFiles(s.r.tails.order[0], listing{})
 	c.count(3, 6)
 	s.polls(2)
 	same(t, "texts", texts(s.entries, ""), numbered(0, 6))
@@ -322,7 +322,7 @@ func TestEndlessLines(t *testing.T) {
 	if s.entries[1].Text != "after" || !strings.HasSuffix(s.entries[3].Text, "end") {
 		t.Errorf("%q, %q", s.entries[1].Text, s.entries[3].Text)
 	}
-	if f := s.r.tails.order[0].newest(); cap(f.partial.text) > chunkSize {
+	if f := s.r.tails.order[0].newestFile(); cap(f.partial.text) > chunkSize {
 		t.Errorf("%d bytes are kept", cap(f.partial.text))
 	}
 }

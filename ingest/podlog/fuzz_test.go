@@ -81,7 +81,7 @@ func FuzzPosition(f *testing.F) {
 		c.count(3, 5)
 		s := n.steps(Config{Resume: []Position{p}})
 		s.polls(3)
-		if got := texts(s.entries, ""); p.check() == nil && p.Hashed == 0 && !p.Ended && !p.Skips && p.Stream == c.path && p.Restart == 0 {
+		if got := texts(s.entries, ""); p.checkValid() == nil && p.Hashed == 0 && !p.Ended && !p.Skips && p.Stream == c.path && p.Restart == 0 {
 			same(t, "texts", got, numbered(0, 5))
 		}
 		s.r.close()
@@ -165,10 +165,10 @@ func FuzzLines(f *testing.F) {
 		}
 		for rest := data; len(rest) > 0; {
 			k := min(int(piece)+1, len(rest))
-			one.split(rest[:k], partialBytes, take)
+			one.splitLines(rest[:k], partialBytes, take)
 			rest = rest[k:]
 		}
-		one.rest(func(line []byte, cut int, size int64) {
+		one.giveRest(func(line []byte, cut int, size int64) {
 			if size != int64(len(line)+cut) {
 				t.Errorf("%q takes %d", line, size)
 			}

@@ -16,8 +16,8 @@ type head struct {
 	hashed int    // how many bytes that are
 }
 
-// extend adds what was read at an offset, where it is part of the head.
-func (h *head) extend(b []byte, offset int64) {
+// extendWith adds what was read at an offset, where it is part of the head.
+func (h *head) extendWith(b []byte, offset int64) {
 	known := int64(len(h.text))
 	if known < headBytes && offset <= known && known < offset+int64(len(b)) {
 		h.text = append(h.text, b[known-offset:min(int64(len(b)), headBytes-offset)]...)

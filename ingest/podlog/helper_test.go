@@ -222,7 +222,7 @@ func (n *node) steps(c Config) *steps {
 	c.Dir, c.Node = n.dir, "node-a"
 	c.Now = func() time.Time { return s.clock }
 	s.r = New(c)
-	s.r.begin(func(b Batch) error {
+	s.r.restorePositions(func(b Batch) error {
 		if s.fail == nil {
 			s.add(b)
 		}
@@ -252,7 +252,7 @@ func (s *steps) polls(n int) {
 // stop ends the run as a done context does.
 func (s *steps) stop() {
 	s.t.Helper()
-	if err := s.r.finish(); err != nil {
+	if err := s.r.readToEnd(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.r.close()

@@ -26,32 +26,32 @@ type lastLines struct {
 	bytes int // of text, at most
 }
 
-// at is the i-th; 0 is the oldest.
-func (l *lastLines) at(i int) *lastLine {
+// lineAt is the i-th; 0 is the oldest.
+func (l *lastLines) lineAt(i int) *lastLine {
 	if i += l.first; i >= len(l.ring) {
 		i -= len(l.ring)
 	}
 	return &l.ring[i]
 }
 
-// push makes room for one more of so many bytes. It drops the oldest where there are
+// makeSlot makes room for one more of so many bytes. It drops the oldest where there are
 // more than limit.
-func (l *lastLines) push(limit, size int) *lastLine {
+func (l *lastLines) makeSlot(limit, size int) *lastLine {
 	if l.ring == nil {
 		l.ring = make([]lastLine, limit+1)
 	}
-	p := l.at(l.n)
+	p := l.lineAt(l.n)
 	p.size = size
 	l.n++
 	if l.bytes += size; l.n > limit {
-		l.drop()
+		l.dropOldest()
 	}
 	return p
 }
 
-// drop forgets the oldest.
-func (l *lastLines) drop() {
-	old := l.at(0)
+// dropOldest forgets the oldest.
+func (l *lastLines) dropOldest() {
+	old := l.lineAt(0)
 	l.bytes -= old.size
 	old.entry = nil
 	if cap(old.text) > minLastLines { // most lines are shorter
@@ -63,12 +63,12 @@ func (l *lastLines) drop() {
 	}
 }
 
-// resolve makes entries of the lines, each with the identity that it had when it was
+// makeEntries makes entries of the lines, each with the identity that it had when it was
 // read.
-func (l *lastLines) resolve(doc, node string) {
+func (l *lastLines) makeEntries(doc, node string) {
 	feed := ingest.Document{Name: doc}.Feed()
 	for i := range l.n {
-		x := l.at(i)
+		x := l.lineAt(i)
 		if x.entry != nil {
 			continue
 		}
@@ -80,9 +80,9 @@ func (l *lastLines) resolve(doc, node string) {
 	}
 }
 
-// trim drops the oldest until the text is no more than limit. One is always kept.
-func (l *lastLines) trim(limit int) {
+// trimTo drops the oldest until the text is no more than limit. One is always kept.
+func (l *lastLines) trimTo(limit int) {
 	for l.bytes > limit && l.n > 1 {
-		l.drop()
+		l.dropOldest()
 	}
 }

@@ -13,32 +13,32 @@ type lineReader struct {
 	headers header.Reader
 }
 
-// chunk takes what was read of a file.
-func (l *lineReader) chunk(r *records, f *file, chunk []byte) {
+// readChunk takes what was read of a file.
+func (l *lineReader) readChunk(r *records, f *file, chunk []byte) {
 	scan := newChunkScan(l.env.c.Next, chunk, f.partial.size())
-	f.partial.split(chunk, l.env.share(partialBytes, minPartial), func(line []byte, cut int, size int64) {
-		l.line(r, f, line, cut, size, scan.uninteresting(line, cut, size))
+	f.partial.splitLines(chunk, l.env.byteShare(partialBytes, minPartial), func(line []byte, cut int, size int64) {
+		l.readLine(r, f, line, cut, size, scan.uninteresting(line, cut, size))
 	})
 }
 
-// rest takes what is after the last newline of a file.
-func (l *lineReader) rest(r *records, f *file) {
-	f.partial.rest(func(line []byte, cut int, size int64) { l.line(r, f, line, cut, size, false) })
+// readRest takes what is after the last newline of a file.
+func (l *lineReader) readRest(r *records, f *file) {
+	f.partial.giveRest(func(line []byte, cut int, size int64) { l.readLine(r, f, line, cut, size, false) })
 }
 
-// line takes one line; size is what it takes in the file. The records that it
+// readLine takes one line; size is what it takes in the file. The records that it
 // completes go into the batch. If uninteresting is true the rulebook has no use for the
 // line; unless it affects how its neighbours are read, it is only counted.
-func (l *lineReader) line(r *records, f *file, line []byte, cut int, size int64, uninteresting bool) {
+func (l *lineReader) readLine(r *records, f *file, line []byte, cut int, size int64, uninteresting bool) {
 	h := l.headers.Read(line)
 	if r.split.lines > 0 && !h.Whole && !h.Split {
-		r.flush(f.at(f.taken)) // what no runtime wrote does not go on with a split line
+		r.flushSplit(f.offsetAt(f.taken)) // what no runtime wrote does not go on with a split line
 	}
 	f.taken += size
-	r.count(h.At, size)
+	r.countLine(h.At, size)
 	if r.tooOld(h.At) {
 		if !h.Split || r.split.bytes >= maxLine {
-			r.commit(f.at(f.taken), 1)
+			r.commitTo(f.offsetAt(f.taken), 1)
 		}
 		return
 	}
@@ -50,26 +50,26 @@ func (l *lineReader) line(r *records, f *file, line []byte, cut int, size int64,
 		r.feed.Skip(h.At)
 		r.rememberLine(line, r.done.lines+1)
 		r.out.Passed++
-		r.commit(f.at(f.taken), 1)
+		r.commitTo(f.offsetAt(f.taken), 1)
 		return
 	}
-	l.give(r, f, r.parse(line, cut, h, usual), h, line, alone)
+	l.giveAll(r, f, r.parseLine(line, cut, h, usual), h, line, alone)
 }
 
-// parse is what the line is, or completes. usual says that its header was read in full.
-func (r *records) parse(line []byte, cut int, h header.Header, usual bool) []ingest.Entry {
+// parseLine is what the line is, or completes. usual says that its header was read in full.
+func (r *records) parseLine(line []byte, cut int, h header.Header, usual bool) []ingest.Entry {
 	if usual {
 		return r.feed.Record(h.At, h.Output, line[h.Size:], h.Whole)
 	}
 	return r.feed.Line(line, cut)
 }
 
-// give gives the records that a line completed. Of one that is alone on its line the
+// giveAll gives the records that a line completed. Of one that is alone on its line the
 // line is remembered, that is less.
-func (l *lineReader) give(r *records, f *file, got []ingest.Entry, h header.Header, line []byte, alone bool) {
+func (l *lineReader) giveAll(r *records, f *file, got []ingest.Entry, h header.Header, line []byte, alone bool) {
 	for i := range got {
 		number := r.done.lines + r.split.lines
-		r.give(&got[i], number)
+		r.giveRecord(&got[i], number)
 		if alone {
 			r.rememberLine(line, number)
 		} else {
@@ -78,8 +78,8 @@ func (l *lineReader) give(r *records, f *file, got []ingest.Entry, h header.Head
 	}
 	switch {
 	case !h.Split || len(got) > 0:
-		r.commit(f.at(f.taken), len(got))
+		r.commitTo(f.offsetAt(f.taken), len(got))
 	case r.split.bytes >= maxLine:
-		r.flush(f.at(f.taken))
+		r.flushSplit(f.offsetAt(f.taken))
 	}
 }

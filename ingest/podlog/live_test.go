@@ -184,7 +184,7 @@ func TestAdopt(t *testing.T) {
 		n.must(err)
 		return caughtFile{key{c.path, c.restart}, f}
 	}
-	s.r.tracker.adopt(catch(c)) // it is open
+	s.r.tracker.adoptCaught(catch(c)) // it is open
 	if s.r.Open() != 2 {
 		t.Errorf("%d open", s.r.Open())
 	}
@@ -192,17 +192,17 @@ func TestAdopt(t *testing.T) {
 	c.count(3, 6)
 	young := catch(c)
 	c.delete()
-	s.r.tracker.adopt(young) // it came and went
+	s.r.tracker.adoptCaught(young) // it came and went
 	d.count(0, 3)
 	e := n.container(d.path, 1)
 	e.count(0, 3)
 	s.polls(3)
-	s.r.tracker.adopt(catch(d)) // it has ended
+	s.r.tracker.adoptCaught(catch(d)) // it has ended
 	gone := catch(e)
 	e.delete()
 	d.clean()
 	s = s.again(n, Config{})
-	s.r.tracker.adopt(gone) // only the rescan knows whether that is the file of the position
+	s.r.tracker.adoptCaught(gone) // only the rescan knows whether that is the file of the position
 	s.polls(3)
 	same(t, "a", texts(s.entries, c.doc()), numbered(0, 6))
 	same(t, "b", texts(s.entries, d.doc()), numbered(0, 3))

@@ -84,10 +84,10 @@ type listing struct {
 	rotated []logName   // oldest first as their names have it
 }
 
-func (l listing) empty() bool { return l.current == nil && len(l.rotated) == 0 }
+func (l listing) isEmpty() bool { return l.current == nil && len(l.rotated) == 0 }
 
-// names is the names of the files of N.log, oldest first.
-func (l listing) names(n int) []logName {
+// fileNames is the names of the files of N.log, oldest first.
+func (l listing) fileNames(n int) []logName {
 	if l.current == nil {
 		return l.rotated
 	}

@@ -12,35 +12,35 @@ type partialLine struct {
 // many bytes it takes in the file. line is valid during the call.
 type takeLine func(line []byte, cut int, size int64)
 
-func (p *partialLine) empty() bool { return len(p.text) == 0 && p.cut == 0 }
+func (p *partialLine) isEmpty() bool { return len(p.text) == 0 && p.cut == 0 }
 
 // size is how many bytes of the file it is.
 func (p *partialLine) size() int { return len(p.text) + p.cut }
 
-func (p *partialLine) reset() { p.text, p.cut = p.text[:0], 0 }
+func (p *partialLine) resetText() { p.text, p.cut = p.text[:0], 0 }
 
-// split gives the complete lines of chunk to take and keeps the rest, up to limit
+// splitLines gives the complete lines of chunk to take and keeps the rest, up to limit
 // bytes.
-func (p *partialLine) split(chunk []byte, limit int, take takeLine) {
+func (p *partialLine) splitLines(chunk []byte, limit int, take takeLine) {
 	for len(chunk) > 0 {
-		chunk = p.next(chunk, limit, take)
+		chunk = p.nextLine(chunk, limit, take)
 	}
 }
 
-// next is split for one line. It returns what comes after it.
-func (p *partialLine) next(chunk []byte, limit int, take takeLine) []byte {
+// nextLine is splitLines for one line. It returns what comes after it.
+func (p *partialLine) nextLine(chunk []byte, limit int, take takeLine) []byte {
 	i := bytes.IndexByte(chunk, '\n')
 	if i < 0 {
-		p.keep(chunk, limit)
+		p.keepPart(chunk, limit)
 		return nil
 	}
 	line := chunk[:i]
-	if !p.empty() {
-		p.keep(line, limit)
+	if !p.isEmpty() {
+		p.keepPart(line, limit)
 		line = p.text
 	}
 	cut := p.cut
-	p.reset()
+	p.resetText()
 	take(line, cut, int64(len(line)+cut+1))
 	if cap(p.text) > chunkSize {
 		p.text = nil
@@ -48,16 +48,16 @@ func (p *partialLine) next(chunk []byte, limit int, take takeLine) []byte {
 	return chunk[i+1:]
 }
 
-// keep holds the beginning of a line until its end comes.
-func (p *partialLine) keep(b []byte, limit int) {
+// keepPart holds the beginning of a line until its end comes.
+func (p *partialLine) keepPart(b []byte, limit int) {
 	room := max(0, min(len(b), limit-len(p.text)))
 	p.text = append(p.text, b[:room]...)
 	p.cut += len(b) - room
 }
 
-// rest gives the bytes after the last newline to take, where no more will come.
-func (p *partialLine) rest(take takeLine) {
-	if !p.empty() {
+// giveRest gives the bytes after the last newline to take, where no more will come.
+func (p *partialLine) giveRest(take takeLine) {
+	if !p.isEmpty() {
 		line, cut := p.text, p.cut
 		*p = partialLine{}
 		take(line, cut, int64(len(line)+cut))

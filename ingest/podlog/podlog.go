@@ -188,9 +188,9 @@ func (r *Reader) Unreadable() int { return int(r.env.problems.unreadable.Load())
 // emit from this goroutine only, at least once a second; an error of emit ends
 // the run and is returned as it is, with that batch not accepted.
 func (r *Reader) Run(ctx context.Context, emit func(Batch) error) error {
-	r.begin(emit)
+	r.restorePositions(emit)
 	defer r.close()
-	r.watch.start()
+	r.watch.startWatching()
 	tick := time.NewTicker(r.env.every.poll)
 	defer tick.Stop()
 	for {
@@ -199,25 +199,25 @@ func (r *Reader) Run(ctx context.Context, emit func(Batch) error) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return r.finish()
+			return r.readToEnd()
 		}
 		if more {
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return r.finish()
+			return r.readToEnd()
 		case <-r.watch.wake:
 		case <-tick.C:
 		}
 	}
 }
 
-// begin takes over the positions of the earlier run.
-func (r *Reader) begin(emit func(Batch) error) {
+// restorePositions takes over the positions of the earlier run.
+func (r *Reader) restorePositions(emit func(Batch) error) {
 	r.out.emit, r.out.sent = emit, r.env.c.Now()
 	for _, p := range r.env.c.Resume {
-		t, err := p.restore(r.env, r.out)
+		t, err := p.restoreTail(r.env, r.out)
 		if err == nil {
 			err = r.tails.add(t)
 		}

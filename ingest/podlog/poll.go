@@ -5,7 +5,7 @@ import "time"
 // poll reads what was written since the last poll. more says that there is something
 // left to read at once.
 func (r *Reader) poll() (more bool, err error) {
-	r.update()
+	r.updateTree()
 	for i := 0; i < len(r.tails.order); i++ {
 		if t := r.tails.order[i]; t.state.canProgress() {
 			if err := r.read.readSome(t); err != nil {
@@ -14,31 +14,31 @@ func (r *Reader) poll() (more bool, err error) {
 			r.updateIfWoken()
 		}
 	}
-	if err := r.settle(); err != nil {
+	if err := r.settleTails(); err != nil {
 		return false, err
 	}
-	more = r.tails.any(func(t *tail) bool { return t.state.canProgress() && !t.state.waits() })
+	more = r.tails.anyTail(func(t *tail) bool { return t.state.canProgress() && !t.state.waitsForPoll() })
 	return more, r.out.sendIfDue()
 }
 
-// update takes in what changed in the tree and which files were written to, and begins a
+// updateTree takes in what changed in the tree and which files were written to, and begins a
 // round where one is due.
-func (r *Reader) update() {
+func (r *Reader) updateTree() {
 	now := r.env.c.Now()
 	r.env.now = now
-	due := !r.tracker.listed || elapsed(r.round.checked, now, r.env.every.round)
-	seen := r.watch.changes()
+	due := !r.tracker.listed || hasElapsed(r.round.checked, now, r.env.every.round)
+	seen := r.watch.takeChanges()
 	r.tree.dirChanged = r.tree.dirChanged || len(seen.dirs) > 0
 	listed := true
 	if seen.lost || due && r.tree.mustRescan(now) {
 		due, listed = true, r.tree.fullRescan(now)
 	} else {
 		for _, dir := range seen.dirs {
-			r.tree.rescan(dir)
+			r.tree.rescanDir(dir)
 		}
 	}
 	for _, c := range seen.caught {
-		r.tracker.adopt(c)
+		r.tracker.adoptCaught(c)
 	}
 	r.pollFiles(now, due)
 	if due {
@@ -54,7 +54,7 @@ func (r *Reader) update() {
 func (r *Reader) updateIfWoken() {
 	select {
 	case <-r.watch.wake:
-		r.update()
+		r.updateTree()
 	default:
 	}
 }
@@ -62,12 +62,12 @@ func (r *Reader) updateIfWoken() {
 // pollFiles looks for files that were written to, unless it just did. A round needs to
 // know of what was written until it begins.
 func (r *Reader) pollFiles(now time.Time, round bool) {
-	if !round && !elapsed(r.polled, now, r.env.every.poll/2) {
+	if !round && !hasElapsed(r.polled, now, r.env.every.poll/2) {
 		return
 	}
 	r.polled = now
 	for _, t := range r.tails.order {
-		t.poll(r.env.c.Dir, now)
+		t.pollFile(r.env.c.Dir, now)
 	}
 }
 
@@ -84,9 +84,9 @@ func (r *Reader) beginRound(now time.Time) {
 	}
 }
 
-// settle gives the last lines of tails to which nothing is written any more, ends the
+// settleTails gives the last lines of tails to which nothing is written any more, ends the
 // round where all of it was read, and forgets what is gone.
-func (r *Reader) settle() error {
+func (r *Reader) settleTails() error {
 	behind, talking := false, 0
 	for _, t := range r.tails.order {
 		behind = behind || t.behind && t.state != ended
@@ -105,7 +105,7 @@ func (r *Reader) settle() error {
 	if r.round.active && !behind {
 		r.endRound()
 	}
-	r.tails.drop(func(t *tail) bool { return t.state == ended && t.noFiles })
+	r.tails.dropWhere(func(t *tail) bool { return t.state == ended && t.noFiles })
 	return nil
 }
 
@@ -118,11 +118,11 @@ func (r *Reader) endRound() {
 	}
 }
 
-// finish reads everything to where it stands now, even if it is still written to.
-func (r *Reader) finish() error {
+// readToEnd reads everything to where it stands now, even if it is still written to.
+func (r *Reader) readToEnd() error {
 	r.env.stopping = true
 	r.round = round{reached: r.round.reached} // a new one is due
-	r.update()
+	r.updateTree()
 	if !r.round.active { // the tree cannot be listed, but what is open can be read
 		for _, t := range r.tails.order {
 			t.setTarget()
@@ -133,12 +133,12 @@ func (r *Reader) finish() error {
 			if err := r.read.readSome(t); err != nil {
 				return err
 			}
-			if t.state.waits() || !t.state.canProgress() {
+			if t.state.waitsForPoll() || !t.state.canProgress() {
 				break
 			}
 		}
 	}
-	if err := r.settle(); err != nil {
+	if err := r.settleTails(); err != nil {
 		return err
 	}
 	for _, t := range r.tails.order {

@@ -60,15 +60,15 @@ func (t *tail) position() Position {
 		Source: r.id.Source, Trust: r.id.Trust, Ended: t.state == ended,
 	}
 	if p.PendingLastLines = r.pending; r.last.n > 0 {
-		o := r.last.at(0).fileOffset
+		o := r.last.lineAt(0).fileOffset
 		p.PendingLastLines = &PendingLastLines{Print: o.print, Hashed: o.hashed, Offset: o.bytes}
 	}
 	return p
 }
 
-// restore makes the tail of a position. It opens nothing.
-func (p Position) restore(env *env, out *batcher) (*tail, error) {
-	if err := p.check(); err != nil {
+// restoreTail makes the tail of a position. It opens nothing.
+func (p Position) restoreTail(env *env, out *batcher) (*tail, error) {
+	if err := p.checkValid(); err != nil {
 		return nil, err
 	}
 	t, err := newTail(key{p.Stream, p.Restart}, env, out)
@@ -85,15 +85,15 @@ func (p Position) restore(env *env, out *batcher) (*tail, error) {
 		r.cutoff = env.c.Now().Add(-env.c.MaxAge)
 	}
 	if p.Ended {
-		t.end()
+		t.endForGood()
 	}
 	return t, nil
 }
 
 var errPosition = errors.New("impossible position")
 
-// check refuses what no reader wrote.
-func (p Position) check() error {
+// checkValid refuses what no reader wrote.
+func (p Position) checkValid() error {
 	numbers := p.Restart >= 0 && p.Offset >= 0 && p.Lines >= 0 && p.Records >= 0 && p.Hashed >= 0 && p.Hashed <= headBytes
 	print := (p.Hashed == 0) == (p.Print == "") && (p.Hashed > 0 || p.Offset == 0)
 	if !numbers || !print || p.PendingLastLines != nil && p.PendingLastLines.Offset < 0 {

@@ -19,21 +19,21 @@ type tailReader struct {
 
 // readSome reads a tail on, but not so much that others have to wait for long.
 func (r *tailReader) readSome(t *tail) error {
-	t.resume()
-	if len(t.files) == 0 && !r.open(t) {
+	t.resumeReading()
+	if len(t.files) == 0 && !r.openTail(t) {
 		return nil
 	}
 	for left := pollBytes; left > 0 && len(t.files) > 0; {
 		f := t.files[0]
 		if f.lost != "" {
-			t.records.lose(f.lost)
+			t.records.noteLost(f.lost)
 			f.lost = ""
 		}
 		n, err := f.read(r.buf)
 		left -= n
 		if n > 0 {
 			t.readAt, t.fresh = r.env.now, t.emptyAt
-			r.lines.chunk(t.records, f, r.buf[:n])
+			r.lines.readChunk(t.records, f, r.buf[:n])
 		}
 		more := err == nil || r.nextFile(t, f, err)
 		if err := r.out.sendIfFull(); err != nil {
@@ -49,8 +49,8 @@ func (r *tailReader) readSome(t *tail) error {
 	return nil
 }
 
-// open opens a tail's files and reports whether there are some to read.
-func (r *tailReader) open(t *tail) bool {
+// openTail opens a tail's files and reports whether there are some to read.
+func (r *tailReader) openTail(t *tail) bool {
 	err := r.openRest(t)
 	switch {
 	case err == nil && len(t.files) > 0:
@@ -58,50 +58,50 @@ func (r *tailReader) open(t *tail) bool {
 	case t.fate == deleted:
 		r.endUnread(t)
 	case errors.Is(err, errStale):
-		t.retry()
+		t.retryListing()
 	case errors.Is(err, fs.ErrNotExist):
-		t.miss()
+		t.waitForFiles()
 	default:
-		r.env.problems.unread(filepath.Join(r.env.c.Dir, t.doc()), err)
-		t.fail()
+		r.env.problems.addUnread(filepath.Join(r.env.c.Dir, t.docName()), err)
+		t.failReading()
 	}
 	return false
 }
 
 // openRest opens what of the tail is still to be read.
 func (r *tailReader) openRest(t *tail) error {
-	s, err := r.files.open(t)
+	s, err := r.files.openAll(t)
 	if err != nil {
 		return err
 	}
 	rest := s.files
 	switch {
 	case t.records.done.hashed > 0:
-		rest = r.seek(t, s)
+		rest = r.findPlace(t, s)
 	case !t.records.cutoff.IsZero():
-		rest = s.since(t.records.cutoff)
+		rest = s.filesSince(t.records.cutoff)
 	}
-	s.keep(rest)
+	s.closeAllBut(rest)
 	for _, f := range rest {
-		f.target = f.size()
+		f.target = f.currentSize()
 	}
 	t.addFiles(rest)
 	t.records.pending = nil
 	if len(rest) == 0 {
-		t.remove()
+		t.markDeleted()
 	}
 	return nil
 }
 
-// seek finds the file and the offset where reading goes on, whatever the file's name is
+// findPlace finds the file and the offset where reading goes on, whatever the file's name is
 // now.
-func (r *tailReader) seek(t *tail, s fileSet) (rest []*file) {
-	i := s.find(t.records.done.fileOffset)
+func (r *tailReader) findPlace(t *tail, s fileSet) (rest []*file) {
+	i := s.indexOf(t.records.done.fileOffset)
 	why := whyRotated
 	switch {
 	case i < 0:
-		rest = s.newer(t.records.done.last)
-	case s.files[i].size() < t.records.done.bytes:
+		rest = s.filesNewer(t.records.done.last)
+	case s.files[i].currentSize() < t.records.done.bytes:
 		rest, why = s.files[i:], whyShrunk
 	default:
 		s.files[i].lost = ""
@@ -109,7 +109,7 @@ func (r *tailReader) seek(t *tail, s fileSet) (rest []*file) {
 		if err == nil {
 			return s.files[i:]
 		}
-		r.env.problems.unread(filepath.Join(r.env.c.Dir, t.doc()), err)
+		r.env.problems.addUnread(filepath.Join(r.env.c.Dir, t.docName()), err)
 		rest, why = s.files[i+1:], whyBroken
 	}
 	if len(rest) > 0 {
@@ -124,37 +124,37 @@ func (r *tailReader) nextFile(t *tail, f *file, err error) bool {
 	switch {
 	case err != io.EOF:
 		return r.unreadable(t, f, err)
-	case f.shrunk():
-		t.records.flush(f.at(f.taken))
-		t.records.lose(whyShrunk)
-		f.restart()
+	case f.hasShrunk():
+		t.records.flushSplit(f.offsetAt(f.taken))
+		t.records.noteLost(whyShrunk)
+		f.startOver()
 		return true
-	case len(t.files) > 1 && !r.settled(f):
-		t.rest()
+	case len(t.files) > 1 && !r.isSettled(f):
+		t.waitForWriter()
 		return false
 	case len(t.files) > 1:
-		r.leave(t, f)
+		r.leaveFile(t, f)
 		return true
 	case t.fate != growing:
-		r.leave(t, f)
-		r.end(t)
+		r.leaveFile(t, f)
+		r.endTail(t)
 		return false
 	}
 	t.reachEnd(r.env.now)
 	return false
 }
 
-// settled reports whether nobody writes to a rotated file any more.
-func (r *tailReader) settled(f *file) bool {
+// isSettled reports whether nobody writes to a rotated file any more.
+func (r *tailReader) isSettled(f *file) bool {
 	return f.replaced.IsZero() || r.env.stopping || r.env.c.Now().Sub(f.replaced) >= r.env.every.linger
 }
 
-// leave ends a file. What comes after its last newline is a line, too. After the last
+// leaveFile ends a file. What comes after its last newline is a line, too. After the last
 // file nothing will complete a split line.
-func (r *tailReader) leave(t *tail, f *file) {
-	r.lines.rest(t.records, f)
+func (r *tailReader) leaveFile(t *tail, f *file) {
+	r.lines.readRest(t.records, f)
 	if len(t.files) == 1 {
-		t.records.flush(f.at(f.taken))
+		t.records.flushSplit(f.offsetAt(f.taken))
 	}
 	f.close()
 	t.files = t.files[1:]
@@ -163,23 +163,23 @@ func (r *tailReader) leave(t *tail, f *file) {
 // unreadable deals with a file that cannot be read on. Damage in a compressed one is
 // for good; anything else may pass. It reports whether there is something to read on.
 func (r *tailReader) unreadable(t *tail, f *file, err error) bool {
-	r.env.problems.unread(filepath.Join(r.env.c.Dir, t.doc()), err)
+	r.env.problems.addUnread(filepath.Join(r.env.c.Dir, t.docName()), err)
 	if f.damaged == nil {
-		t.fail()
+		t.failReading()
 		return false
 	}
-	r.leave(t, f)
-	t.records.lose(whyBroken)
+	r.leaveFile(t, f)
+	t.records.noteLost(whyBroken)
 	if len(t.files) == 0 { // only a log that is being deleted has nothing newer
-		t.remove()
-		r.end(t)
+		t.markDeleted()
+		r.endTail(t)
 	}
 	return t.state != ended
 }
 
-// end ends a tail that was read to its end. One that had ended long before it was found
+// endTail ends a tail that was read to its end. One that had ended long before it was found
 // has nothing to say.
-func (r *tailReader) end(t *tail) {
+func (r *tailReader) endTail(t *tail) {
 	rec := t.records
 	if tooOld := !rec.cutoff.IsZero() && t.startedSuperseded && rec.done.lines > 0; !tooOld {
 		rec.giveGap(time.Time{})
@@ -187,18 +187,18 @@ func (r *tailReader) end(t *tail) {
 		rec.giveCovered()
 		rec.giveEnded()
 	}
-	t.end()
+	t.endForGood()
 }
 
 // endUnread ends a tail whose files were deleted before they were read to the end.
 func (r *tailReader) endUnread(t *tail) {
 	rec := t.records
-	rec.lose(whyDeleted)
+	rec.noteLost(whyDeleted)
 	rec.giveLastLines()
 	if rec.done.lines > 0 {
 		rec.giveCovered()
 	}
 	rec.giveGap(time.Time{})
 	rec.giveEnded()
-	t.end()
+	t.endForGood()
 }

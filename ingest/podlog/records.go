@@ -56,8 +56,8 @@ func newRecords(env *env, out *batcher, d ingest.Document) *records {
 	return r
 }
 
-// count adds a line to those that were read after done.
-func (r *records) count(at time.Time, size int64) {
+// countLine adds a line to those that were read after done.
+func (r *records) countLine(at time.Time, size int64) {
 	s := &r.split
 	s.lines++
 	s.bytes += size
@@ -85,8 +85,8 @@ func (r *records) tooOld(at time.Time) bool {
 	return true
 }
 
-// commit moves done to an offset: everything before it was given, as n records.
-func (r *records) commit(to fileOffset, n int) {
+// commitTo moves done to an offset: everything before it was given, as n records.
+func (r *records) commitTo(to fileOffset, n int) {
 	p := &r.done
 	r.out.Lines += r.split.lines
 	p.lines += r.split.lines
@@ -101,15 +101,15 @@ func (r *records) commit(to fileOffset, n int) {
 	r.split, r.changed = splitLine{}, true
 }
 
-// flush gives a split line whose end did not come. Reading goes on at an offset.
-func (r *records) flush(to fileOffset) {
+// flushSplit gives a split line whose end did not come. Reading goes on at an offset.
+func (r *records) flushSplit(to fileOffset) {
 	got := r.feed.Flush()
 	for i := range got {
-		r.give(&got[i], r.done.lines+min(1, r.split.lines))
+		r.giveRecord(&got[i], r.done.lines+min(1, r.split.lines))
 		r.remember(r.done.fileOffset, &got[i])
 	}
 	if r.split.lines > 0 {
-		r.commit(to, len(got))
+		r.commitTo(to, len(got))
 	}
 }
 
@@ -121,11 +121,11 @@ func (r *records) forgetSplit() {
 	}
 }
 
-// give puts one record into the batch, with the number of its last line.
-func (r *records) give(e *ingest.Entry, line int) {
+// giveRecord puts one record into the batch, with the number of its last line.
+func (r *records) giveRecord(e *ingest.Entry, line int) {
 	r.complete(e, line)
 	r.idKnown = true
-	r.out.add(*e)
+	r.out.addRecord(*e)
 }
 
 // complete adds what the feed does not know. A log that once turned out to be a
@@ -145,7 +145,7 @@ func (r *records) complete(e *ingest.Entry, line int) {
 // remember keeps a record as one of the last lines.
 func (r *records) remember(at fileOffset, e *ingest.Entry) {
 	c := *e
-	p := r.last.push(r.env.c.LastLines, len(e.Text))
+	p := r.last.makeSlot(r.env.c.LastLines, len(e.Text))
 	p.fileOffset, p.entry = at, &c
 	r.trimLastLines()
 }
@@ -153,7 +153,7 @@ func (r *records) remember(at fileOffset, e *ingest.Entry) {
 // rememberLine keeps a whole line that is one record. Its text may become longer when
 // it is made valid.
 func (r *records) rememberLine(line []byte, number int) {
-	p := r.last.push(r.env.c.LastLines, maxGrowth*len(line))
+	p := r.last.makeSlot(r.env.c.LastLines, maxGrowth*len(line))
 	p.fileOffset, p.entry, p.line = r.done.fileOffset, nil, number
 	p.text = append(p.text[:0], line...)
 	p.source, p.trust = r.id.Source, r.id.Trust
@@ -161,10 +161,10 @@ func (r *records) rememberLine(line []byte, number int) {
 }
 
 func (r *records) trimLastLines() {
-	limit := r.env.share(lastLinesBytes, minLastLines)
+	limit := r.env.byteShare(lastLinesBytes, minLastLines)
 	if r.last.bytes > limit {
-		r.last.resolve(r.id.Doc, r.env.c.Node)
-		r.last.trim(limit)
+		r.last.makeEntries(r.id.Doc, r.env.c.Node)
+		r.last.trimTo(limit)
 	}
 }
 
@@ -173,17 +173,17 @@ func (r *records) giveLastLines() {
 	if r.last.n == 0 {
 		return
 	}
-	r.last.resolve(r.id.Doc, r.env.c.Node)
+	r.last.makeEntries(r.id.Doc, r.env.c.Node)
 	for i := range r.last.n {
-		if e := r.last.at(i).entry; e != nil { // nil only if a line became no entry, see Feed.Alone
-			r.out.addLast(*e)
+		if e := r.last.lineAt(i).entry; e != nil { // nil only if a line became no entry, see Feed.Alone
+			r.out.addLastLine(*e)
 		}
 	}
 	r.last = lastLines{}
 }
 
-// lose takes note that the lines after done are missing.
-func (r *records) lose(why string) { r.lost = &lostRange{r.done.last, why} }
+// noteLost takes note that the lines after done are missing.
+func (r *records) noteLost(why string) { r.lost = &lostRange{r.done.last, why} }
 
 // giveGap gives the lines that are missing as a Gap. at is when reading went on, zero
 // if that is not known.
@@ -195,7 +195,7 @@ func (r *records) giveGap(at time.Time) {
 		at = r.env.c.Now()
 	}
 	m := ingest.Mark{Kind: ingest.Gap, From: r.lost.from, To: at, Why: r.lost.why}
-	r.out.Entries = append(r.out.Entries, r.mark(m))
+	r.out.Entries = append(r.out.Entries, r.newMark(m))
 	r.lost, r.done.first = nil, time.Time{}
 }
 
@@ -207,16 +207,16 @@ func (r *records) giveCovered() {
 		from = r.done.last
 	}
 	m := ingest.Mark{Kind: ingest.Covered, From: from, To: r.done.last, Lines: r.done.records}
-	r.out.Marks = append(r.out.Marks, r.mark(m))
+	r.out.Marks = append(r.out.Marks, r.newMark(m))
 	r.changed, r.coveredAt = false, r.env.now
 }
 
 func (r *records) giveEnded() {
-	r.out.Marks = append(r.out.Marks, r.mark(ingest.Mark{Kind: ingest.Ended, From: r.done.last, To: r.done.last}))
+	r.out.Marks = append(r.out.Marks, r.newMark(ingest.Mark{Kind: ingest.Ended, From: r.done.last, To: r.done.last}))
 }
 
-// mark is a mark about the log.
-func (r *records) mark(m ingest.Mark) ingest.Entry {
+// newMark is a mark about the log.
+func (r *records) newMark(m ingest.Mark) ingest.Entry {
 	e := r.id
 	e.Node, e.Mark = r.env.c.Node, &m
 	if e.At = m.To; !e.At.IsZero() {

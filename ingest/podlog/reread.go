@@ -11,20 +11,20 @@ import (
 func rereadLastLines(r *records, s fileSet, i int, buf []byte) error {
 	f := s.files[i]
 	if r.pending == nil {
-		return f.seek(r.done.bytes, f.zip != nil)
+		return f.seekTo(r.done.bytes, f.zip != nil)
 	}
 	from := fileOffset{r.pending.Print, r.pending.Hashed, r.pending.Offset}
-	j := s.find(from)
+	j := s.indexOf(from)
 	if j < 0 || j > i || j == i && from.bytes > r.done.bytes {
 		j, from.bytes = i, 0 // it began in a file that is gone
 	}
 	again := rereader{records: r, buf: buf}
 	for ; j < i; j++ {
-		_ = again.file(s.files[j], from.bytes, -1) // what an earlier file lost is no loss here
+		_ = again.rereadFile(s.files[j], from.bytes, -1) // what an earlier file lost is no loss here
 		from.bytes = 0
 	}
-	err := again.file(f, from.bytes, r.done.bytes)
-	again.finish()
+	err := again.rereadFile(f, from.bytes, r.done.bytes)
+	again.numberLines()
 	return err
 }
 
@@ -37,25 +37,25 @@ type rereader struct {
 	lines   int
 }
 
-// file reads a file from one offset to another, or to its end if that is
+// rereadFile reads a file from one offset to another, or to its end if that is
 // negative.
-func (a *rereader) file(f *file, from, to int64) error {
-	if err := f.seek(from, f.zip != nil); err != nil {
+func (a *rereader) rereadFile(f *file, from, to int64) error {
+	if err := f.seekTo(from, f.zip != nil); err != nil {
 		return err
 	}
 	if a.lines == 0 {
-		a.begin = f.at(from)
+		a.begin = f.offsetAt(from)
 	}
 	take := func(b []byte, cut int, size int64) {
 		f.taken += size
-		a.line(b, cut, f.at(f.taken))
+		a.rereadLine(b, cut, f.offsetAt(f.taken))
 	}
 	for buf := a.buf; to < 0 || f.readTo < to; {
 		if to >= 0 {
 			buf = buf[:min(int64(len(buf)), to-f.readTo)]
 		}
 		n, err := f.read(buf)
-		f.partial.split(buf[:n], partialBytes, take)
+		f.partial.splitLines(buf[:n], partialBytes, take)
 		if err == io.EOF && to < 0 {
 			break
 		}
@@ -63,13 +63,13 @@ func (a *rereader) file(f *file, from, to int64) error {
 			return err
 		}
 	}
-	f.partial.rest(take)
+	f.partial.giveRest(take)
 	f.taken = f.readTo
 	return nil
 }
 
-// line takes one line; end is where the next begins.
-func (a *rereader) line(b []byte, cut int, end fileOffset) {
+// rereadLine takes one line; end is where the next begins.
+func (a *rereader) rereadLine(b []byte, cut int, end fileOffset) {
 	a.lines++
 	for _, e := range a.records.feed.Line(b, cut) {
 		a.records.complete(&e, a.lines)
@@ -80,11 +80,11 @@ func (a *rereader) line(b []byte, cut int, end fileOffset) {
 	}
 }
 
-// finish numbers the records so that the last line is the one before done.
-func (a *rereader) finish() {
+// numberLines numbers the records so that the last line is the one before done.
+func (a *rereader) numberLines() {
 	r := a.records
 	r.feed.Flush()
 	for i := range r.last.n {
-		r.last.at(i).entry.Line += r.done.lines - a.lines
+		r.last.lineAt(i).entry.Line += r.done.lines - a.lines
 	}
 }

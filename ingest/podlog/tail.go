@@ -56,8 +56,8 @@ const (
 // canProgress reports whether there is something to do for it at a poll.
 func (s state) canProgress() bool { return s <= retrying }
 
-// waits reports whether that is to be done at the next poll, not at once.
-func (s state) waits() bool { return s == resting || s == retrying }
+// waitsForPoll reports whether that is to be done at the next poll, not at once.
+func (s state) waitsForPoll() bool { return s == resting || s == retrying }
 
 // isRead reports whether nothing was left to read when it was looked at last.
 func (s state) isRead() bool { return s == atEnd || s == closedIdle }
@@ -88,11 +88,11 @@ func newTail(k key, env *env, out *batcher) (*tail, error) {
 	return &tail{key: k, records: newRecords(env, out, d)}, nil
 }
 
-// doc is the path of N.log below Config.Dir.
-func (t *tail) doc() string { return t.records.id.Doc }
+// docName is the path of N.log below Config.Dir.
+func (t *tail) docName() string { return t.records.id.Doc }
 
-// newest is the file that may still grow, nil if none is open.
-func (t *tail) newest() *file {
+// newestFile is the file that may still grow, nil if none is open.
+func (t *tail) newestFile() *file {
 	if len(t.files) == 0 {
 		return nil
 	}
@@ -108,8 +108,8 @@ func (t *tail) addFiles(files []*file) {
 	}
 }
 
-// resume ends a wait that was until the next poll.
-func (t *tail) resume() {
+// resumeReading ends a wait that was until the next poll.
+func (t *tail) resumeReading() {
 	switch t.state {
 	case resting:
 		t.state = reading
@@ -118,20 +118,20 @@ func (t *tail) resume() {
 	}
 }
 
-// rest waits for the writer of a rotated file.
-func (t *tail) rest() { t.state = resting }
+// waitForWriter waits for the writer of a rotated file.
+func (t *tail) waitForWriter() { t.state = resting }
 
-// retry waits for a moment in which the files do not change.
-func (t *tail) retry() { t.state = retrying }
+// retryListing waits for a moment in which the files do not change.
+func (t *tail) retryListing() { t.state = retrying }
 
-// miss waits for the next rescan: there are no files now.
-func (t *tail) miss() { t.state = missing }
+// waitForFiles waits for the next rescan: there are no files now.
+func (t *tail) waitForFiles() { t.state = missing }
 
 // reachEnd takes note that everything was read.
 func (t *tail) reachEnd(now time.Time) { t.state, t.emptyAt = atEnd, now }
 
-// wake has a tail that does nothing look at its files again.
-func (t *tail) wake() {
+// lookAgain has a tail that does nothing look at its files again.
+func (t *tail) lookAgain() {
 	switch t.state {
 	case atEnd:
 		t.state = reading
@@ -143,20 +143,20 @@ func (t *tail) wake() {
 // supersede takes note of a newer instance of the container.
 func (t *tail) supersede() { t.fate = max(t.fate, superseded) }
 
-// remove takes note that the files were deleted. What is open is still read.
-func (t *tail) remove() {
+// markDeleted takes note that the files were deleted. What is open is still read.
+func (t *tail) markDeleted() {
 	t.fate = deleted
-	t.wake()
+	t.lookAgain()
 }
 
-// fail closes files that cannot be read.
-func (t *tail) fail() {
+// failReading closes files that cannot be read.
+func (t *tail) failReading() {
 	t.closeFiles()
 	t.state, t.behind = failed, false
 }
 
-// end is for good.
-func (t *tail) end() {
+// endForGood is for good.
+func (t *tail) endForGood() {
 	t.closeFiles()
 	t.state, t.behind, t.records.feed = ended, false, nil
 }
@@ -166,7 +166,7 @@ func (t *tail) end() {
 func (t *tail) closeIdle() {
 	t.closedInfo = nil
 	next := unopened
-	if f := t.newest(); t.state == atEnd && len(t.files) == 1 {
+	if f := t.newestFile(); t.state == atEnd && len(t.files) == 1 {
 		if info, err := f.f.Stat(); err == nil && info.Size() == f.readTo {
 			t.closedInfo, next = info, closedIdle
 		}
@@ -184,17 +184,17 @@ func (t *tail) closeFiles() {
 	t.records.forgetSplit()
 }
 
-// poll notices that the newest file was written to since its end was seen.
-func (t *tail) poll(dir string, now time.Time) {
+// pollFile notices that the newest file was written to since its end was seen.
+func (t *tail) pollFile(dir string, now time.Time) {
 	switch t.state {
 	case atEnd:
-		if t.newest().changed() {
-			t.wake()
+		if t.newestFile().hasChanged() {
+			t.lookAgain()
 			return
 		}
 	case closedIdle:
-		if info, err := os.Lstat(filepath.Join(dir, t.doc())); err != nil || t.closedFileChanged(info) {
-			t.wake()
+		if info, err := os.Lstat(filepath.Join(dir, t.docName())); err != nil || t.closedFileChanged(info) {
+			t.lookAgain()
 			return
 		}
 	default:
@@ -216,7 +216,7 @@ func (t *tail) setTarget() {
 		return
 	}
 	for _, f := range t.files {
-		f.target = f.size()
+		f.target = f.currentSize()
 	}
 }
 

@@ -41,8 +41,8 @@ func (s *tails) add(t *tail) error {
 	return nil
 }
 
-// drop closes and forgets tails.
-func (s *tails) drop(which func(*tail) bool) {
+// dropWhere closes and forgets tails.
+func (s *tails) dropWhere(which func(*tail) bool) {
 	if !slices.ContainsFunc(s.order, which) {
 		return
 	}
@@ -52,13 +52,13 @@ func (s *tails) drop(which func(*tail) bool) {
 		}
 		t.closeFiles()
 		delete(s.byKey, t.key)
-		s.unlist(t)
+		s.removeFromPod(t)
 		return true
 	})
 }
 
-// unlist removes a tail from byPod.
-func (s *tails) unlist(t *tail) {
+// removeFromPod removes a tail from byPod.
+func (s *tails) removeFromPod(t *tail) {
 	pod, container, _ := strings.Cut(t.path, "/")
 	dir := s.byPod[pod]
 	dir[container] = slices.DeleteFunc(dir[container], func(x *tail) bool { return x == t })
@@ -70,5 +70,5 @@ func (s *tails) unlist(t *tail) {
 	}
 }
 
-// any reports whether f holds for one of the tails.
-func (s *tails) any(f func(*tail) bool) bool { return slices.ContainsFunc(s.order, f) }
+// anyTail reports whether f holds for one of the tails.
+func (s *tails) anyTail(f func(*tail) bool) bool { return slices.ContainsFunc(s.order, f) }

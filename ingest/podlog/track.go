@@ -25,7 +25,7 @@ type tracker struct {
 // containerGone: the directory that held the logs is gone.
 func (k *tracker) containerGone(pod, container string) {
 	for _, t := range k.tails.byPod[pod][container] {
-		t.remove()
+		t.markDeleted()
 		t.noFiles = true
 	}
 }
@@ -36,7 +36,7 @@ func (k *tracker) containerListed(pod, container string, all map[int]listing) {
 	numbers := slices.Sorted(maps.Keys(all))
 	if n := len(numbers) - maxInstances; n > 0 {
 		dir := filepath.Join(k.env.c.Dir, path)
-		k.env.problems.warn(dir, errMany, "of very many instances of a container the latest are followed")
+		k.env.problems.warnOnce(dir, errMany, "of very many instances of a container the latest are followed")
 		numbers = numbers[n:]
 	}
 	newest := -1
@@ -45,19 +45,19 @@ func (k *tracker) containerListed(pod, container string, all map[int]listing) {
 	}
 	for _, n := range numbers {
 		if id := (key{path, n}); k.tails.byKey[id] == nil {
-			k.found(id, n < newest)
+			k.addFound(id, n < newest)
 		}
 	}
 	for _, t := range k.tails.byPod[pod][container] {
 		if t.n < newest {
 			t.supersede()
 		}
-		k.compare(t, all[t.n])
+		k.compareFiles(t, all[t.n])
 	}
 }
 
-// found makes a new tail known, nil if there are too many.
-func (k *tracker) found(id key, superseded bool) *tail {
+// addFound makes a new tail known, nil if there are too many.
+func (k *tracker) addFound(id key, superseded bool) *tail {
 	t, err := newTail(id, k.env, k.read.out)
 	if err == nil {
 		err = k.tails.add(t)
@@ -73,48 +73,48 @@ func (k *tracker) found(id key, superseded bool) *tail {
 	return t
 }
 
-// compare brings a tail in line with the files that it has now.
-func (k *tracker) compare(t *tail, l listing) {
-	t.noFiles = l.empty()
+// compareFiles brings a tail in line with the files that it has now.
+func (k *tracker) compareFiles(t *tail, l listing) {
+	t.noFiles = l.isEmpty()
 	if t.state == ended {
 		return
 	}
 	if t.fate != growing {
-		t.wake()
+		t.lookAgain()
 	}
 	switch {
 	case t.noFiles && len(t.files) > 0:
-		if t.newest().unlinked() { // a rename can hide a file from one listing
-			t.remove()
+		if t.newestFile().unlinked() { // a rename can hide a file from one listing
+			t.markDeleted()
 		}
 	case t.noFiles:
 		if t.absent++; t.absent > 1 {
-			t.remove()
+			t.markDeleted()
 		}
 	case len(t.files) > 0:
 		k.findNewer(t, l)
 	default:
 		t.absent = 0
-		k.reopen(t, l)
+		k.openAgain(t, l)
 	}
 }
 
-// reopen opens a tail that has no open files, unless it was closed as it still is.
-func (k *tracker) reopen(t *tail, l listing) {
+// openAgain opens a tail that has no open files, unless it was closed as it still is.
+func (k *tracker) openAgain(t *tail, l listing) {
 	if t.state == closedIdle && l.current != nil {
 		if info, err := l.current.Info(); err == nil && !t.closedFileChanged(info) {
 			return
 		}
 	}
-	t.wake()
-	if t.state.canProgress() && !k.read.files.full() {
-		k.read.open(t)
+	t.lookAgain()
+	if t.state.canProgress() && !k.read.files.isFull() {
+		k.read.openTail(t)
 	}
 }
 
 // findNewer finds the files that came after the newest one that is open.
 func (k *tracker) findNewer(t *tail, l listing) {
-	f := t.newest()
+	f := t.newestFile()
 	if l.current != nil {
 		if info, err := l.current.Info(); err != nil || os.SameFile(info, f.info) {
 			return
@@ -122,20 +122,20 @@ func (k *tracker) findNewer(t *tail, l listing) {
 	} else if !f.unlinked() {
 		return // it was renamed, and its successor is yet to come
 	}
-	s, err := k.read.files.open(t)
+	s, err := k.read.files.openAll(t)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errStale) {
-			k.env.problems.unread(filepath.Join(k.env.c.Dir, t.doc()), err)
+			k.env.problems.addUnread(filepath.Join(k.env.c.Dir, t.docName()), err)
 		}
 		return
 	}
-	rest, sure := s.after(t)
-	s.keep(rest)
+	rest, sure := s.filesAfter(t)
+	s.closeAllBut(rest)
 	if len(rest) == 0 {
 		if !s.current {
-			t.remove()
+			t.markDeleted()
 		}
-		t.wake()
+		t.lookAgain()
 		return
 	}
 	if !sure {
@@ -147,18 +147,18 @@ func (k *tracker) findNewer(t *tail, l listing) {
 // addNewer puts newer files after those that are open. The runtime may still write a
 // few lines to a file after it has made the next.
 func (k *tracker) addNewer(t *tail, rest []*file) {
-	for _, f := range append([]*file{t.newest()}, rest[:len(rest)-1]...) {
+	for _, f := range append([]*file{t.newestFile()}, rest[:len(rest)-1]...) {
 		f.replaced = k.env.now
 	}
 	t.addFiles(rest)
 }
 
-// adopt takes over a file that was opened the moment it appeared. Where its
+// adoptCaught takes over a file that was opened the moment it appeared. Where its
 // directory is still there the rescan has found it, too.
-func (k *tracker) adopt(c caughtFile) {
+func (k *tracker) adoptCaught(c caughtFile) {
 	t := k.tails.byKey[c.key]
 	if t == nil {
-		if t = k.found(c.key, false); t == nil {
+		if t = k.addFound(c.key, false); t == nil {
 			c.file.close()
 			return
 		}
@@ -170,23 +170,23 @@ func (k *tracker) adopt(c caughtFile) {
 		c.file.close()
 	case t.history == discovered:
 		t.addFiles([]*file{c.file})
-	case len(t.files) > 0 && k.missed(t, c.file):
+	case len(t.files) > 0 && k.cameAndWent(t, c.file):
 		k.addNewer(t, []*file{c.file})
 	default:
 		c.file.close()
 	}
 	if _, err := os.Lstat(filepath.Join(k.env.c.Dir, t.path)); errors.Is(err, fs.ErrNotExist) {
-		t.remove()
+		t.markDeleted()
 		t.noFiles = true
 	}
 }
 
-// missed reports whether f came and went while nobody looked: it is newer than
+// cameAndWent reports whether f came and went while nobody looked: it is newer than
 // all that was read, and its name is gone.
-func (k *tracker) missed(t *tail, f *file) bool {
+func (k *tracker) cameAndWent(t *tail, f *file) bool {
 	if err := f.readHead(false); err != nil {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(k.env.c.Dir, t.doc()))
+	_, err := os.Lstat(filepath.Join(k.env.c.Dir, t.docName()))
 	return errors.Is(err, fs.ErrNotExist) && f.head.firstTime().After(t.records.done.last)
 }

@@ -25,7 +25,7 @@ type tree struct {
 // directory changed lately, a tail is not as it should be, or it was long ago.
 func (t *tree) mustRescan(now time.Time) bool {
 	return !t.tracker.listed || t.dirChanged || t.env.problems.recent || !t.watch.complete() ||
-		elapsed(t.rescanned, now, t.env.every.fullRescan) || t.tails.any((*tail).needsRescan)
+		hasElapsed(t.rescanned, now, t.env.every.fullRescan) || t.tails.anyTail((*tail).needsRescan)
 }
 
 // needsRescan reports whether only a listing of its directory tells how it goes on.
@@ -41,10 +41,10 @@ func (t *tail) needsRescan() bool {
 // false where the tree could not be listed; then nothing is concluded.
 func (t *tree) fullRescan(now time.Time) bool {
 	t.rescanned, t.dirChanged, t.env.problems.recent = now, false, false
-	t.watch.add("")
+	t.watch.watchDir("")
 	entries, err := os.ReadDir(t.env.c.Dir)
 	if err != nil {
-		t.env.problems.unread(t.env.c.Dir, err)
+		t.env.problems.addUnread(t.env.c.Dir, err)
 		return false
 	}
 	delete(t.env.problems.logged, t.env.c.Dir)
@@ -58,14 +58,14 @@ func (t *tree) fullRescan(now time.Time) bool {
 			t.scanPod(pod, true)
 		}
 	}
-	t.watch.prune(pods)
+	t.watch.unwatchGone(pods)
 	t.env.problems.forgetGone()
 	t.tracker.listed = true
 	return true
 }
 
-// rescan lists what a notification was about: a pod's directory or a container's.
-func (t *tree) rescan(path string) {
+// rescanDir lists what a notification was about: a pod's directory or a container's.
+func (t *tree) rescanDir(path string) {
 	pod, container, ok := strings.Cut(path, "/")
 	info, err := os.Lstat(filepath.Join(t.env.c.Dir, pod))
 	if ok && err == nil && info.IsDir() && isPod(pod) {
@@ -80,16 +80,16 @@ func (t *tree) rescan(path string) {
 func (t *tree) scanPod(pod string, dir bool) {
 	path := filepath.Join(t.env.c.Dir, pod)
 	if !dir || !isPod(pod) {
-		t.env.problems.warn(path, errName, "directory is ignored")
+		t.env.problems.warnOnce(path, errName, "directory is ignored")
 		for container := range t.tails.byPod[pod] {
 			t.tracker.containerGone(pod, container)
 		}
 		return
 	}
-	t.watch.add(pod)
+	t.watch.watchDir(pod)
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.env.problems.unread(path, err)
+		t.env.problems.addUnread(path, err)
 		return
 	}
 	found := make(map[string]bool, len(entries))
@@ -109,23 +109,23 @@ func (t *tree) scanContainer(pod, container string, dir bool) {
 	path := pod + "/" + container
 	id, err := identify(path)
 	if !dir || err != nil {
-		t.env.problems.warn(filepath.Join(t.env.c.Dir, path), errName, "directory is ignored")
+		t.env.problems.warnOnce(filepath.Join(t.env.c.Dir, path), errName, "directory is ignored")
 		t.tracker.containerGone(pod, container)
 		return
 	}
-	if !t.env.filter.wants(id) {
-		t.tails.drop(func(x *tail) bool { return x.path == path })
+	if !t.env.filter.wantsContainer(id) {
+		t.tails.dropWhere(func(x *tail) bool { return x.path == path })
 		return
 	}
-	t.watch.add(path)
+	t.watch.watchDir(path)
 	all, err := listLogs(filepath.Join(t.env.c.Dir, path), func(name string) {
-		t.env.problems.warn(filepath.Join(t.env.c.Dir, path, name), errKind, "log is ignored")
+		t.env.problems.warnOnce(filepath.Join(t.env.c.Dir, path, name), errKind, "log is ignored")
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		t.tracker.containerGone(pod, container)
 	case err != nil:
-		t.env.problems.unread(filepath.Join(t.env.c.Dir, path), err)
+		t.env.problems.addUnread(filepath.Join(t.env.c.Dir, path), err)
 	default:
 		t.tracker.containerListed(pod, container, all)
 	}

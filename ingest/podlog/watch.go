@@ -51,9 +51,9 @@ func newWatcher(env *env) *watcher {
 	return &watcher{env: env, wake: make(chan struct{}, 1), watched: make(map[string]bool), changed: make(map[string]bool)}
 }
 
-// start begins to listen. Without notifications the reader lists the tree again and
+// startWatching begins to listen. Without notifications the reader lists the tree again and
 // again.
-func (w *watcher) start() {
+func (w *watcher) startWatching() {
 	n, err := inotify.New(w.env.c.Dir, w)
 	if err != nil {
 		w.cannotWatch(err)
@@ -69,7 +69,7 @@ func (w *watcher) close() {
 		w.inotify.Close()
 		w.done.Wait()
 	}
-	for _, c := range w.take().caught {
+	for _, c := range w.takeNoted().caught {
 		c.file.close()
 	}
 }
@@ -96,19 +96,19 @@ func (w *watcher) Overflow() {
 	w.mu.Lock()
 	w.lost = true
 	w.mu.Unlock()
-	w.notify()
+	w.wakeReader()
 }
 
-// notify wakes the reader.
-func (w *watcher) notify() {
+// wakeReader wakes the reader.
+func (w *watcher) wakeReader() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// add watches a directory below Dir from now on.
-func (w *watcher) add(rel string) {
+// watchDir watches a directory below Dir from now on.
+func (w *watcher) watchDir(rel string) {
 	if w.inotify == nil {
 		return
 	}
@@ -129,8 +129,8 @@ func (w *watcher) add(rel string) {
 	w.mu.Unlock()
 }
 
-// forget stops watching a directory and those in it.
-func (w *watcher) forget(rel string) {
+// unwatchDir stops watching a directory and those in it.
+func (w *watcher) unwatchDir(rel string) {
 	var gone []string
 	w.mu.Lock()
 	for path := range w.watched {
@@ -148,8 +148,8 @@ func (w *watcher) forget(rel string) {
 	}
 }
 
-// prune forgets the pods that are not in the tree any more.
-func (w *watcher) prune(pods map[string]bool) {
+// unwatchGone forgets the pods that are not in the tree any more.
+func (w *watcher) unwatchGone(pods map[string]bool) {
 	gone := make(map[string]bool)
 	w.mu.Lock()
 	for path := range w.watched {
@@ -159,7 +159,7 @@ func (w *watcher) prune(pods map[string]bool) {
 	}
 	w.mu.Unlock()
 	for pod := range gone {
-		w.forget(pod)
+		w.unwatchDir(pod)
 	}
 }
 
@@ -172,7 +172,7 @@ func splitPath(path string) (pod, rest string) {
 // Event takes note of one notification: the name rel appeared or disappeared.
 func (w *watcher) Event(rel string, created bool) {
 	if rel == "" {
-		w.forget("") // of Dir itself
+		w.unwatchDir("") // of Dir itself
 		return
 	}
 	pod, rest := splitPath(rel)
@@ -180,17 +180,17 @@ func (w *watcher) Event(rel string, created bool) {
 	switch {
 	case name != "":
 		if l, ok := parseLogName(name); created && ok && l.stamp == "" {
-			w.catch(pod+"/"+container, l)
+			w.catchFile(pod+"/"+container, l)
 		}
 		rel = pod + "/" + container
 	case !created:
-		w.forget(rel)
+		w.unwatchDir(rel)
 	case container != "":
 		w.enterContainer(rel)
 	default:
 		w.enterPod(pod)
 	}
-	w.note(rel)
+	w.noteChange(rel)
 }
 
 // enterPod watches a new pod's directory and what came into it before that.
@@ -198,7 +198,7 @@ func (w *watcher) enterPod(pod string) {
 	if !isPod(pod) || !w.isDir(pod) {
 		return
 	}
-	w.add(pod)
+	w.watchDir(pod)
 	entries, _ := os.ReadDir(filepath.Join(w.env.c.Dir, pod)) // gone again, or the reader will say so
 	for _, e := range entries {
 		if e.IsDir() {
@@ -210,14 +210,14 @@ func (w *watcher) enterPod(pod string) {
 // enterContainer watches a new container's directory and opens the logs that
 // came into it before that.
 func (w *watcher) enterContainer(path string) {
-	if !w.env.filter.accepts(path) || !w.isDir(path) {
+	if !w.env.filter.acceptsPath(path) || !w.isDir(path) {
 		return
 	}
-	w.add(path)
+	w.watchDir(path)
 	entries, _ := os.ReadDir(filepath.Join(w.env.c.Dir, path)) // gone again, or the reader will say so
 	for _, e := range entries {
 		if l, ok := parseLogName(e.Name()); ok && l.stamp == "" && e.Type().IsRegular() {
-			w.catch(path, l)
+			w.catchFile(path, l)
 		}
 	}
 }
@@ -227,9 +227,9 @@ func (w *watcher) isDir(rel string) bool {
 	return err == nil && info.IsDir()
 }
 
-// catch opens a log for the reader.
-func (w *watcher) catch(path string, l logName) {
-	if !w.env.filter.accepts(path) || int(w.env.opened.Load()) >= w.env.c.MaxOpen {
+// catchFile opens a log for the reader.
+func (w *watcher) catchFile(path string, l logName) {
+	if !w.env.filter.acceptsPath(path) || int(w.env.opened.Load()) >= w.env.c.MaxOpen {
 		return
 	}
 	f, err := openLog(filepath.Join(w.env.c.Dir, path, l.String()), false, &w.env.opened)
@@ -249,8 +249,8 @@ func (w *watcher) catch(path string, l logName) {
 	}
 }
 
-// note keeps where something happened, and wakes the reader.
-func (w *watcher) note(dir string) {
+// noteChange keeps where something happened, and wakes the reader.
+func (w *watcher) noteChange(dir string) {
 	w.mu.Lock()
 	if len(w.changed) >= maxChanged {
 		w.lost = true
@@ -258,18 +258,18 @@ func (w *watcher) note(dir string) {
 		w.changed[dir] = true
 	}
 	w.mu.Unlock()
-	w.notify()
+	w.wakeReader()
 }
 
-// changes is what happened since it was called last, up to now.
-func (w *watcher) changes() changes {
+// takeChanges is what happened since it was called last, up to now.
+func (w *watcher) takeChanges() changes {
 	if w.inotify != nil {
 		w.inotify.Drain()
 	}
-	return w.take()
+	return w.takeNoted()
 }
 
-func (w *watcher) take() changes {
+func (w *watcher) takeNoted() changes {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := changes{slices.Collect(maps.Keys(w.changed)), w.caught, w.lost}
