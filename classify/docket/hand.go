@@ -110,7 +110,7 @@ func (h *hand) absorb(c, into *held) error {
 	c.gone = true
 	delete(h.cases, c.ID)
 	delete(h.uids, c.uid())
-	return h.tx.Absorb(c.ID, into.ID)
+	return h.tx.MergeInto(c.ID, into.ID)
 }
 
 // flush writes what is not written yet.

@@ -50,12 +50,12 @@ func TestEachLifeIsADeath(t *testing.T) {
 	w.want("the third told again", three...)
 
 	ctx := t.Context()
-	letters, err := w.ledger.Letters(ctx, w.clock.at.Add(time.Hour), 100)
-	if err != nil || len(letters) != 3 {
-		t.Fatalf("%d verdicts to publish, %v", len(letters), err)
+	items, err := w.ledger.Outbox.Due(ctx, w.clock.at.Add(time.Hour), 100)
+	if err != nil || len(items) != 3 {
+		t.Fatalf("%d verdicts to publish, %v", len(items), err)
 	}
 	base := ledger.NewCaseID("", "ci", pod, uid)
-	for i, x := range letters {
+	for i, x := range items {
 		if x.Case != ledger.LifeID(base, i+1) || ledger.PodOf(x.Case) != base || max(x.Verdict.Attempt, 1) != i+1 {
 			t.Errorf("verdict %d is of case %s, life %d", i+1, x.Case, x.Verdict.Attempt)
 		}

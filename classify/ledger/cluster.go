@@ -102,8 +102,8 @@ func (l *Ledger) Adopt(ctx context.Context, cluster string) (done bool, err erro
 	if err != nil || known {
 		return false, err
 	}
-	err = l.pen.write(ctx, func() error {
-		_, err := l.pen.exec("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
+	err = l.conn.write(ctx, func() error {
+		_, err := l.conn.exec("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
 		return err
 	})
 	if err != nil {
@@ -116,26 +116,8 @@ func (l *Ledger) Adopt(ctx context.Context, cluster string) (done bool, err erro
 // knows says whether anything was recorded of a cluster.
 func (l *Ledger) knows(ctx context.Context, cluster string) (known bool, err error) {
 	at := l.names.stored(cluster)
-	err = l.read.getRow(ctx, `SELECT EXISTS (SELECT 1 FROM cases WHERE cluster = ?1)
+	err = l.queryPool.getRow(ctx, `SELECT EXISTS (SELECT 1 FROM cases WHERE cluster = ?1)
 		OR EXISTS (SELECT 1 FROM nodes WHERE cluster = ?1)
 		OR EXISTS (SELECT 1 FROM verdicts WHERE last IN (0, 1) AND cluster = ?1)`, at).Scan(&known)
 	return known, err
-}
-
-// Clusters are those that there are verdicts or nodes of, "" among them where
-// some are of none.
-func (l *Ledger) Clusters(ctx context.Context) (out []string, _ error) {
-	rows, err := l.ask.QueryContext(ctx, `WITH RECURSIVE
-		judged(c) AS (SELECT min(cluster) FROM verdicts WHERE last = 1
-			UNION ALL SELECT (SELECT min(cluster) FROM verdicts WHERE last = 1 AND cluster > c) FROM judged WHERE c IS NOT NULL),
-		followed(c) AS (SELECT min(cluster) FROM nodes
-			UNION ALL SELECT (SELECT min(cluster) FROM nodes WHERE cluster > c) FROM followed WHERE c IS NOT NULL)
-		SELECT c FROM judged WHERE c IS NOT NULL UNION SELECT c FROM followed WHERE c IS NOT NULL ORDER BY 1`)
-	err = each(rows, err, func(r *sql.Rows) error {
-		var stored string
-		err := r.Scan(&stored)
-		out = append(out, l.names.read(stored))
-		return err
-	})
-	return out, err
 }

@@ -149,8 +149,8 @@ func inCluster(x everything, cluster string) everything {
 	for i := range x.Verdicts {
 		x.Verdicts[i].Verdict.Cluster = cluster
 	}
-	for i := range x.Letters {
-		x.Letters[i].Verdict.Cluster = cluster
+	for i := range x.Items {
+		x.Items[i].Verdict.Cluster = cluster
 	}
 	x.ByTie.Cluster = cluster
 	return x

@@ -29,36 +29,40 @@ type Spans struct {
 
 // CountsOverTime counts the verdicts that fit by label and by the span of time
 // that they were recorded in.
-func (l *Ledger) CountsOverTime(ctx context.Context, q Query, s Spans) ([]Count, error) {
+func (s Search) CountsOverTime(ctx context.Context, q Query, in Spans) ([]Count, error) {
 	if q.wide() {
-		return l.countsWide(ctx, q, s)
+		return s.countsWide(ctx, q, in)
 	}
-	where, args := q.where(l.names)
+	where, args := q.where(s.names)
 	const by = " GROUP BY 2, label ORDER BY 2, label"
-	rows, err := l.ask.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', '', count(*) FROM verdicts "+where+by,
-		append([]any{nanos(s.From), int64(s.Width)}, args...)...)
-	return l.counts(rows, err, s)
+	rows, err := s.pool.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', '', count(*) FROM verdicts "+where+by,
+		append([]any{nanos(in.From), int64(in.Width)}, args...)...)
+	return s.counts(rows, err, in)
 }
 
 // countsWide asks the index of each label for each span: sorting a million rows
 // into groups would take seconds.
-func (l *Ledger) countsWide(ctx context.Context, q Query, s Spans) (out []Count, err error) {
+func (s Search) countsWide(ctx context.Context, q Query, in Spans) (out []Count, err error) {
 	labels := q.Labels
 	if len(labels) == 0 {
 		labels = rules.Labels
 	}
 	for _, label := range labels {
-		rows, err := l.ask.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS (SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
+		rows, err := s.pool.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS
+				(SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
 			SELECT ?4, i, '', '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
-				WHERE last = 1 AND label = ?4 AND recorded >= max(since, ?5) AND recorded < min(since + ?2, ?3)) AS n FROM span) WHERE n > 0`,
-			nanos(s.From), int64(s.Width), nanos(s.To), string(label), nanos(q.Since))
-		some, err := l.counts(rows, err, s)
+				WHERE last = 1 AND label = ?4 AND recorded >= max(since, ?5) AND recorded < min(since + ?2, ?3)) AS n
+				FROM span) WHERE n > 0`,
+			nanos(in.From), int64(in.Width), nanos(in.To), string(label), nanos(q.Since))
+		some, err := s.counts(rows, err, in)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, some...)
 	}
-	slices.SortStableFunc(out, func(a, b Count) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Label, b.Label)) })
+	slices.SortStableFunc(out, func(a, b Count) int {
+		return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Label, b.Label))
+	})
 	return out, nil
 }
 
@@ -69,8 +73,8 @@ const short = 3 * 24 * time.Hour
 // first, then the nodes with the most. Of at most top of them it counts by
 // label and, where several clusters have one of that name, by cluster; the others
 // have Label "" and no cluster.
-func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top int) ([]Count, error) {
-	where, args := q.where(l.names)
+func (s Search) CountsByNode(ctx context.Context, q Query, to time.Time, top int) ([]Count, error) {
+	where, args := q.where(s.names)
 	index := ""
 	if q.wide() {
 		index = " INDEXED BY last_recorded "
@@ -79,18 +83,18 @@ func (l *Ledger) CountsByNode(ctx context.Context, q Query, to time.Time, top in
 		}
 	}
 	const by = " GROUP BY node ORDER BY node = '' DESC, 5 DESC, node"
-	rows, err := l.ask.QueryContext(ctx, "SELECT '', 0, node, '', count(*) FROM verdicts"+index+" "+where+by, args...)
-	all, err := l.counts(rows, err, Spans{})
+	rows, err := s.pool.QueryContext(ctx, "SELECT '', 0, node, '', count(*) FROM verdicts"+index+" "+where+by, args...)
+	all, err := s.counts(rows, err, Spans{})
 	if err != nil {
 		return nil, err
 	}
-	some, err := l.countsOn(ctx, q, all[:min(top, len(all))])
+	some, err := s.countsOn(ctx, q, all[:min(top, len(all))])
 	return append(some, all[min(top, len(all)):]...), err
 }
 
 // countsOn counts the verdicts of some nodes by label, the nodes in their order.
-func (l *Ledger) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, error) {
-	where, args := q.where(l.names)
+func (s Search) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, error) {
+	where, args := q.where(s.names)
 	rank := map[string]int{}
 	for i, c := range nodes {
 		rank[c.Node] = i
@@ -98,8 +102,9 @@ func (l *Ledger) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count,
 	}
 	in := " AND node IN (''" + strings.Repeat(", ?", len(nodes)) + ")"
 	const by = " GROUP BY node, cluster, label"
-	rows, err := l.ask.QueryContext(ctx, "SELECT label, 0, node, cluster, count(*) FROM verdicts "+where+in+by, args...)
-	out, err := l.counts(rows, err, Spans{})
+	const what = "SELECT label, 0, node, cluster, count(*) FROM verdicts "
+	rows, err := s.pool.QueryContext(ctx, what+where+in+by, args...)
+	out, err := s.counts(rows, err, Spans{})
 	out = slices.DeleteFunc(out, func(c Count) bool { _, ok := rank[c.Node]; return !ok })
 	slices.SortFunc(out, func(a, b Count) int {
 		return cmp.Or(rank[a.Node]-rank[b.Node], cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Label, b.Label))
@@ -107,14 +112,14 @@ func (l *Ledger) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count,
 	return out, err
 }
 
-func (l *Ledger) counts(rows *sql.Rows, err error, s Spans) (out []Count, _ error) {
+func (s Search) counts(rows *sql.Rows, err error, in Spans) (out []Count, _ error) {
 	return out, each(rows, err, func(r *sql.Rows) error {
 		var c Count
 		var i int64
 		err := r.Scan(&c.Label, &i, &c.Node, &c.Cluster, &c.N)
-		c.Cluster = l.names.read(c.Cluster)
-		if s.Width > 0 {
-			c.From = s.From.Add(time.Duration(i) * s.Width)
+		c.Cluster = s.names.read(c.Cluster)
+		if in.Width > 0 {
+			c.From = in.From.Add(time.Duration(i) * in.Width)
 		}
 		out = append(out, c)
 		return err

@@ -12,29 +12,22 @@ import (
 	"time"
 
 	"coroner/ingest"
-	"coroner/rules"
 )
 
-// Tx is one write to the ledger. Its methods return only what the file system
-// or the database refuses.
-type Tx struct {
-	pen    *pen
-	names  *naming
-	now    time.Time
-	mail   bool                     // something went into the outbox
-	drafts map[draft]*rules.Verdict // what went into it and is to be kept in memory; nil: no longer
-}
+// EvidenceTable is what one write does to evidence, coverage marks and last lines.
+type EvidenceTable struct{ *writer }
 
 // AddEvidence stores a recognised entry under its names in its cluster. added is false when
 // it was there before.
-func (t *Tx) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool, err error) {
+func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool, err error) {
 	at := t.stored(e)
 	data, err := json.Marshal(at)
 	if err != nil {
 		return false, err
 	}
 	names = t.names.keys(e.Cluster, names)
-	res, err := t.pen.exec("INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	res, err := t.conn.exec(`INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		identity(&at), t.names.key(e.Cluster, e.Node), nanos(e.At), wide, nanos(t.now), data, pack(names))
 	if err != nil {
 		return false, err
@@ -60,17 +53,17 @@ var addNames = func() (out [8]string) {
 	return out
 }()
 
-func (t *Tx) addNames(names []string, id int64) error {
+func (t EvidenceTable) addNames(names []string, id int64) error {
 	args := make([]any, 0, 2*len(addNames))
 	for _, name := range names {
 		args = append(args, number(name), id)
 	}
-	_, err := t.pen.exec(addNames[len(names)-1], args...)
+	_, err := t.conn.exec(addNames[len(names)-1], args...)
 	return err
 }
 
 // stored is an entry as the file has it: with times that can be stored.
-func (t *Tx) stored(of *ingest.Entry) ingest.Entry {
+func (t EvidenceTable) stored(of *ingest.Entry) ingest.Entry {
 	e := *of
 	e.Cluster = t.names.stored(e.Cluster)
 	e.At, e.After = storable(e.At), storable(e.After)
@@ -91,7 +84,9 @@ func identity(e *ingest.Entry) []byte {
 	if e.Cluster != "" {
 		text = append(append(text, e.Cluster...), within...)
 	}
-	for _, part := range []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit} {
+	for _, part := range []string{
+		string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit,
+	} {
 		text = append(append(text, part...), 0)
 	}
 	text = append(strconv.AppendInt(text, nanos(e.At), 10), 0)
@@ -118,14 +113,15 @@ func fieldsText(m map[string]string) string {
 
 // AddMark stores a mark under its owner in its cluster. A span of coverage that goes on
 // replaces its shorter self.
-func (t *Tx) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
+func (t EvidenceTable) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
 	at := t.stored(e)
 	data, err := json.Marshal(at)
 	if err != nil {
 		return false, err
 	}
-	res, err := t.pen.exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (hash) DO UPDATE SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
+	res, err := t.conn.exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (hash) DO UPDATE
+		SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
 		WHERE excluded.reached > reached`,
 		markIdentity(&at), t.names.key(e.Cluster, owner), nanos(e.Mark.To), nanos(t.now), data)
 	if err != nil {
@@ -157,14 +153,14 @@ func markIdentity(e *ingest.Entry) []byte {
 // latest. owner is the key of the stream's pod; both are of the lines' cluster.
 // redact takes the secrets out of all that are there, in their order: a private
 // key comes in many lines.
-func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int, redact func([]ingest.Entry)) error {
+func (t EvidenceTable) AddTail(stream, owner string, lines []ingest.Entry, n int, redact func([]ingest.Entry)) error {
 	if len(lines) == 0 {
 		return nil
 	}
 	var data []byte
 	var have []ingest.Entry
 	stream, owner = t.names.key(lines[0].Cluster, stream), t.names.key(lines[0].Cluster, owner)
-	err := t.pen.row("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
+	err := t.conn.row("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
 	if err == nil {
 		err = json.Unmarshal(data, &have)
 	}
@@ -177,8 +173,9 @@ func (t *Tx) AddTail(stream, owner string, lines []ingest.Entry, n int, redact f
 	if data, err = json.Marshal(latest(have, n, redact)); err != nil {
 		return err
 	}
-	_, err = t.pen.exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
-		ON CONFLICT (stream) DO UPDATE SET received = excluded.received, entries = excluded.entries`, stream, owner, nanos(t.now), data)
+	_, err = t.conn.exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
+		ON CONFLICT (stream) DO UPDATE SET received = excluded.received, entries = excluded.entries`,
+		stream, owner, nanos(t.now), data)
 	return err
 }
 
@@ -188,6 +185,8 @@ func latest(all []ingest.Entry, n int, redact func([]ingest.Entry)) []ingest.Ent
 		return cmp.Or(a.At.Compare(b.At), a.Line-b.Line, strings.Compare(a.Text, b.Text))
 	})
 	redact(all)
-	all = slices.CompactFunc(all, func(a, b ingest.Entry) bool { return a.At.Equal(b.At) && a.Line == b.Line && a.Text == b.Text })
+	all = slices.CompactFunc(all, func(a, b ingest.Entry) bool {
+		return a.At.Equal(b.At) && a.Line == b.Line && a.Text == b.Text
+	})
 	return all[max(0, len(all)-n):]
 }

@@ -14,7 +14,7 @@ import (
 // Questions are what the judging of a case asks. A Ledger answers each with what
 // is recorded at that moment, a View all of them with what was when it began.
 type Questions struct {
-	get     asks
+	query   queryFunc
 	names   *naming
 	cluster string // that names and nodes in questions are of
 }
@@ -27,18 +27,6 @@ func (q Questions) In(cluster string) Questions {
 }
 
 func (q Questions) key(name string) string { return q.names.key(q.cluster, name) }
-
-// View runs f with questions to the ledger as it is now. That is quicker than to
-// ask one by one: a connection forgets what it read of the file when another one
-// wrote to it.
-func (l *Ledger) View(ctx context.Context, f func(Questions) error) error {
-	return l.views.use(ctx, func(p *pen) error {
-		return p.transact("BEGIN", func() error {
-			ask := func(_ context.Context, query string, args ...any) (*sql.Rows, error) { return p.query(query, args...) }
-			return f(Questions{get: ask, names: l.names})
-		})
-	})
-}
 
 // Gathered is everything that the ledger holds about one name.
 type Gathered struct {
@@ -55,7 +43,7 @@ func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
 // most is filed under several.
 func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
 	const filed = "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence"
-	rows, err := q.get(ctx, filed, number(q.key(name)))
+	rows, err := q.query(ctx, filed, number(q.key(name)))
 	err = each(rows, err, func(r *sql.Rows) error {
 		var g Gathered
 		var data sql.RawBytes
@@ -79,9 +67,11 @@ const maxWide = 512
 // Wide returns the ids of the evidence about the whole of a node between two
 // times, and of what has no time; the nearest to the end where there is very much.
 func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (out []int64, _ error) {
-	rows, err := q.get(ctx, `SELECT id FROM (
-			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 AND at <> 0 ORDER BY at DESC, id DESC LIMIT ?4)
-			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0 ORDER BY id DESC LIMIT ?4))
+	rows, err := q.query(ctx, `SELECT id FROM (
+			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 AND at <> 0
+				ORDER BY at DESC, id DESC LIMIT ?4)
+			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0
+				ORDER BY id DESC LIMIT ?4))
 		ORDER BY at DESC, id DESC LIMIT ?4`, q.key(node), nanos(from), nanos(to), maxWide)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var id int64
@@ -114,7 +104,7 @@ func (q Questions) Marks(ctx context.Context, of Owners, from time.Time) ([]inge
 // Tails returns the last lines of every stream of some pods.
 func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ error) {
 	const tails = "SELECT entries FROM tails WHERE owner IN (?, ?, ?) ORDER BY owner, stream"
-	rows, err := q.get(ctx, tails, q.key(of[0]), q.key(of[1]), q.key(of[2]))
+	rows, err := q.query(ctx, tails, q.key(of[0]), q.key(of[1]), q.key(of[2]))
 	err = each(rows, err, func(r *sql.Rows) error {
 		var data []byte
 		var some []ingest.Entry
@@ -132,7 +122,7 @@ func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ 
 }
 
 func (q Questions) entries(ctx context.Context, query string, args ...any) (out []ingest.Entry, _ error) {
-	rows, err := q.get(ctx, query, args...)
+	rows, err := q.query(ctx, query, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var data sql.RawBytes
 		if err := r.Scan(&data); err != nil {
@@ -145,4 +135,15 @@ func (q Questions) entries(ctx context.Context, query string, args ...any) (out 
 		return err
 	})
 	return out, err
+}
+
+// SweptTo is up to when evidence was swept, zero if none ever was.
+func (q Questions) SweptTo(ctx context.Context) (at time.Time, _ error) {
+	rows, err := q.query(ctx, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'swept'")
+	return at, each(rows, err, func(r *sql.Rows) error {
+		var n int64
+		err := r.Scan(&n)
+		at = moment(n)
+		return err
+	})
 }

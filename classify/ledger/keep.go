@@ -1,25 +1,10 @@
 package ledger
 
 import (
-	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
-
-	"coroner/rules"
 )
-
-// Write runs f as one write at the time now. When f or the commit fails
-// nothing of it is there.
-func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) error {
-	tx := &Tx{pen: l.pen, names: l.names, now: now, drafts: map[draft]*rules.Verdict{}}
-	if err := l.pen.write(ctx, func() error { return f(tx) }); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	l.mailed(tx)
-	return nil
-}
 
 // Swept is what a sweep took out.
 type Swept struct {
@@ -43,13 +28,14 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 			return 0
 		}
 		var res sql.Result
-		if res, err = t.pen.exec(query, nanos(before), maxSwept); err == nil {
+		if res, err = t.conn.exec(query, nanos(before), maxSwept); err == nil {
 			n, err = res.RowsAffected()
 		}
 		s.More = s.More || n == maxSwept
 		return n
 	}
-	s.Verdicts = del(`DELETE FROM verdicts WHERE number IN (SELECT number FROM verdicts v WHERE last IN (0, 1) AND recorded < ?
+	s.Verdicts = del(`DELETE FROM verdicts WHERE number IN (SELECT number FROM verdicts v
+		WHERE last IN (0, 1) AND recorded < ?
 		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.pod = v.pod AND o.revision = v.revision) LIMIT ?)`, verdicts)
 	if err == nil {
 		s.Evidence, err = t.sweepEvidence(evidence)
@@ -57,7 +43,8 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	}
 	del("DELETE FROM marks WHERE rowid IN (SELECT rowid FROM marks WHERE received < ? LIMIT ?)", evidence)
 	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ? LIMIT ?)", evidence)
-	del("DELETE FROM nodes WHERE (cluster, node) IN (SELECT cluster, node FROM nodes WHERE heard < ? LIMIT ?)", evidence)
+	del(`DELETE FROM nodes WHERE (cluster, node) IN
+		(SELECT cluster, node FROM nodes WHERE heard < ? LIMIT ?)`, evidence)
 	if err == nil && !s.More {
 		s.Cases, err = t.sweepCases(evidence)
 	}
@@ -67,14 +54,14 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 // sweepEvidence deletes evidence, first its places under its names.
 func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 	const old = " FROM evidence WHERE received < ? ORDER BY received, id LIMIT ?"
-	rows, err := t.pen.query("SELECT id, names"+old, nanos(before), maxSwept)
+	rows, err := t.conn.query("SELECT id, names"+old, nanos(before), maxSwept)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var id int64
 		var names []byte
 		err := r.Scan(&id, &names)
 		for _, name := range unpack(names) {
 			if err == nil {
-				_, err = t.pen.exec("DELETE FROM names WHERE name = ? AND evidence = ?", name, id)
+				_, err = t.conn.exec("DELETE FROM names WHERE name = ? AND evidence = ?", name, id)
 			}
 		}
 		return err
@@ -82,7 +69,7 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.pen.exec("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", nanos(before), maxSwept)
+	res, err := t.conn.exec("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", nanos(before), maxSwept)
 	if err != nil {
 		return 0, err
 	}
@@ -99,59 +86,32 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
 	var from, last sql.NullInt64
 	var count int
-	if err := t.pen.row("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
+	if err := t.conn.row("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
 		return 0, err
 	}
-	err = t.pen.row("SELECT max(heard), count(*) FROM (SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?)", from.Int64, nanos(before), lookedAt).Scan(&last, &count)
+	const next = `SELECT max(heard), count(*) FROM
+		(SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?)`
+	err = t.conn.row(next, from.Int64, nanos(before), lookedAt).Scan(&last, &count)
 	if err != nil || count == 0 {
 		return 0, errors.Join(err, t.note("cases", 0))
 	}
-	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
-	if _, err := t.pen.exec("DELETE FROM ties WHERE pod IN (SELECT pod"+old+")", from.Int64, last.Int64); err != nil {
+	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner)
+		AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
+	if _, err := t.conn.exec("DELETE FROM ties WHERE pod IN (SELECT pod"+old+")", from.Int64, last.Int64); err != nil {
 		return 0, err
 	}
-	res, err := t.pen.exec("DELETE"+old, from.Int64, last.Int64)
+	res, err := t.conn.exec("DELETE"+old, from.Int64, last.Int64)
 	if err == nil {
 		n, err = res.RowsAffected()
 	}
-	next := last.Int64 + 1
+	from.Int64 = last.Int64 + 1
 	if count < lookedAt {
-		next = 0 // that was the last of them
+		from.Int64 = 0 // that was the last of them
 	}
-	return n, errors.Join(err, t.note("cases", next))
+	return n, errors.Join(err, t.note("cases", from.Int64))
 }
 
 func (t *Tx) note(name string, value int64) error {
-	_, err := t.pen.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
+	_, err := t.conn.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
 	return err
-}
-
-// Used says how many bytes of the file hold something: pages that a sweep
-// freed are used again before the file grows.
-func (l *Ledger) Used(ctx context.Context) (int64, error) {
-	var pages, free, size int64
-	for query, into := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA freelist_count": &free, "PRAGMA page_size": &size} {
-		if err := l.read.getRow(ctx, query).Scan(into); err != nil {
-			return 0, err
-		}
-	}
-	return (pages - free) * size, nil
-}
-
-// OldestEvidence is when the oldest evidence was received, zero if there is none.
-func (l *Ledger) OldestEvidence(ctx context.Context) (time.Time, error) {
-	var n sql.NullInt64
-	err := l.read.getRow(ctx, "SELECT min(received) FROM evidence").Scan(&n)
-	return moment(n.Int64), err
-}
-
-// SweptTo is up to when evidence was swept, zero if none ever was.
-func (q Questions) SweptTo(ctx context.Context) (at time.Time, _ error) {
-	rows, err := q.get(ctx, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'swept'")
-	return at, each(rows, err, func(r *sql.Rows) error {
-		var n int64
-		err := r.Scan(&n)
-		at = moment(n)
-		return err
-	})
 }

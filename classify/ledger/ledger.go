@@ -12,6 +12,7 @@
 package ledger
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -22,30 +23,30 @@ import (
 	"syscall"
 	"time"
 
-	"coroner/rules"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
 )
 
 // Ledger is one open file. It is safe for concurrent use.
+//
+// One connection writes. Those that read are one pool: readConn is taken out of it for
+// the judging and the outbox, so that neither waits for what people ask of the others.
 type Ledger struct {
 	Questions
-	path   string
-	names  *naming
-	lock   *os.File // held as long as the ledger is open
-	write  *sql.DB  // one connection: writes are one after another
-	pen    *pen     // holds it
-	look   *sql.DB  // one connection: views are one after another
-	views  *pen     // holds it
-	read   *shelf
-	ask    *sql.DB                           // what people ask: a slow question must not hold up the judging
-	mail   chan struct{}                     // see Mail; never closed
-	drafts *lru.Cache[draft, *rules.Verdict] // what waits to be published, as it was recorded: to read it back costs more than to send it
+	Search
+	Worklist
+	Outbox *Outbox
+
+	path      string
+	lock      *os.File // held as long as the ledger is open
+	names     *naming
+	writePool *sql.DB // of one connection, conn
+	conn      *conn   // writes, one after another
+	queryPool *stmtCache
+	readConn  *conn // of the query pool: consistent views, one after another
 }
 
-// readers is how many connections read at one time.
-const readers = 4
+// readers is how many connections read at one time, beside readConn.
+const readers = 6
 
 // Open opens the ledger in the file path, and makes it when it is not there.
 // The folder must exist. A file of another schema version, and one that is no
@@ -61,11 +62,13 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	l := &Ledger{path: path, names: &naming{}, lock: lock, mail: make(chan struct{}, 1),
-		write: open(path, 1, large, "&_pragma=wal_autocheckpoint(8000)"), look: open(path, 1, large, ""),
-		read: &shelf{DB: open(path, readers, small, "")}, ask: open(path, readers, small, "")}
-	l.drafts, _ = lru.New[draft, *rules.Verdict](drafts) // an error only for a size below 1
-	l.Questions = Questions{get: l.read.get, names: l.names}
+	l := &Ledger{
+		path:      path,
+		lock:      lock,
+		names:     &naming{},
+		writePool: open(path, 1, writeCache, "&_pragma=wal_autocheckpoint(8000)"),
+		queryPool: &stmtCache{DB: open(path, readers+1, readCache, "")},
+	}
 	if err := l.begin(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
@@ -73,18 +76,29 @@ func Open(path string) (*Ledger, error) {
 	return l, nil
 }
 
-// begin makes the schema and takes the connections.
-func (l *Ledger) begin() (err error) {
-	if err = l.migrate(); err == nil {
-		err = l.names.load(l.write)
+// begin makes the schema, takes the connections and hands them out.
+func (l *Ledger) begin() error {
+	if err := (migration{l.writePool}).run(); err != nil {
+		return err
 	}
-	if err == nil {
-		l.pen, err = newPen(l.write)
+	if err := l.names.load(l.writePool); err != nil {
+		return err
 	}
-	if err == nil {
-		l.views, err = newPen(l.look)
+	var err error
+	if l.conn, err = newConn(l.writePool); err != nil {
+		return err
 	}
-	return err
+	if l.readConn, err = newConn(l.queryPool.DB); err != nil {
+		return err
+	}
+	if _, err = l.readConn.exec(fmt.Sprintf("PRAGMA cache_size(-%d)", writeCache)); err != nil {
+		return err
+	}
+	l.Questions = Questions{query: l.queryPool.get, names: l.names}
+	l.Search = Search{pool: l.queryPool, names: l.names}
+	l.Worklist = Worklist{readConn: l.readConn, pool: l.queryPool, names: l.names}
+	l.Outbox = newOutbox(l.readConn, l.names)
+	return nil
 }
 
 // seize takes the lock that keeps a second server off the file. The system
@@ -106,11 +120,11 @@ func isDir(path string) bool {
 }
 
 // How many KiB of pages a connection keeps: a larger cache would spare few reads,
-// and many commits look through all of it. What judges and what files have one
-// connection each, others several.
+// and many commits look through all of it. There is one connection that writes and one
+// that judges, and several others.
 const (
-	large = 16_000
-	small = 4_000
+	writeCache = 16_000
+	readCache  = 4_000
 )
 
 // open opens connections, each with a cache of so many KiB. What writes comes back
@@ -131,17 +145,13 @@ func open(path string, conns, cache int, more string) *sql.DB {
 // Close closes the file.
 func (l *Ledger) Close() error {
 	var err error
-	for _, p := range []*pen{l.views, l.pen} {
-		if p != nil {
-			err = errors.Join(err, p.close())
+	for _, c := range []*conn{l.readConn, l.conn} {
+		if c != nil {
+			err = errors.Join(err, c.close())
 		}
 	}
-	return errors.Join(err, l.ask.Close(), l.look.Close(), l.read.Close(), l.write.Close(), l.lock.Close())
+	return errors.Join(err, l.queryPool.Close(), l.writePool.Close(), l.lock.Close())
 }
-
-// Mail gives something soon after a Write put a verdict into the outbox, once for
-// several of them where nobody takes it. One may take it.
-func (l *Ledger) Mail() <-chan struct{} { return l.mail }
 
 // Size is the file's size in bytes, its write-ahead log's included.
 func (l *Ledger) Size() (total int64) {
@@ -151,6 +161,29 @@ func (l *Ledger) Size() (total int64) {
 		}
 	}
 	return total
+}
+
+// Used says how many bytes of the file hold something: pages that a sweep
+// freed are used again before the file grows.
+func (l *Ledger) Used(ctx context.Context) (int64, error) {
+	var pages, free, size int64
+	for query, into := range map[string]*int64{
+		"PRAGMA page_count":     &pages,
+		"PRAGMA freelist_count": &free,
+		"PRAGMA page_size":      &size,
+	} {
+		if err := l.queryPool.getRow(ctx, query).Scan(into); err != nil {
+			return 0, err
+		}
+	}
+	return (pages - free) * size, nil
+}
+
+// OldestEvidence is when the oldest evidence was received, zero if there is none.
+func (l *Ledger) OldestEvidence(ctx context.Context) (time.Time, error) {
+	var n sql.NullInt64
+	err := l.queryPool.getRow(ctx, "SELECT min(received) FROM evidence").Scan(&n)
+	return moment(n.Int64), err
 }
 
 func nanos(t time.Time) int64 {

@@ -117,7 +117,7 @@ type everything struct {
 	ByTie       Case
 	Nodes       []Node
 	Verdicts    []Record
-	Letters     []Letter
+	Items       []OutboxItem
 }
 
 func fill(tx *Tx) error {
@@ -163,7 +163,7 @@ func read(t testing.TB, l *Ledger) (x everything) {
 	x.Cases = get(l.Cases(ctx, StateEnding, 0))(t)
 	x.Nodes = get(l.Nodes(ctx))(t)
 	x.Verdicts = get(l.Verdicts(ctx, Query{Limit: 10}))(t)
-	x.Letters = get(l.Letters(ctx, after(1), 10))(t)
+	x.Items = get(l.Outbox.Due(ctx, after(1), 10))(t)
 	write(t, l, t0, func(tx *Tx) (err error) {
 		x.ByTie, _, err = tx.FindCase(l.cluster, "", "", "", []string{"container"})
 		return err
@@ -178,14 +178,14 @@ func TestReopeningKeepsEverything(t *testing.T) {
 	write(t, l, t0, fill)
 	before := read(t, l)
 	if len(before.Named) != 2 || len(before.Wide) != 1 || len(before.Marks) != 1 || len(before.Tail) != 1 || len(before.Cases) != 1 ||
-		before.ByTie.ID != "1" || len(before.Nodes) != 1 || len(before.Verdicts) != 1 || len(before.Letters) != 1 {
+		before.ByTie.ID != "1" || len(before.Nodes) != 1 || len(before.Verdicts) != 1 || len(before.Items) != 1 {
 		t.Fatalf("%+v", before)
 	}
 	want := line(t0, "evidence")
 	if diff := cmp.Diff(want, before.Named[0]); diff != "" {
 		t.Errorf("what was filed comes back changed:\n%s", diff)
 	}
-	if diff := cmp.Diff(*verdict("p", 1), before.Letters[0].Verdict); diff != "" {
+	if diff := cmp.Diff(*verdict("p", 1), before.Items[0].Verdict); diff != "" {
 		t.Errorf("a verdict comes back changed:\n%s", diff)
 	}
 	if err := l.Close(); err != nil {
@@ -208,7 +208,7 @@ func TestTheFileHasTheNameThatWasGiven(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := get(reopen(t, path).Outbox(t.Context()))(t); n != 1 {
+		if n := get(reopen(t, path).Outbox.Count(t.Context()))(t); n != 1 {
 			t.Errorf("%s: %d verdicts after reopening", name, n)
 		}
 	}
@@ -381,9 +381,9 @@ func TestAVerdictIsRecordedOnce(t *testing.T) {
 			_ = l.Write(t.Context(), after(9), func(tx *Tx) error { return tx.AddVerdict("1", again, after(9), publish) })
 		}
 	}
-	letters := get(l.Letters(t.Context(), after(99), 10))(t)
-	if len(letters) != 1 || letters[0].Verdict.Label != rules.CgroupOOM || !letters[0].Stamp.Equal(after(-5)) || !letters[0].Recorded.Equal(t0) {
-		t.Errorf("%+v", letters)
+	items := get(l.Outbox.Due(t.Context(), after(99), 10))(t)
+	if len(items) != 1 || items[0].Verdict.Label != rules.CgroupOOM || !items[0].Stamp.Equal(after(-5)) || !items[0].Recorded.Equal(t0) {
+		t.Errorf("%+v", items)
 	}
 	if all := get(l.Revisions(t.Context(), "1"))(t); len(all) != 1 {
 		t.Errorf("%+v", all)
@@ -410,7 +410,7 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 		t.Error(diff)
 	}
 	write(t, l, t0, fill)
-	if got := read(t, l); len(got.Letters) != 1 {
+	if got := read(t, l); len(got.Items) != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -483,7 +483,7 @@ func TestNewCaseID(t *testing.T) {
 
 // When two names turn out to be one pod, its containers lead to the one case
 // that is left.
-func TestAbsorb(t *testing.T) {
+func TestMergeInto(t *testing.T) {
 	l := fresh(t)
 	putCases(t, l, Case{ID: "uid", Name: "a", UID: "u"}, Case{ID: "name", Namespace: "arc", Name: "a"}, Case{ID: "other", Name: "b"})
 	write(t, l, t0, func(tx *Tx) error {
@@ -492,7 +492,7 @@ func TestAbsorb(t *testing.T) {
 			t.Errorf("the case that is known by its name only: %+v %v", twin, ok)
 		}
 		return errors.Join(err, tx.Tie("", "c1", "name"), tx.Tie("", "c2", "uid"), tx.Tie("", "c3", "other"),
-			tx.Absorb("name", "uid"))
+			tx.MergeInto("name", "uid"))
 	})
 	write(t, l, t0, func(tx *Tx) error {
 		for id, want := range map[string]string{"c1": "uid", "c2": "uid", "c3": "other"} {
@@ -885,12 +885,12 @@ func TestOutbox(t *testing.T) {
 	}
 	write(t, l, after(3), func(tx *Tx) error { return tx.AddVerdict("silent", verdict("silent", 1), t0, false) })
 	due := func(at time.Time, limit int) (out []string) {
-		for _, x := range get(l.Letters(t.Context(), at, limit))(t) {
+		for _, x := range get(l.Outbox.Due(t.Context(), at, limit))(t) {
 			out = append(out, fmt.Sprint(x.Case, " ", x.Stamp.Sub(t0), " ", x.Attempts))
 		}
 		return out
 	}
-	all := get(l.Letters(t.Context(), t0, 10))(t)
+	all := get(l.Outbox.Due(t.Context(), t0, 10))(t)
 	if diff := cmp.Diff([]string{"b 0s 0", "a -10s 0", "c -20s 0"}, due(t0, 10)); diff != "" {
 		t.Fatal(diff)
 	}
@@ -911,7 +911,7 @@ func TestOutbox(t *testing.T) {
 	if diff := cmp.Diff([]string{"a -10s 2", "c 7s 2"}, due(after(70), 10)); diff != "" {
 		t.Error(diff)
 	}
-	if n := get(l.Outbox(t.Context()))(t); n != 2 {
+	if n := get(l.Outbox.Count(t.Context()))(t); n != 2 {
 		t.Errorf("%d", n)
 	}
 	if rec, ok, _ := l.LastVerdict(t.Context(), "b"); !ok || rec.Case != "b" {
@@ -925,7 +925,7 @@ func TestWhoPublishesIsWoken(t *testing.T) {
 	l := fresh(t)
 	woken := func() bool {
 		select {
-		case <-l.Mail():
+		case <-l.Outbox.Ready():
 			return true
 		default:
 			return false
@@ -944,7 +944,7 @@ func TestWhoPublishesIsWoken(t *testing.T) {
 	}
 	failed := errors.New("failed")
 	err := l.Write(t.Context(), t0, func(tx *Tx) error { return errors.Join(tx.AddVerdict("b", verdict("b", 1), t0, true), failed) })
-	if !errors.Is(err, failed) || woken() || len(get(l.Letters(t.Context(), t0, 9))(t)) > 0 {
+	if !errors.Is(err, failed) || woken() || len(get(l.Outbox.Due(t.Context(), t0, 9))(t)) > 0 {
 		t.Error("by what was not recorded", err)
 	}
 	add(true, "b", "c")
@@ -954,25 +954,25 @@ func TestWhoPublishesIsWoken(t *testing.T) {
 }
 
 // What was sent is not kept in memory, nor what is large.
-func TestDraftsAreLetGo(t *testing.T) {
+func TestTheVerdictCacheForgets(t *testing.T) {
 	l := fresh(t)
 	large := verdict("large", 1)
-	large.Evidence = []rules.EvidenceLine{{Text: strings.Repeat("x", draftSize)}}
+	large.Evidence = []rules.EvidenceLine{{Text: strings.Repeat("x", maxCachedSize)}}
 	write(t, l, t0, func(tx *Tx) error {
 		return errors.Join(tx.AddVerdict("a", verdict("a", 1), t0, true), tx.AddVerdict("b", verdict("b", 1), t0, true), tx.AddVerdict("large", large, t0, true))
 	})
-	if n := l.drafts.Len(); n != 2 {
-		t.Errorf("%d drafts", n)
+	if n := l.Outbox.verdictCache.Len(); n != 2 {
+		t.Errorf("%d cached verdicts", n)
 	}
-	all := get(l.Letters(t.Context(), t0, 9))(t)
+	all := get(l.Outbox.Due(t.Context(), t0, 9))(t)
 	write(t, l, t0, func(tx *Tx) error { return errors.Join(tx.Sent(all[0]), tx.Sent(all[1]), tx.Sent(all[2])) })
-	if n := l.drafts.Len(); n != 0 || len(all) != 3 {
-		t.Errorf("%d drafts of %d letters that were sent", n, len(all))
+	if n := l.Outbox.verdictCache.Len(); n != 0 || len(all) != 3 {
+		t.Errorf("%d cached verdicts of %d items that were sent", n, len(all))
 	}
 }
 
-// A letter is the same whether its verdict is still in memory or not.
-func TestALetterIsWhatIsOnDisk(t *testing.T) {
+// An item is the same whether its verdict is still in memory or not.
+func TestAnOutboxItemIsWhatIsOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
 	l := reopen(t, path)
 	write(t, l, t0, func(tx *Tx) (err error) {
@@ -983,11 +983,11 @@ func TestALetterIsWhatIsOnDisk(t *testing.T) {
 		}
 		return err
 	})
-	inMemory := get(l.Letters(t.Context(), t0, 9))(t)
+	inMemory := get(l.Outbox.Due(t.Context(), t0, 9))(t)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(get(reopen(t, path).Letters(t.Context(), t0, 9))(t), inMemory); diff != "" || len(inMemory) != 4 {
+	if diff := cmp.Diff(get(reopen(t, path).Outbox.Due(t.Context(), t0, 9))(t), inMemory); diff != "" || len(inMemory) != 4 {
 		t.Error(len(inMemory), diff)
 	}
 }
@@ -1038,7 +1038,7 @@ func TestSweep(t *testing.T) {
 	}
 	is := func(query string, want ...string) {
 		t.Helper()
-		rows, err := l.read.QueryContext(t.Context(), query)
+		rows, err := l.queryPool.QueryContext(t.Context(), query)
 		var got []string
 		err = each(rows, err, func(r *sql.Rows) error {
 			var s string
@@ -1083,11 +1083,11 @@ func TestSweep(t *testing.T) {
 	}
 	is("SELECT member FROM verdicts ORDER BY member", "new", "unsent-new", "unsent-old")
 	is("SELECT id FROM cases ORDER BY id", "ending-new", "ending-old", "new", "no-runner-new", "open-new", "unsent-new", "unsent-old")
-	letters := get(l.Letters(t.Context(), t0, 9))(t)
-	if len(letters) != 2 {
-		t.Fatalf("%d letters", len(letters))
+	items := get(l.Outbox.Due(t.Context(), t0, 9))(t)
+	if len(items) != 2 {
+		t.Fatalf("%d items", len(items))
 	}
-	write(t, l, after(9), func(tx *Tx) error { return tx.Sent(letters[0]) })
+	write(t, l, after(9), func(tx *Tx) error { return tx.Sent(items[0]) })
 	sweep(t0, t0)
 	if want := (Swept{Verdicts: 1, Cases: 1}); swept != want {
 		t.Errorf("once it is sent: %+v, want %+v", swept, want)
@@ -1175,8 +1175,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	empty := filepath.Join(dir, "empty.db")
 	_ = os.WriteFile(empty, nil, 0o600)
-	if n := get(reopen(t, empty).Outbox(t.Context()))(t); n != 0 {
-		t.Errorf("an empty file holds %d letters", n)
+	if n := get(reopen(t, empty).Outbox.Count(t.Context()))(t); n != 0 {
+		t.Errorf("an empty file holds %d items", n)
 	}
 }
 
@@ -1227,8 +1227,8 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 	if n := len(get(l.Named(t.Context(), "name"))(t)); n != 2*writers*writes {
 		t.Errorf("%d records", n)
 	}
-	if n := get(l.Outbox(t.Context()))(t); n != writers*writes {
-		t.Errorf("%d letters", n)
+	if n := get(l.Outbox.Count(t.Context()))(t); n != writers*writes {
+		t.Errorf("%d items", n)
 	}
 }
 
@@ -1265,8 +1265,8 @@ func TestFilesAsACrashLeavesThem(t *testing.T) {
 		t.Error(diff)
 	}
 	write(t, after, t0, func(tx *Tx) error { return tx.AddVerdict("2", verdict("q", 1), t0, true) })
-	if n := get(after.Outbox(t.Context()))(t); n != 2 {
-		t.Errorf("the copy does not go on: %d letters", n)
+	if n := get(after.Outbox.Count(t.Context()))(t); n != 2 {
+		t.Errorf("the copy does not go on: %d items", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"math"
 	"slices"
 	"strings"
@@ -28,11 +29,18 @@ type Query struct {
 	Brief      bool      // without the evidence and what follows it, most of a verdict's size
 }
 
+// Search is what people ask: their questions can take long, and have connections that
+// neither the judging nor the filing waits for.
+type Search struct {
+	pool  *stmtCache
+	names *naming
+}
+
 // Verdicts returns the latest revision of each case that fits, the latest
 // recorded first.
-func (l *Ledger) Verdicts(ctx context.Context, q Query) (out []Record, _ error) {
+func (s Search) Verdicts(ctx context.Context, q Query) (out []Record, _ error) {
 	for c := NewCursor(q); ; {
-		some, err := l.Next(ctx, c)
+		some, err := s.Next(ctx, c)
 		if err != nil || len(some) == 0 {
 			return out, err
 		}
@@ -68,7 +76,7 @@ const (
 
 // Next gives the next verdicts, none at the end. Between two calls more may be
 // recorded: it is not given, but one that is revised can be given again.
-func (l *Ledger) Next(ctx context.Context, c *Cursor) (some []Record, err error) {
+func (s Search) Next(ctx context.Context, c *Cursor) (some []Record, err error) {
 	part, n := whole, min(c.left, perPage)
 	if c.q.Brief {
 		part, n = head, min(c.left, perBriefPage)
@@ -76,13 +84,13 @@ func (l *Ledger) Next(ctx context.Context, c *Cursor) (some []Record, err error)
 	if n == 0 {
 		return nil, nil
 	}
-	where, args := c.q.where(l.names)
+	where, args := c.q.where(s.names)
 	if c.last != nil {
 		at := nanos(c.last.Recorded)
 		where, args = where+" AND recorded <= ? AND (recorded < ? OR member > ?)", append(args, at, at, c.last.Case)
 	}
 	where += " ORDER BY recorded DESC, member LIMIT ?"
-	some, err = l.names.records(ctx, l.ask.QueryContext, part, where, append(args, n)...)
+	some, err = s.names.records(ctx, s.pool.QueryContext, part, where, append(args, n)...)
 	c.left -= n
 	if len(some) < n {
 		c.left = 0
@@ -98,7 +106,9 @@ func (l *Ledger) Next(ctx context.Context, c *Cursor) (some []Record, err error)
 func (q *Query) where(names *naming) (string, []any) {
 	where, args := []string{"last = 1"}, []any{}
 	if q.Runner != "" || q.Job != "" || q.Run != "" {
-		where[0] = "+last = 1" // no index but the name's: an index of the latest would be read from its end until something fits
+		// No index but the name's: an index of the latest would be read from its end
+		// until something fits.
+		where[0] = "+last = 1"
 	}
 	add := func(is bool, clause string, values ...any) {
 		if is {
@@ -107,8 +117,10 @@ func (q *Query) where(names *naming) (string, []any) {
 	}
 	ns, name := splitName(q.Runner)
 	from, to := prefix(name)
-	add(name != "", `pod IN (SELECT pod FROM cases WHERE name >= ? AND name < ? UNION ALL SELECT pod FROM cases WHERE uid >= ? AND uid < ?
-		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ? UNION ALL SELECT pod FROM verdicts WHERE uid <> '' AND uid >= ? AND uid < ?)`,
+	add(name != "", `pod IN (SELECT pod FROM cases WHERE name >= ? AND name < ?
+		UNION ALL SELECT pod FROM cases WHERE uid >= ? AND uid < ?
+		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ?
+		UNION ALL SELECT pod FROM verdicts WHERE uid <> '' AND uid >= ? AND uid < ?)`,
 		from, to, from, to, from, to, from, to)
 	add(q.Cluster != nil, "cluster = ?", names.wanted(q.Cluster))
 	add(ns != "", "namespace = ?", ns)
@@ -131,7 +143,10 @@ func (q *Query) where(names *naming) (string, []any) {
 func (q *Query) labels() (clause string, args []any) {
 	in, of := "IN", q.Labels
 	if len(of) > len(rules.Labels)/2 {
-		in, of = "NOT IN", slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return slices.Contains(q.Labels, l) })
+		in = "NOT IN"
+		of = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool {
+			return slices.Contains(q.Labels, l)
+		})
 	}
 	for _, l := range of {
 		args = append(args, l)
@@ -151,9 +166,10 @@ func (q *Query) wide() bool {
 
 // RunnersOn counts the runners that were on a node of a cluster at some time
 // between from and to, as far as is known.
-func (l *Ledger) RunnersOn(ctx context.Context, cluster, node string, from, to time.Time) (n int, err error) {
-	err = l.ask.QueryRowContext(ctx, `SELECT count(*) FROM cases WHERE node = ? AND cluster = ? AND runner AND opened <= ?
-		AND (heard >= ? OR state = 'open')`, node, l.names.stored(cluster), nanos(to), nanos(from)).Scan(&n)
+func (s Search) RunnersOn(ctx context.Context, cluster, node string, from, to time.Time) (n int, err error) {
+	err = s.pool.QueryRowContext(ctx, `SELECT count(*) FROM cases
+		WHERE node = ? AND cluster = ? AND runner AND opened <= ? AND (heard >= ? OR state = 'open')`,
+		node, s.names.stored(cluster), nanos(to), nanos(from)).Scan(&n)
 	return n, err
 }
 
@@ -168,3 +184,22 @@ func splitName(s string) (namespace, name string) {
 
 // prefix is the range of the texts that begin with s, which an index can find.
 func prefix(s string) (from, to string) { return s, s + "\U0010FFFF" }
+
+// Clusters are those that there are verdicts or nodes of, "" among them where
+// some are of none.
+func (s Search) Clusters(ctx context.Context) (out []string, _ error) {
+	rows, err := s.pool.QueryContext(ctx, `WITH RECURSIVE
+		judged(c) AS (SELECT min(cluster) FROM verdicts WHERE last = 1
+			UNION ALL SELECT (SELECT min(cluster) FROM verdicts WHERE last = 1 AND cluster > c)
+			FROM judged WHERE c IS NOT NULL),
+		followed(c) AS (SELECT min(cluster) FROM nodes
+			UNION ALL SELECT (SELECT min(cluster) FROM nodes WHERE cluster > c) FROM followed WHERE c IS NOT NULL)
+		SELECT c FROM judged WHERE c IS NOT NULL UNION SELECT c FROM followed WHERE c IS NOT NULL ORDER BY 1`)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var stored string
+		err := r.Scan(&stored)
+		out = append(out, s.names.read(stored))
+		return err
+	})
+	return out, err
+}

@@ -124,53 +124,56 @@ CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due);
 // took a shipper's gap for an agent's. An agent that is there says it again at once.
 const unfollowed = "DELETE FROM nodes WHERE reached = 0"
 
-// migrate makes the schema in a new file, and of an earlier one. When it ends
-// midway, the next one goes on from there.
-func (l *Ledger) migrate() error {
-	have, err := l.has()
+// migration brings a file to the schema of this version.
+type migration struct{ db *sql.DB }
+
+// run makes the schema in a new file and rewrites a file of an earlier version. A run
+// that was interrupted is completed by the next one.
+func (m migration) run() error {
+	have, err := m.fileVersion()
 	if err != nil {
 		return err
 	}
-	if _, err := l.write.Exec("PRAGMA journal_mode = WAL"); err != nil {
+	if _, err := m.db.Exec("PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
 	if have == 1 {
-		if err := l.step(func(tx *sql.Tx) error { return run(tx, fromFirst...) }); err != nil {
+		if err := m.step(func(tx *sql.Tx) error { return execAll(tx, fromFirst...) }); err != nil {
 			return err
 		}
 	}
 	if have == 1 || have == 2 {
-		if err := l.move(); err != nil {
+		if err := m.moveRows(); err != nil {
 			return err
 		}
 	}
 	switch {
 	case have == 0:
-		return l.step(func(tx *sql.Tx) error { return run(tx, tables, indexes, versionIs(version)) })
+		return m.step(func(tx *sql.Tx) error { return execAll(tx, tables, indexes, versionIs(version)) })
 	case have < version:
-		if err := l.step(addClusters); err != nil {
+		if err := m.step(addClusters); err != nil {
 			return err
 		}
 	}
-	if err := l.step(func(tx *sql.Tx) error { return run(tx, unfollowed) }); err != nil {
+	if err := m.step(func(tx *sql.Tx) error { return execAll(tx, unfollowed) }); err != nil {
 		return err
 	}
-	return l.makeIndexes()
+	return m.makeIndexes()
 }
 
 // makeIndexes makes those that lack, each by itself: there can be very much to sort.
-func (l *Ledger) makeIndexes() error {
+func (m migration) makeIndexes() error {
 	for index := range strings.SplitSeq(strings.TrimSpace(indexes), "\n") {
 		var has bool
 		name := strings.Fields(index)[5] // CREATE INDEX IF NOT EXISTS name
-		err := l.write.QueryRow("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", name).Scan(&has)
+		err := m.db.QueryRow("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", name).Scan(&has)
 		if err != nil {
 			return err
 		}
 		if has {
 			continue
 		}
-		if err := l.step(func(tx *sql.Tx) error { return run(tx, index) }); err != nil {
+		if err := m.step(func(tx *sql.Tx) error { return execAll(tx, index) }); err != nil {
 			return err
 		}
 	}
@@ -180,8 +183,8 @@ func (l *Ledger) makeIndexes() error {
 func versionIs(n int) string { return "PRAGMA user_version = " + strconv.Itoa(n) }
 
 // step is one write of a migration.
-func (l *Ledger) step(f func(*sql.Tx) error) error {
-	tx, err := l.write.Begin()
+func (m migration) step(f func(*sql.Tx) error) error {
+	tx, err := m.db.Begin()
 	if err != nil {
 		return err
 	}
@@ -191,22 +194,23 @@ func (l *Ledger) step(f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// has is the version that the file has; 0 is an empty file.
-func (l *Ledger) has() (have int, _ error) {
+// fileVersion is the version that the file has; 0 is an empty file.
+func (m migration) fileVersion() (have int, _ error) {
 	var tables int
-	if err := l.write.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
+	if err := m.db.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
 		return 0, fmt.Errorf("not a ledger: %w", err)
 	}
-	if err := l.write.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+	if err := m.db.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 		return 0, err
 	}
 	if have > version || have < 0 || have == 0 && tables > 0 {
-		return 0, fmt.Errorf("schema version %d, this program reads %d; move the file away, or run the version that wrote it", have, version)
+		return 0, fmt.Errorf("schema version %d, this program reads %d; "+
+			"move the file away, or run the version that wrote it", have, version)
 	}
 	return have, nil
 }
 
-func run(tx *sql.Tx, all ...string) error {
+func execAll(tx *sql.Tx, all ...string) error {
 	for _, text := range all {
 		if _, err := tx.Exec(text); err != nil {
 			return err
@@ -226,15 +230,16 @@ var fromFirst = []string{`
 		SELECT member, namespace, runner, uid, node, 1, recorded, recorded, 'judged', died, 0, revision
 		FROM old_verdicts ORDER BY revision DESC, recorded, member;
 	INSERT INTO ties SELECT t.id, c.pod FROM old_ties t JOIN cases c ON c.id = t.member ORDER BY t.id;
-	INSERT INTO outbox SELECT c.pod, o.revision, o.stamp, o.due, o.attempts FROM old_outbox o JOIN cases c ON c.id = o.member;
+	INSERT INTO outbox SELECT c.pod, o.revision, o.stamp, o.due, o.attempts
+		FROM old_outbox o JOIN cases c ON c.id = o.member;
 	PRAGMA user_version = 2`}
 
-// move takes over what there may be very much of, some in each write. With the last
+// moveRows takes over what there may be very much of, some in each write. With the last
 // of them the file is of version 3, but for the indexes.
-func (l *Ledger) move() error {
+func (m migration) moveRows() error {
 	for _, some := range []func(tx *sql.Tx, most int) (bool, error){moveVerdicts, numberNames} {
 		for more := true; more; {
-			err := l.step(func(tx *sql.Tx) (err error) {
+			err := m.step(func(tx *sql.Tx) (err error) {
 				more, err = some(tx, 10_000)
 				return err
 			})
@@ -243,8 +248,9 @@ func (l *Ledger) move() error {
 			}
 		}
 	}
-	return l.step(func(tx *sql.Tx) error {
-		return run(tx, `DROP TABLE old_names; DROP TABLE old_outbox; DROP TABLE old_verdicts; DROP TABLE old_ties; DROP TABLE old_cases;
+	return m.step(func(tx *sql.Tx) error {
+		return execAll(tx, `DROP TABLE old_names; DROP TABLE old_outbox; DROP TABLE old_verdicts; DROP TABLE old_ties;
+			DROP TABLE old_cases;
 			DELETE FROM meta WHERE name = 'numbered'`, versionIs(3))
 	})
 }
@@ -256,7 +262,9 @@ func moveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
 		SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END,
 			CASE v.uid WHEN c.uid THEN '' ELSE v.uid END, v.recorded, v.died, v.namespace, v.node, v.label,
 			v.pool, v.repository, v.run, v.job, v.last, v.verdict
-		FROM old_verdicts v CROSS JOIN cases c WHERE v.rowid > (SELECT coalesce(max(number), 0) FROM verdicts) AND c.id = v.member ORDER BY v.rowid LIMIT ?`, most)
+		FROM old_verdicts v CROSS JOIN cases c
+		WHERE v.rowid > (SELECT coalesce(max(number), 0) FROM verdicts) AND c.id = v.member
+		ORDER BY v.rowid LIMIT ?`, most)
 	if err != nil {
 		return false, err
 	}
@@ -275,7 +283,7 @@ func addClusters(tx *sql.Tx) error {
 	}
 	has, err := hasColumn(tx, "nodes", "cluster")
 	if err == nil && !has {
-		err = run(tx, "ALTER TABLE nodes RENAME TO old_nodes", tables, `
+		err = execAll(tx, "ALTER TABLE nodes RENAME TO old_nodes", tables, `
 			INSERT INTO nodes (cluster, node, reached, heard, controller, silent)
 				SELECT '', node, reached, heard, controller, silent FROM old_nodes;
 			DROP TABLE old_nodes`)
@@ -283,8 +291,9 @@ func addClusters(tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	return run(tx, `DROP INDEX IF EXISTS cases_heard; DROP INDEX IF EXISTS last_recorded; DROP INDEX IF EXISTS last_node;
-		DROP INDEX IF EXISTS last_pool; DROP INDEX IF EXISTS last_repository`, versionIs(version))
+	return execAll(tx, `DROP INDEX IF EXISTS cases_heard; DROP INDEX IF EXISTS last_recorded;
+		DROP INDEX IF EXISTS last_node; DROP INDEX IF EXISTS last_pool; DROP INDEX IF EXISTS last_repository`,
+		versionIs(version))
 }
 
 func addColumn(tx *sql.Tx, table, column, kind string) error {
@@ -292,7 +301,7 @@ func addColumn(tx *sql.Tx, table, column, kind string) error {
 	if err != nil || has {
 		return err
 	}
-	return run(tx, "ALTER TABLE "+table+" ADD COLUMN "+column+" "+kind)
+	return execAll(tx, "ALTER TABLE "+table+" ADD COLUMN "+column+" "+kind)
 }
 
 func hasColumn(tx *sql.Tx, table, column string) (has bool, err error) {
@@ -303,13 +312,15 @@ func hasColumn(tx *sql.Tx, table, column string) (has bool, err error) {
 // numberNames files the next evidence under the numbers of its names.
 func numberNames(tx *sql.Tx, most int) (more bool, err error) {
 	var from sql.NullInt64
-	err = tx.QueryRow("SELECT min(evidence) FROM old_names WHERE evidence > (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'numbered')").Scan(&from)
+	err = tx.QueryRow(`SELECT min(evidence) FROM old_names
+		WHERE evidence > (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'numbered')`).Scan(&from)
 	if err != nil || !from.Valid {
 		return false, err
 	}
 	last := from.Int64 + int64(most) - 1
 	names := map[int64][]string{}
-	rows, err := tx.Query("SELECT evidence, name FROM old_names WHERE evidence BETWEEN ? AND ? ORDER BY evidence, name", from.Int64, last)
+	const part = "SELECT evidence, name FROM old_names WHERE evidence BETWEEN ? AND ? ORDER BY evidence, name"
+	rows, err := tx.Query(part, from.Int64, last)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var id int64
 		var name string
@@ -320,7 +331,8 @@ func numberNames(tx *sql.Tx, most int) (more bool, err error) {
 	for _, id := range slices.Sorted(maps.Keys(names)) {
 		err = errors.Join(err, numbered(tx, id, names[id]))
 	}
-	return true, errors.Join(err, run(tx, "INSERT OR REPLACE INTO meta VALUES ('numbered', "+strconv.FormatInt(last, 10)+")"))
+	done := "INSERT OR REPLACE INTO meta VALUES ('numbered', " + strconv.FormatInt(last, 10) + ")"
+	return true, errors.Join(err, execAll(tx, done))
 }
 
 func numbered(tx *sql.Tx, id int64, names []string) error {

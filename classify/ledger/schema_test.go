@@ -121,7 +121,7 @@ func TestAddingClustersGoesOn(t *testing.T) {
 		}
 		var have int
 		const know = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql LIKE '%cluster%'"
-		if err := l.read.QueryRow(know).Scan(&have); err != nil || have != 6 {
+		if err := l.queryPool.QueryRow(know).Scan(&have); err != nil || have != 6 {
 			t.Errorf("after %d steps: %d indexes know of clusters, %v", steps, have, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestIndexesThatLackAreMade(t *testing.T) {
 	execute(t, path, "DROP INDEX last_node; DROP INDEX cases_heard")
 	l := reopen(t, path)
 	var n int
-	if err := l.read.QueryRow("SELECT count(*) FROM sqlite_master WHERE name IN ('last_node', 'cases_heard')").Scan(&n); err != nil || n != 2 {
+	if err := l.queryPool.QueryRow("SELECT count(*) FROM sqlite_master WHERE name IN ('last_node', 'cases_heard')").Scan(&n); err != nil || n != 2 {
 		t.Errorf("%d of 2 indexes, %v", n, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestWhatWasTakenOverIsSwept(t *testing.T) {
 		return err
 	})
 	var left int
-	if err := l.read.QueryRow("SELECT (SELECT count(*) FROM evidence) + (SELECT count(*) FROM names)").Scan(&left); err != nil || left != 0 {
+	if err := l.queryPool.QueryRow("SELECT (SELECT count(*) FROM evidence) + (SELECT count(*) FROM names)").Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d rows are left, %v", left, err)
 	}
 }
@@ -219,7 +219,7 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 
 func planOf(t *testing.T, l *Ledger, query string, args ...any) (plan string) {
 	t.Helper()
-	rows, err := l.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	rows, err := l.queryPool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var a, b, c int
 		var step string

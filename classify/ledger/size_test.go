@@ -100,7 +100,7 @@ func TestParts(t *testing.T) {
 	if v := whole("usual"); len(v.Evidence) != 1 || v.EvidenceOmitted != 0 || len(v.Missing) != 1 {
 		t.Errorf("%+v", v)
 	}
-	for _, x := range get(l.Letters(t.Context(), t0, 10))(t) {
+	for _, x := range get(l.Outbox.Due(t.Context(), t0, 10))(t) {
 		if len(x.Verdict.Evidence) > 1 {
 			t.Errorf("%s is published with %d lines", x.Verdict.Runner, len(x.Verdict.Evidence))
 		}

@@ -35,7 +35,7 @@ type Loki struct {
 	Now     func() time.Time
 	Metrics *Metrics
 
-	rest time.Time // Loki is left in peace until then
+	retryAt time.Time // nothing is sent to Loki before
 }
 
 // Metrics are what the publisher counts.
@@ -48,19 +48,25 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
 	return &Metrics{
-		sent:   f.NewCounterVec(prometheus.CounterOpts{Name: "coroner_loki_pushes_total", Help: "Verdicts pushed to Loki, by result."}, []string{"result"}),
-		outbox: f.NewGauge(prometheus.GaugeOpts{Name: "coroner_outbox_verdicts", Help: "Verdicts recorded and not yet taken by Loki."}),
+		sent: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "coroner_loki_pushes_total",
+			Help: "Verdicts pushed to Loki, by result.",
+		}, []string{"result"}),
+		outbox: f.NewGauge(prometheus.GaugeOpts{
+			Name: "coroner_outbox_verdicts",
+			Help: "Verdicts recorded and not yet taken by Loki.",
+		}),
 	}
 }
 
-// pause is between two looks for what is due again, and the least that Loki rests
-// after it did not take something; what is new wakes Run. Tests change it.
+// pause is how often Run looks for items whose time has come, and how long it waits at
+// least after Loki failed to take something. New verdicts wake Run. Tests change it.
 var pause = time.Second
 
 const (
-	batch    = 50
-	longest  = 5 * time.Minute // between two attempts
-	attempts = 30              // of what Loki refuses each time
+	batch       = 50
+	maxBackoff  = 5 * time.Minute // between two attempts
+	maxAttempts = 30              // for an item that Loki refuses each time
 )
 
 // Run sends what the outbox holds until ctx is done.
@@ -69,40 +75,40 @@ func (p *Loki) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := p.Flush(ctx); err != nil && ctx.Err() == nil {
-			p.Log.Error().Err(err).Msg("reading the outbox; it is tried again")
+			p.Log.Error().Err(err).Msg("cannot read the outbox of verdicts; retrying")
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-		case <-p.Ledger.Mail():
+		case <-p.Ledger.Outbox.Ready():
 		}
 	}
 }
 
-// Flush sends everything that is due once, unless Loki wants to rest.
+// Flush sends everything that is due once, unless Loki asked for a pause.
 func (p *Loki) Flush(ctx context.Context) error {
 	for {
-		letters, err := p.Ledger.Letters(ctx, p.Now(), batch)
+		items, err := p.Ledger.Outbox.Due(ctx, p.Now(), batch)
 		if err != nil {
 			return err
 		}
-		if n, err := p.Ledger.Outbox(ctx); err == nil {
+		if n, err := p.Ledger.Outbox.Count(ctx); err == nil {
 			p.Metrics.outbox.Set(float64(n))
 		}
-		if len(letters) == 0 || ctx.Err() != nil || p.Now().Before(p.rest) {
+		if len(items) == 0 || ctx.Err() != nil || p.Now().Before(p.retryAt) {
 			return nil
 		}
-		if err := p.send(ctx, letters); err != nil {
+		if err := p.send(ctx, items); err != nil {
 			return err
 		}
 	}
 }
 
-// send tries all of the letters in one request, and one by one if Loki refuses
+// send tries all of the items in one request, and one by one if Loki refuses
 // that: one bad line must not hold up the others.
-func (p *Loki) send(ctx context.Context, letters []ledger.Letter) error {
-	body, err := p.encode(letters)
+func (p *Loki) send(ctx context.Context, items []ledger.OutboxItem) error {
+	body, err := p.encode(items)
 	if err != nil {
 		return err
 	}
@@ -110,29 +116,29 @@ func (p *Loki) send(ctx context.Context, letters []ledger.Letter) error {
 	var refused push.Refused
 	switch {
 	case err == nil:
-		p.Metrics.sent.WithLabelValues("sent").Add(float64(len(letters)))
-		return p.sent(ctx, letters)
+		p.Metrics.sent.WithLabelValues("sent").Add(float64(len(items)))
+		return p.sent(ctx, items)
 	case ctx.Err() != nil:
 		return nil
-	case errors.As(err, &refused) && len(letters) > 1:
-		for i := range letters {
-			if err := p.send(ctx, letters[i:i+1]); err != nil {
+	case errors.As(err, &refused) && len(items) > 1:
+		for i := range items {
+			if err := p.send(ctx, items[i:i+1]); err != nil {
 				return err
 			}
 		}
 		return nil
 	case errors.As(err, &refused):
-		return p.refused(ctx, letters[0], refused)
+		return p.refused(ctx, items[0], refused)
 	}
-	p.Metrics.sent.WithLabelValues("postponed").Add(float64(len(letters)))
-	p.Log.Warn().Err(err).Int("verdicts", len(letters)).Msg("Loki did not take verdicts; they are sent again")
-	return p.postpone(ctx, letters, err)
+	p.Metrics.sent.WithLabelValues("postponed").Add(float64(len(items)))
+	p.Log.Warn().Err(err).Int("verdicts", len(items)).Msg("Loki did not accept verdicts; they will be sent again")
+	return p.postpone(ctx, items, err)
 }
 
-func (p *Loki) sent(ctx context.Context, letters []ledger.Letter) error {
+func (p *Loki) sent(ctx context.Context, items []ledger.OutboxItem) error {
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
-		for _, x := range letters {
-			if err := tx.Sent(x); err != nil {
+		for _, item := range items {
+			if err := tx.Sent(item); err != nil {
 				return err
 			}
 		}
@@ -143,33 +149,34 @@ func (p *Loki) sent(ctx context.Context, letters []ledger.Letter) error {
 // refused handles a line that Loki will not have. The usual reason is that it
 // is too old for its stream: then it goes under the time of its verdict, and
 // under the present one where Loki was away so long that this is too old too.
-func (p *Loki) refused(ctx context.Context, x ledger.Letter, why push.Refused) error {
-	p.Log.Warn().Str("runner", x.Verdict.Runner).Int("status", why.Status).Str("answer", why.Text).Msg("Loki refused a verdict")
-	if x.Stamp.After(x.Recorded) && x.Attempts >= attempts {
+func (p *Loki) refused(ctx context.Context, item ledger.OutboxItem, why push.Refused) error {
+	p.Log.Warn().Str("runner", item.Verdict.Runner).Int("status", why.Status).Str("answer", why.Text).
+		Msg("Loki refused a verdict")
+	if item.Stamp.After(item.Recorded) && item.Attempts >= maxAttempts {
 		p.Metrics.sent.WithLabelValues("given-up").Inc()
-		p.Log.Error().Str("runner", x.Verdict.Runner).Msg("a verdict is given up for Loki; it stays in the ledger")
-		return p.sent(ctx, []ledger.Letter{x})
+		p.Log.Error().Str("runner", item.Verdict.Runner).Msg("Loki keeps refusing a verdict; no more attempts, the verdict stays in the ledger")
+		return p.sent(ctx, []ledger.OutboxItem{item})
 	}
 	p.Metrics.sent.WithLabelValues("refused").Inc()
-	stamp := x.Recorded
-	if !x.Stamp.Before(stamp) {
+	stamp := item.Recorded
+	if !item.Stamp.Before(stamp) {
 		stamp = p.Now()
 	}
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
-		return tx.Postpone(x, p.Now().Add(backoff(x.Attempts)), stamp)
+		return tx.Postpone(item, p.Now().Add(backoff(item.Attempts)), stamp)
 	})
 }
 
-func (p *Loki) postpone(ctx context.Context, letters []ledger.Letter, why error) error {
+func (p *Loki) postpone(ctx context.Context, items []ledger.OutboxItem, why error) error {
 	var later push.Later
 	asked := time.Duration(0)
 	if errors.As(why, &later) {
 		asked = later.After
 	}
-	p.rest = p.Now().Add(max(asked, pause)) // new verdicts do not ask sooner either
+	p.retryAt = p.Now().Add(max(asked, pause)) // also for new verdicts
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
-		for _, x := range letters {
-			if err := tx.Postpone(x, p.Now().Add(max(asked, backoff(x.Attempts))), time.Time{}); err != nil {
+		for _, item := range items {
+			if err := tx.Postpone(item, p.Now().Add(max(asked, backoff(item.Attempts))), time.Time{}); err != nil {
 				return err
 			}
 		}
@@ -179,16 +186,16 @@ func (p *Loki) postpone(ctx context.Context, letters []ledger.Letter, why error)
 
 // backoff doubles from a second.
 func backoff(attempts int) time.Duration {
-	return min(longest, time.Second<<min(attempts, 10))
+	return min(maxBackoff, time.Second<<min(attempts, 10))
 }
 
 // encode makes the push request: few labels, names in structured metadata, the
 // JSON verdict as the line.
-func (p *Loki) encode(letters []ledger.Letter) ([]byte, error) {
+func (p *Loki) encode(items []ledger.OutboxItem) ([]byte, error) {
 	streams := map[string]int{}
 	var req logproto.PushRequest
-	for i := range letters {
-		v := &letters[i].Verdict
+	for i := range items {
+		v := &items[i].Verdict
 		line, err := json.Marshal(brief(v))
 		if err != nil {
 			return nil, err
@@ -201,7 +208,10 @@ func (p *Loki) encode(letters []ledger.Letter) ([]byte, error) {
 			req.Streams = append(req.Streams, logproto.Stream{Labels: labels})
 		}
 		req.Streams[at].Entries = append(req.Streams[at].Entries, logproto.Entry{
-			Timestamp: letters[i].Stamp, Line: string(line), StructuredMetadata: metadata(letters[i].Case, v)})
+			Timestamp:          items[i].Stamp,
+			Line:               string(line),
+			StructuredMetadata: metadata(items[i].Case, v),
+		})
 	}
 	data, err := req.Marshal()
 	return snappy.Encode(nil, data), err

@@ -186,7 +186,7 @@ func (r *rig) flush() {
 
 func (r *rig) outbox() int {
 	r.t.Helper()
-	n, err := r.Ledger.Outbox(r.t.Context())
+	n, err := r.Ledger.Outbox.Count(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -384,7 +384,7 @@ func TestALokiThatIsAwayLosesNothing(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	for attempts, want := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 8: 256 * time.Second, 9: longest, 64: longest, 1 << 20: longest} {
+	for attempts, want := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 8: 256 * time.Second, 9: maxBackoff, 64: maxBackoff, 1 << 20: maxBackoff} {
 		if got := backoff(attempts); got != want {
 			t.Errorf("%d: %s, want %s", attempts, got, want)
 		}
@@ -407,10 +407,10 @@ func TestABadLineHoldsUpNobody(t *testing.T) {
 		t.Fatalf("%d requests, %d lines in Loki, %d in the outbox; want 4, 2 and 1", n, f.lines(), r.outbox())
 	}
 	for tries := 1; r.outbox() > 0; tries++ { // it is given up some time, for Loki
-		if tries > 2*attempts {
+		if tries > 2*maxAttempts {
 			t.Fatalf("still tried after %d times", tries)
 		}
-		r.now = r.now.Add(longest)
+		r.now = r.now.Add(maxBackoff)
 		r.record(t0, verdict(fmt.Sprint("next-", tries)))
 		r.flush()
 		if got := f.lines(); got != 2+tries {
@@ -462,15 +462,15 @@ func TestALongOutageLosesNothing(t *testing.T) {
 		r := newRig(t, f)
 		f.set(func(http.Header, []sent) int { return http.StatusServiceUnavailable })
 		r.record(t0.Add(-age), verdict("amber-1"))
-		for range 2 * attempts {
+		for range 2 * maxAttempts {
 			r.flush()
-			r.now = r.now.Add(longest)
+			r.now = r.now.Add(maxBackoff)
 		}
 		f.take()
 		f.set(tooOld(r.now.Add(-time.Hour)))
 		for range 5 {
 			r.flush()
-			r.now = r.now.Add(longest)
+			r.now = r.now.Add(maxBackoff)
 		}
 		if f.lines() != 1 || r.outbox() != 0 || r.metric("coroner_loki_pushes_total", "given-up") != 0 {
 			t.Errorf("a death %s before its verdict: %d lines in Loki, %d in the outbox", age, f.lines(), r.outbox())

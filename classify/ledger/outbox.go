@@ -1,0 +1,152 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"coroner/rules"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Outbox holds the verdicts that are still to be published.
+type Outbox struct {
+	conn  *conn
+	names *naming
+	ready chan struct{} // see Ready; never closed
+	// verdictCache holds waiting verdicts as they were recorded: reading one back
+	// costs more than sending it.
+	verdictCache *lru.Cache[verdictKey, *rules.Verdict]
+}
+
+// OutboxItem is a verdict that is still to be published.
+type OutboxItem struct {
+	Record
+	Stamp    time.Time // the verdict is published under this time, however often it is tried
+	Attempts int
+}
+
+// key names the verdict of the item.
+func (item *OutboxItem) key() verdictKey { return verdictKey{item.Case, item.Verdict.Revision} }
+
+// verdictKey names a verdict.
+type verdictKey struct {
+	member   string
+	revision int
+}
+
+// The verdict cache holds this many verdicts, none larger than this as stored.
+const (
+	maxCached     = 256
+	maxCachedSize = 64 << 10
+)
+
+func newOutbox(c *conn, names *naming) *Outbox {
+	cache, _ := lru.New[verdictKey, *rules.Verdict](maxCached) // an error only for a size below 1
+	return &Outbox{conn: c, names: names, ready: make(chan struct{}, 1), verdictCache: cache}
+}
+
+// Ready gives a value soon after a Write put verdicts into the outbox; several writes
+// can share one value. It is for one receiver.
+func (o *Outbox) Ready() <-chan struct{} { return o.ready }
+
+// Due returns the items that are due, the oldest first. The caller must not change
+// their verdicts.
+func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []OutboxItem, err error) {
+	err = o.conn.use(ctx, func() (err error) {
+		out, err = o.due(now, limit)
+		for i := range out {
+			if err == nil {
+				err = o.fill(&out[i])
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+func (o *Outbox) due(now time.Time, limit int) (out []OutboxItem, _ error) {
+	rows, err := o.conn.query(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
+		FROM outbox o JOIN verdicts v USING (pod, revision)
+		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, nanos(now), limit)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var item OutboxItem
+		var stamp, recorded int64
+		err := r.Scan(&item.Case, &stamp, &item.Attempts, &recorded, &item.Verdict.Revision)
+		item.Stamp, item.Recorded = moment(stamp), moment(recorded)
+		out = append(out, item)
+		return err
+	})
+	return out, err
+}
+
+// fill reads the verdict of an item.
+func (o *Outbox) fill(item *OutboxItem) error {
+	if v, ok := o.verdictCache.Get(item.key()); ok {
+		item.Verdict = *v
+		return nil
+	}
+	var data []byte
+	const query = "SELECT " + whole + " FROM verdicts WHERE pod = " + podOf + " AND revision = ?"
+	if err := o.conn.row(query, item.Case, item.Verdict.Revision).Scan(&data); err != nil {
+		return err
+	}
+	err := json.Unmarshal(data, &item.Verdict)
+	item.Verdict.Cluster = o.names.read(item.Verdict.Cluster)
+	return err
+}
+
+// Count says how many verdicts are still to be published.
+func (o *Outbox) Count(ctx context.Context) (n int, err error) {
+	err = o.conn.use(ctx, func() error { return o.conn.row("SELECT count(*) FROM outbox").Scan(&n) })
+	return n, err
+}
+
+// committed takes over what a write that is on disk did to the outbox.
+func (o *Outbox) committed(tx *Tx) {
+	for key, v := range tx.cached {
+		if o.verdictCache.Remove(key); v != nil {
+			o.verdictCache.Add(key, v)
+		}
+	}
+	if !tx.queued {
+		return
+	}
+	select {
+	case o.ready <- struct{}{}:
+	default:
+	}
+}
+
+// enqueue puts a verdict that was stored as data into the outbox.
+func (t *Tx) enqueue(pod int64, key verdictKey, v *rules.Verdict, data []byte, stamp time.Time) error {
+	t.queued = true
+	t.cached[key] = v
+	// Bytes that are no text are stored as U+FFFD, so the verdict reads back differently.
+	if len(data) > maxCachedSize || bytes.Contains(data, []byte(`\ufffd`)) {
+		t.cached[key] = nil
+	}
+	const insert = "INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)"
+	_, err := t.conn.exec(insert, pod, key.revision, nanos(stamp))
+	return err
+}
+
+// Sent takes an item out of the outbox.
+func (t *Tx) Sent(item OutboxItem) error {
+	t.cached[item.key()] = nil
+	const remove = "DELETE FROM outbox WHERE pod = " + podOf + " AND revision = ?"
+	_, err := t.conn.exec(remove, item.Case, item.Verdict.Revision)
+	return err
+}
+
+// Postpone notes a failed attempt: the item is due again at due. A stamp that is not
+// zero replaces the one that the item had.
+func (t *Tx) Postpone(item OutboxItem, due, stamp time.Time) error {
+	const update = `UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp)
+		WHERE pod = ` + podOf + " AND revision = ?"
+	_, err := t.conn.exec(update, nanos(due), nanos(stamp), item.Case, item.Verdict.Revision)
+	return err
+}

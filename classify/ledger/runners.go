@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// Lives returns the cases of a pod's further lives, the latest first. They have no
+// names: what is said of the pod is said of the pod's own case.
+func (s Search) Lives(ctx context.Context, pod string) ([]Case, error) {
+	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE id > ?1 || '.' AND id < ?1 || '/'
+		ORDER BY length(id) DESC, id DESC LIMIT 20`, pod)
+	return s.names.cases(rows, err)
+}
+
+// ShortestPrefix is how long the start of a name must be to be looked for.
+const ShortestPrefix = 3
+
+// FindRunners returns the runners whose name, namespace/name or UID is what, or,
+// where none is and it is not too short, begins with it, or, of the latest, holds
+// it; the latest heard of first. exact is false for such, and for everything of
+// namespace/. A cluster is all of them if it is nil.
+func (s Search) FindRunners(
+	ctx context.Context, cluster *string, what string, limit int,
+) (found []Case, exact bool, err error) {
+	ns, name := splitName(what)
+	in := place{cluster: s.names.wanted(cluster), namespace: ns}
+	if found, err = s.named(ctx, in, name, name, limit); err != nil || len(found) > 0 {
+		return found, true, err
+	}
+	if whole := name == "" && ns != ""; len(name) < ShortestPrefix && !whole {
+		return nil, true, nil
+	}
+	_, to := prefix(name)
+	if found, err = s.named(ctx, in, name, to, limit); len(found) > 0 || err != nil || name == "" {
+		return found, false, err
+	}
+	found, err = s.holding(ctx, in, name, limit)
+	return found, false, err
+}
+
+// place is where a runner is looked for.
+type place struct {
+	cluster   any    // as the file has it; nil = in any
+	namespace string // "" = in any
+}
+
+// fits is the clause for it, of the arguments that args names.
+const fits = "(@cluster IS NULL OR cluster = @cluster) AND (@namespace = '' OR namespace = @namespace)"
+
+func (p place) args(more ...any) []any {
+	return append([]any{sql.Named("cluster", p.cluster), sql.Named("namespace", p.namespace)}, more...)
+}
+
+// wanted is a cluster that is asked for as the file has it, nil for all.
+func (n *naming) wanted(cluster *string) any {
+	if cluster == nil {
+		return nil
+	}
+	return n.stored(*cluster)
+}
+
+// recent is how many runners are looked through for a part of a name.
+const recent = 10_000
+
+// holding returns the runners among the latest whose names hold a part, in
+// whatever case.
+func (s Search) holding(ctx context.Context, in place, part string, limit int) ([]Case, error) {
+	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part) + "%"
+	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE pod IN (SELECT pod FROM
+			(SELECT pod, name, namespace, cluster FROM cases INDEXED BY cases_heard WHERE runner
+				ORDER BY heard DESC LIMIT @recent)
+			WHERE name LIKE @like ESCAPE '\' AND `+fits+` LIMIT @limit) ORDER BY heard DESC, id`,
+		in.args(sql.Named("recent", recent), sql.Named("like", like), sql.Named("limit", limit))...)
+	return s.names.cases(rows, err)
+}
+
+// many is how many runners of a prefix are quicker to look for among the latest.
+const many = 2000
+
+func (s Search) named(ctx context.Context, in place, from, to string, limit int) ([]Case, error) {
+	if to == "" {
+		return nil, nil
+	}
+	const where = " WHERE runner AND (name BETWEEN @from AND @to OR uid BETWEEN @from AND @to) AND " + fits
+	args := in.args(sql.Named("from", from), sql.Named("to", to))
+	var n int
+	err := s.pool.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM cases"+where+" LIMIT @limit)",
+		append(args, sql.Named("limit", many))...).Scan(&n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	from = "cases"
+	if n == many {
+		from = "cases INDEXED BY cases_heard"
+	}
+	const order = " ORDER BY heard DESC, id LIMIT @limit"
+	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+" FROM "+from+where+order,
+		append(args, sql.Named("limit", limit))...)
+	return s.names.cases(rows, err)
+}

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Worklist is what the program asks about the cases and nodes that it has to see to.
+// What is due is asked of the connection that the judging has for itself.
+type Worklist struct {
+	readConn *conn
+	pool     *stmtCache
+	names    *naming
+}
+
+// Cases returns the cases in a state, the earliest due first. limit 0 is all.
+func (w Worklist) Cases(ctx context.Context, state State, limit int) ([]Case, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	const of = "SELECT " + caseColumns + " FROM cases WHERE state = ? AND runner ORDER BY due, opened, id LIMIT ?"
+	rows, err := w.pool.get(ctx, of, state, limit)
+	return w.names.cases(rows, err)
+}
+
+// Pending returns the runners whose judgement is due: those whose time is up,
+// and those that end whose evidence is complete: their node and the log of every
+// controller of their cluster were read a little past the end. Where no agent follows a
+// node, or it is silent, only the time decides.
+func (w Worklist) Pending(ctx context.Context, now time.Time, settle time.Duration) (out []Case, err error) {
+	const pending = "SELECT " + caseColumns + ` FROM cases WHERE runner AND state = 'open' AND due > 0 AND due <= ?1
+		UNION ALL SELECT ` + caseColumns + ` FROM cases c WHERE runner AND state = 'ending' AND (due <= ?1 OR
+			died + ?2 <= (SELECT reached FROM nodes n
+				WHERE n.cluster = c.cluster AND n.node = c.node AND NOT n.silent) AND
+			died + ?2 <= coalesce((SELECT min(reached) FROM nodes n
+				WHERE n.cluster = c.cluster AND controller AND NOT silent), died + ?2))
+		ORDER BY due, opened, id LIMIT 10000`
+	err = w.readConn.use(ctx, func() error {
+		rows, err := w.readConn.query(pending, nanos(now), int64(settle))
+		out, err = w.names.cases(rows, err)
+		return err
+	})
+	return out, err
+}
+
+// CountCases says how many runners are in each state.
+func (w Worklist) CountCases(ctx context.Context) (map[State]int, error) {
+	out := map[State]int{}
+	rows, err := w.pool.get(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
+	return out, each(rows, err, func(r *sql.Rows) error {
+		var s State
+		var n int
+		err := r.Scan(&s, &n)
+		out[s] = n
+		return err
+	})
+}
+
+// Quiet returns the nodes whose agents were not heard of since a time and that
+// nobody knows of yet.
+func (w Worklist) Quiet(ctx context.Context, since time.Time) (out []Node, err error) {
+	const quiet = "SELECT " + nodeColumns + " FROM nodes WHERE NOT silent AND heard <= ? ORDER BY cluster, node"
+	err = w.readConn.use(ctx, func() error {
+		rows, err := w.readConn.query(quiet, nanos(since))
+		out, err = w.names.nodes(rows, err)
+		return err
+	})
+	return out, err
+}
+
+// Nodes returns every node whose agent was heard of.
+func (w Worklist) Nodes(ctx context.Context) ([]Node, error) {
+	return w.names.nodes(w.pool.get(ctx, "SELECT "+nodeColumns+" FROM nodes ORDER BY cluster, node"))
+}
