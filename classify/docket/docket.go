@@ -14,6 +14,7 @@ package docket
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"sync"
@@ -24,7 +25,6 @@ import (
 	"coroner/ingest"
 	"coroner/rules"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 )
@@ -32,19 +32,35 @@ import (
 // Options are what an operator may set. The zero value of each means its
 // default.
 type Options struct {
-	Cluster      string          // that records which name none are of
-	Runners      ingest.PodGlobs // globs NAMESPACE/POD of the pods that are runners; none: whatever prints or is treated like one
-	Controllers  ingest.PodGlobs // globs NAMESPACE/POD of the controllers' and listeners' pods; those of actions-runner-controller
-	Settle       time.Duration   // evidence must be complete so long past a death; 5 s
-	Deadline     time.Duration   // a verdict comes so long after a death at the latest; 1 min
-	Silent       time.Duration   // a node whose agent is not heard of so long has vanished; 2 min
-	LastLines    int             // of each container's output; 10
-	MaxOpen      int             // open cases; beyond, the oldest are judged as they are; 200000
-	LokiWindow   time.Duration   // a death longer ago is published under the time of its verdict; 50 min
-	KeepVerdicts time.Duration   // 90 days
-	KeepEvidence time.Duration   // 48 h
-	MaxBytes     int64           // the ledger's size; beyond, the oldest evidence goes first; 8 GiB
-	Publish      bool            // verdicts go to the outbox
+	// Cluster is the cluster of records that name none.
+	Cluster string
+	// Runners are globs NAMESPACE/POD of the pods that are runners. None: whatever prints
+	// or is treated like one.
+	Runners ingest.PodGlobs
+	// Controllers are globs NAMESPACE/POD of the controllers' and listeners' pods; those of
+	// actions-runner-controller.
+	Controllers ingest.PodGlobs
+	// Settle is how long evidence must be complete after a death before the case is
+	// judged; 5 s.
+	Settle time.Duration
+	// Deadline is how long after a death the case is judged whatever is missing; 1 min.
+	Deadline time.Duration
+	// Silent is how long after its last push an agent counts as silent; 2 min.
+	Silent time.Duration
+	// LastLines is how many lines of each container's output are kept; 10.
+	LastLines int
+	// MaxOpen is how many cases may be open; beyond, the oldest are judged early; 200000.
+	MaxOpen int
+	// LokiWindow: a death longer ago is published under the time of its verdict; 50 min.
+	LokiWindow time.Duration
+	// KeepVerdicts is how long verdicts are kept; 90 days.
+	KeepVerdicts time.Duration
+	// KeepEvidence is how long evidence is kept; 48 h.
+	KeepEvidence time.Duration
+	// MaxBytes is the size of the ledger beyond which the oldest evidence is dropped; 8 GiB.
+	MaxBytes int64
+	// Publish puts verdicts into the outbox.
+	Publish bool
 }
 
 func (o *Options) defaults() {
@@ -75,80 +91,139 @@ func (o *Options) defaults() {
 
 // Docket is the list of open cases. It is safe for concurrent use.
 type Docket struct {
+	*store
+	filer   *filer
+	judge   *judge
+	upkeep  *upkeep
+	silence *silenceWatch
+}
+
+// New returns a docket over a ledger; it starts nothing.
+func New(
+	l *ledger.Ledger, book *rules.Rulebook, o Options, m *Metrics, log zerolog.Logger, now func() time.Time,
+) *Docket {
+	o.defaults()
+	s := &store{ledger: l, options: o, metrics: m, log: log, now: now}
+	s.book.Store(book)
+	f := newFiler(s)
+	j := &judge{store: s, scans: newScanCache()}
+	return &Docket{
+		store:   s,
+		filer:   f,
+		judge:   j,
+		upkeep:  &upkeep{store: s, judge: j},
+		silence: &silenceWatch{store: s, filer: f, started: now()},
+	}
+}
+
+// store is the ledger, and what every part of the docket needs beside it.
+type store struct {
 	ledger  *ledger.Ledger
 	options Options
 	metrics *Metrics
 	log     zerolog.Logger
 	now     func() time.Time
-
 	book    atomic.Pointer[rules.Rulebook]
-	started time.Time
-	line    line       // what waits to be filed
-	filing  sync.Mutex // one Receive files at a time
-	seen    seen
-	wake    chan struct{} // something may be due; owned by Run, never closed
-	mu      sync.Mutex    // guards record against a concurrent judgement of the same case
-
-	printed   printed
-	strangers *lru.Cache[string, bool] // pods that were warned of
-	scans     *scans                   // what the ledger holds about nodes, as many cases ask for it
-}
-
-// New returns a docket over a ledger; it starts nothing.
-func New(l *ledger.Ledger, book *rules.Rulebook, o Options, m *Metrics, log zerolog.Logger, now func() time.Time) *Docket {
-	o.defaults()
-	d := &Docket{ledger: l, options: o, metrics: m, log: log, now: now, started: now(), wake: make(chan struct{}, 1)}
-	d.printed = newPrinted()
-	d.strangers, _ = lru.New[string, bool](1000) // an error only for a size below 1
-	d.scans = newScans()
-	d.book.Store(book)
-	return d
+	writing sync.Mutex // one part of the docket writes at a time
 }
 
 // Book is the rulebook in force.
-func (d *Docket) Book() *rules.Rulebook { return d.book.Load() }
+func (s *store) Book() *rules.Rulebook { return s.book.Load() }
 
 // SetBook changes the rulebook: what is judged from now on is judged by it.
-func (d *Docket) SetBook(b *rules.Rulebook) { d.book.Store(b) }
+func (s *store) SetBook(b *rules.Rulebook) { s.book.Store(b) }
 
-// tick is how often the docket looks for settled cases without being woken, rest
-// how long it does not look again in any case: every push wakes it.
+// write runs f as one write at a time.
+func (s *store) write(ctx context.Context, at time.Time, f func(*ledger.Tx) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.ledger.Write(ctx, at, f)
+}
+
+// Receive files entries: what the rulebook recognises as evidence, runners'
+// other lines as their last words, marks as coverage. The rest is counted and
+// dropped. It returns once all of it is on disk.
+func (d *Docket) Receive(ctx context.Context, entries []ingest.Entry) error {
+	return d.ReceiveFrom(ctx, Origin{}, entries)
+}
+
+// ReceiveFrom is Receive for entries whose origin says more or less than that they
+// are a node's.
+func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.Entry) error {
+	return d.filer.file(ctx, from, entries)
+}
+
+// Due judges every case that is settled, or whose time is up, and notices agents that
+// fell silent.
+func (d *Docket) Due(ctx context.Context) error {
+	err := d.judge.due(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, d.silence.look(ctx))
+}
+
+// Upkeep bounds what is kept: by age, by size, and by the number of open cases.
+func (d *Docket) Upkeep(ctx context.Context) error { return d.upkeep.run(ctx) }
+
+// Gather returns everything that a case is judged from.
+func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
+	found, err := d.judge.scans.gather(ctx, d.ledger.Questions, &c, d.Book())
+	var out []ingest.Entry
+	for _, s := range found {
+		out = append(out, s.Entry)
+	}
+	return out, err
+}
+
+// Opinion is what a case would be judged now, without recording it: of several
+// lives of its container, the last.
+func (d *Docket) Opinion(ctx context.Context, c ledger.Case) (*rules.Verdict, error) {
+	all, err := d.judge.lives(ctx, d.ledger.Questions, &c)
+	if err != nil {
+		return nil, err
+	}
+	return all[len(all)-1], nil
+}
+
+// The docket looks for settled cases each dueInterval and after every push, but never
+// sooner than duePause after it has looked.
 const (
-	tick = 500 * time.Millisecond
-	rest = 20 * time.Millisecond
+	dueInterval = 500 * time.Millisecond
+	duePause    = 20 * time.Millisecond
 )
 
 // Run judges what settles until ctx is done.
 func (d *Docket) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.judging(ctx) })
-	g.Go(func() error { return d.keeping(ctx) })
+	g.Go(func() error { return d.runJudging(ctx) })
+	g.Go(func() error { return d.runUpkeep(ctx) })
 	return g.Wait()
 }
 
-func (d *Docket) judging(ctx context.Context) error {
-	ticker := time.NewTicker(tick)
+func (d *Docket) runJudging(ctx context.Context) error {
+	ticker := time.NewTicker(dueInterval)
 	defer ticker.Stop()
 	for {
 		if err := d.Due(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error().Err(err).Msg("judging what is due; it is tried again")
+			d.log.Error().Err(err).Msg("cannot judge the cases that are due; retrying")
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(rest):
+		case <-time.After(duePause):
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-d.wake:
+		case <-d.filer.recorded:
 		case <-ticker.C:
 		}
 	}
 }
 
-// keeping runs the upkeep beside the judging: nobody's verdict waits for it.
-func (d *Docket) keeping(ctx context.Context) error {
+// runUpkeep runs the upkeep beside the judging: nobody's verdict waits for it.
+func (d *Docket) runUpkeep(ctx context.Context) error {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
 	for {
@@ -157,7 +232,7 @@ func (d *Docket) keeping(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 			if err := d.Upkeep(ctx); err != nil && ctx.Err() == nil {
-				d.log.Error().Err(err).Msg("sweeping the ledger; it is tried again")
+				d.log.Error().Err(err).Msg("cannot remove old records from the ledger; retrying")
 			}
 		}
 	}
@@ -180,11 +255,11 @@ var jobPod = regexp.MustCompile(`-workflow$|-step-[^-]+$`)
 
 // isRunner decides whether a pod is a runner: by the globs, else by what is
 // said of it or by the name that controllers give.
-func (d *Docket) isRunner(c *ledger.Case, told bool) bool {
-	if is, ok := d.options.runner(c.Namespace, c.Name); ok {
+func (o *Options) isRunner(c *ledger.Case, said bool) bool {
+	if is, ok := o.runner(c.Namespace, c.Name); ok {
 		return is
 	}
-	return c.Runner || told || strings.Contains(c.Name, "-runner-") && !jobPod.MatchString(c.Name)
+	return c.Runner || said || strings.Contains(c.Name, "-runner-") && !jobPod.MatchString(c.Name)
 }
 
 // owner is the key, in its cluster, that marks and last lines of a pod are kept under.

@@ -19,8 +19,18 @@ const pidNear = 20 * time.Second
 // gather collects from the ledger everything that can bear on a case: what is
 // filed under its names and under every name that those records add, what
 // happened to its node, its last lines, and the coverage marks.
-func (d *Docket) gather(ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook) ([]*classify.Scanned, error) {
-	g := &gathering{ctx: ctx, q: q.In(c.Cluster), d: d, c: c, book: book, seen: map[int64]bool{}, asked: map[string]bool{}}
+func (s *scanCache) gather(
+	ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook,
+) ([]*classify.Scanned, error) {
+	g := &gathering{
+		ctx:   ctx,
+		q:     q.In(c.Cluster),
+		cache: s,
+		c:     c,
+		book:  book,
+		seen:  map[int64]bool{},
+		asked: map[string]bool{},
+	}
 	g.ask(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
@@ -31,20 +41,11 @@ func (d *Docket) gather(ctx context.Context, q ledger.Questions, c *ledger.Case,
 	return g.found, g.err
 }
 
-// Gather returns everything that a case is judged from.
-func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
-	found, err := d.gather(ctx, d.ledger.Questions, &c, d.Book())
-	var out []ingest.Entry
-	for _, s := range found {
-		out = append(out, s.Entry)
-	}
-	return out, err
-}
-
+// gathering is one run of gather.
 type gathering struct {
 	ctx   context.Context
 	q     ledger.Questions
-	d     *Docket
+	cache *scanCache
 	c     *ledger.Case
 	book  *rules.Rulebook
 	err   error
@@ -115,7 +116,8 @@ func (g *gathering) mine(s classify.Subject) bool {
 	case slices.ContainsFunc(s.IDs, func(id string) bool { return slices.Contains(g.ids, id) }):
 		return true
 	}
-	return s.Name != "" && s.Name == g.c.Name && (s.Namespace == "" || g.c.Namespace == "" || s.Namespace == g.c.Namespace)
+	return s.Name != "" && s.Name == g.c.Name &&
+		(s.Namespace == "" || g.c.Namespace == "" || s.Namespace == g.c.Namespace)
 }
 
 // surroundings adds the node's events, the coverage and the last lines.
@@ -157,14 +159,14 @@ func (g *gathering) wide(from, to time.Time) {
 			continue
 		}
 		k := scanKey{id, g.book}
-		s, known := g.d.scans.Get(k)
+		s, known := g.cache.Get(k)
 		if !known {
 			e, ok, err := g.q.Evidence(g.ctx, id)
 			if g.failed(err); err != nil || !ok {
 				continue
 			}
 			s = scan(&e, g.book)
-			g.d.scans.Add(k, s)
+			g.cache.Add(k, s)
 		}
 		g.found = append(g.found, s)
 	}

@@ -52,8 +52,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		revisions: vec("coroner_verdict_revisions_total",
 			"Verdicts changed by late evidence: what they are and were, and what changed (label, confidence, detail).",
 			"verdict", "confidence", "domain", "pool", "was", "change"),
-		latency: f.NewHistogram(prometheus.HistogramOpts{Name: "coroner_verdict_latency_seconds", Help: "Time from a death to its first verdict.",
-			Buckets: []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600}}),
+		latency: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "coroner_verdict_latency_seconds",
+			Help:    "Time from a death to its first verdict.",
+			Buckets: []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600},
+		}),
 		matches: vec("coroner_rule_matches_total", "Verdicts by the rule that gave them, revisions included.", "rule"),
 		filed:   vec("coroner_entries_total", "Entries received, by what became of them.", "kind"),
 		dropped: vec("coroner_dropped_lines_total", "Lines received and not kept, by reason.", "reason"),
@@ -67,7 +70,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 }
 
 func (m *Metrics) received(b *batch) {
-	for kind, n := range map[string]int{"evidence": b.evidence, "repeated": b.repeated, "mark": b.marks, "last-words": b.words} {
+	for kind, n := range map[string]int{
+		"evidence":   b.evidence,
+		"repeated":   b.repeated,
+		"mark":       b.marks,
+		"last-words": b.words,
+	} {
 		m.filed.WithLabelValues(kind).Add(float64(n))
 	}
 	m.dropped.WithLabelValues("unrecognised").Add(float64(b.unknown))

@@ -26,7 +26,7 @@ func (b *batch) admit(e *ingest.Entry, subjects []classify.Subject, wide bool) (
 		return true, nil
 	}
 	for i := range subjects {
-		here, known, err := b.place(&subjects[i])
+		here, known, err := b.locate(&subjects[i])
 		if err != nil {
 			return false, err
 		}
@@ -38,7 +38,7 @@ func (b *batch) admit(e *ingest.Entry, subjects []classify.Subject, wide bool) (
 			b.unplaced[podOf(&subjects[i])] = true
 		}
 		if !known && !wide {
-			weaken(e)
+			makeClaim(e)
 		}
 	}
 	return true, nil
@@ -62,14 +62,14 @@ func ofHost(s ingest.Source) bool {
 	return false
 }
 
-// place looks for a subject by its names and by whose its ids are known to be.
-func (b *batch) place(s *classify.Subject) (here, known bool, err error) {
+// locate looks for a subject by its names and by whose its ids are known to be.
+func (b *batch) locate(s *classify.Subject) (here, known bool, err error) {
 	here, known = b.from.Placed(*s)
 	for _, id := range s.IDs {
 		if known && !here {
 			return false, true, nil
 		}
-		c, _, err := b.hand.find(&classify.Subject{Cluster: s.Cluster, IDs: []string{id}})
+		c, _, err := b.cases.find(&classify.Subject{Cluster: s.Cluster, IDs: []string{id}})
 		if err != nil {
 			return false, false, err
 		}
@@ -84,10 +84,10 @@ func (b *batch) place(s *classify.Subject) (here, known bool, err error) {
 	return here, known, nil
 }
 
-// weaken makes a claim of an entry whose pod nobody knows. A controller that is not
+// makeClaim makes a claim of an entry whose pod nobody knows. A controller that is not
 // known to run there is none.
-func weaken(e *ingest.Entry) {
-	if e.Source == ingest.Controller || e.Source == ingest.Listener {
+func makeClaim(e *ingest.Entry) {
+	if fromController(e) {
 		e.Source = ingest.Job
 	}
 	e.Trust = ingest.Claimed

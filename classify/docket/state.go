@@ -19,12 +19,17 @@ type State struct {
 
 // NewState returns the collector.
 func NewState(l *ledger.Ledger, now func() time.Time) *State {
-	node := []string{"cluster", "node"}
-	return &State{l, now,
-		prometheus.NewDesc("coroner_cases", "Runners in the ledger by state: open, ending, judged.", []string{"state"}, nil),
-		prometheus.NewDesc("coroner_node_lag_seconds", "How far behind now everything on the node has been read.", node, nil),
-		prometheus.NewDesc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", node, nil),
-		prometheus.NewDesc("coroner_ledger_bytes", "Size of the ledger's file.", nil, nil),
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	return &State{
+		ledger: l,
+		now:    now,
+		cases:  desc("coroner_cases", "Runners in the ledger by state: open, ending, judged.", "state"),
+		lag: desc("coroner_node_lag_seconds",
+			"How far behind now everything on the node has been read.", "cluster", "node"),
+		heard: desc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", "cluster", "node"),
+		size:  desc("coroner_ledger_bytes", "Size of the ledger's file."),
 	}
 }
 

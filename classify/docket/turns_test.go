@@ -100,7 +100,7 @@ func TestFloodOfBytes(t *testing.T) {
 
 // What is remembered of records is bounded in bytes.
 func TestScansAreBounded(t *testing.T) {
-	s := newScans()
+	s := newScanCache()
 	for i := range int64(10_000) {
 		s.Add(scanKey{id: i}, &classify.Scanned{Entry: ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}})
 		s.Add(scanKey{id: i}, &classify.Scanned{Entry: ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}})

@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// scans are records as a rulebook sees them, those that were asked for last. What
-// they take is bounded, in number and in bytes.
-type scans struct {
+// scanCache keeps what the ledger holds about nodes as a rulebook sees it, for many
+// cases ask for the same. It is bounded in number and in bytes.
+type scanCache struct {
 	mu   sync.Mutex
 	all  *simplelru.LRU[scanKey, *classify.Scanned]
 	size int
@@ -21,8 +21,8 @@ const (
 	maxScansSize = 24 << 20
 )
 
-func newScans() *scans {
-	s := &scans{}
+func newScanCache() *scanCache {
+	s := &scanCache{}
 	gone := func(_ scanKey, x *classify.Scanned) { s.size -= sizeOf(x) }
 	s.all, _ = simplelru.NewLRU(maxScans, gone) // an error only for a size below 1
 	return s
@@ -35,14 +35,14 @@ func sizeOf(x *classify.Scanned) int {
 }
 
 // Get returns a record, if it is there.
-func (s *scans) Get(k scanKey) (*classify.Scanned, bool) {
+func (s *scanCache) Get(k scanKey) (*classify.Scanned, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all.Get(k)
 }
 
 // Add takes a record in, and lets others go for it.
-func (s *scans) Add(k scanKey, x *classify.Scanned) {
+func (s *scanCache) Add(k scanKey, x *classify.Scanned) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all.Remove(k)
@@ -53,7 +53,7 @@ func (s *scans) Add(k scanKey, x *classify.Scanned) {
 }
 
 // Purge lets all go.
-func (s *scans) Purge() {
+func (s *scanCache) Purge() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all.Purge()

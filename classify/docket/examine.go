@@ -8,23 +8,23 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// looked is an entry and what the rulebook has to say of it. To find that out takes
-// no lock: what one client's lines cost is no other's time.
-type looked struct {
+// examined is an entry and what the rulebook says of it. Finding that out takes no
+// lock: no client waits for what another one's lines cost.
+type examined struct {
 	entry  *ingest.Entry
 	filing classify.Filing
-	known  bool // it is recognised
-	flood  bool // its container has printed so much of that kind that it is not asked for
+	known  bool // the rulebook recognises it
+	flood  bool // its container has printed so much that the rulebook was not asked
 }
 
-// look asks the rulebook, and takes the secrets out of what may be kept.
-func (d *Docket) look(e *ingest.Entry, book *rules.Rulebook) looked {
-	d.place(e)
-	d.demote(e)
-	x := looked{entry: e}
+// examine asks the rulebook, and takes the secrets out of what may be kept.
+func (f *filer) examine(e *ingest.Entry, book *rules.Rulebook) examined {
+	f.fillCluster(e)
+	f.demote(e)
+	x := examined{entry: e}
 	switch {
 	case e.Mark != nil:
-	case e.Source.Forgeable() && !d.printed.room(e):
+	case e.Source.Forgeable() && !f.printed.hasRoom(e):
 		x.flood = true
 	default:
 		x.filing, x.known = classify.File(e, book)
@@ -35,22 +35,22 @@ func (d *Docket) look(e *ingest.Entry, book *rules.Rulebook) looked {
 	return x
 }
 
-// lookAt asks the rulebook about some entries.
-func (d *Docket) lookAt(some []ingest.Entry) []looked {
-	out, book := make([]looked, len(some)), d.Book()
+// examineAll asks the rulebook about some entries.
+func (f *filer) examineAll(some []ingest.Entry) []examined {
+	out, book := make([]examined, len(some)), f.Book()
 	for i := range some {
-		out[i] = d.look(&some[i], book)
+		out[i] = f.examine(&some[i], book)
 	}
 	return out
 }
 
-// admitStream is admit for the pod whose stream an entry stands in. What has become
-// another's word by that is looked at again; a job's word was none before.
-func (b *batch) admitStream(x *looked) (bool, error) {
+// admitStream is admit for the pod whose stream an entry stands in. An entry that is
+// another's word after that is examined again; a job's word is none either way.
+func (b *batch) admitStream(x *examined) (bool, error) {
 	source, trust := x.entry.Source, x.entry.Trust
 	ok, err := b.admit(x.entry, streamOf(x.entry), false)
 	if ok && !source.Forgeable() && (x.entry.Source != source || x.entry.Trust != trust) {
-		*x = b.d.look(x.entry, b.book)
+		*x = b.filer.examine(x.entry, b.book)
 	}
 	return ok, err
 }
@@ -64,15 +64,15 @@ const (
 	podPrints       = 3 // times as much
 )
 
-// printed counts what containers and pods have printed. It is a bound, so it may
-// forget.
-type printed struct{ of *lru.Cache[inCluster, amount] }
+// printQuota counts what containers and pods have printed. It is only a bound, so it
+// may forget.
+type printQuota struct{ of *lru.Cache[inCluster, amount] }
 
 type amount struct{ lines, bytes int }
 
-func newPrinted() printed {
+func newPrintQuota() printQuota {
 	of, _ := lru.New[inCluster, amount](100_000) // an error only for a size below 1
-	return printed{of}
+	return printQuota{of}
 }
 
 // keysOf are the container of an entry and its pod.
@@ -80,8 +80,8 @@ func keysOf(e *ingest.Entry) (container, pod inCluster) {
 	return inCluster{e.Cluster, owner(e) + "/" + e.Container}, inCluster{e.Cluster, owner(e)}
 }
 
-// room says whether more of an entry's container and pod is kept.
-func (p printed) room(e *ingest.Entry) bool {
+// hasRoom says whether more of an entry's container and pod is kept.
+func (p printQuota) hasRoom(e *ingest.Entry) bool {
 	container, pod := keysOf(e)
 	c, _ := p.of.Get(container)
 	all, _ := p.of.Get(pod)
@@ -91,7 +91,7 @@ func (p printed) room(e *ingest.Entry) bool {
 
 // add counts an entry that is kept: whoever may not speak for a pod does not use up
 // what is its own.
-func (p printed) add(e *ingest.Entry) {
+func (p printQuota) add(e *ingest.Entry) {
 	container, pod := keysOf(e)
 	for _, key := range []inCluster{container, pod} {
 		n, _ := p.of.Get(key)

@@ -1,0 +1,314 @@
+package docket
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/classify"
+	"coroner/classify/ledger"
+	"coroner/ingest"
+	"coroner/rules"
+)
+
+// inCluster is a name of some kind in its cluster.
+type inCluster struct{ cluster, name string }
+
+// batch is what one write files.
+type batch struct {
+	filer *filer
+	book  *rules.Rulebook
+	tx    *ledger.Tx
+	from  Origin // of the entries that are being filed
+	cases caseCache
+	now   time.Time
+	tails map[inCluster][]ingest.Entry // stream -> its lines that nothing recognised
+	nodes map[inCluster]ledger.Node
+
+	unplaced map[string]bool // pods of which nobody knows where they are, see podOf
+	counts
+}
+
+// counts are what became of a batch's entries.
+type counts struct {
+	evidence, repeated, marks, words, unknown, flooded, elsewhere int
+
+	short int            // lines of which not all was matched
+	gaps  map[string]int // source -> gaps
+}
+
+func newBatch(f *filer, tx *ledger.Tx) *batch {
+	return &batch{
+		filer:    f,
+		book:     f.Book(),
+		tx:       tx,
+		cases:    newCaseCache(tx),
+		now:      f.now(),
+		tails:    map[inCluster][]ingest.Entry{},
+		nodes:    map[inCluster]ledger.Node{},
+		unplaced: map[string]bool{},
+	}
+}
+
+func (b *batch) file(x *examined) error {
+	if x.filing.Short {
+		b.short++
+	}
+	if ok, err := b.admitStream(x); !ok {
+		return err
+	}
+	e := x.entry
+	switch {
+	case e.Mark != nil:
+		return b.fileMark(e)
+	case x.flood:
+		b.flooded++
+		b.keepTail(e)
+		return nil
+	case !x.known:
+		b.keepTail(e)
+		return nil
+	}
+	return b.fileEvidence(e, &x.filing)
+}
+
+// fileEvidence files what the rulebook knows as evidence.
+func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
+	if ofHost(e.Source) {
+		if ok, err := b.admit(e, f.Subjects, f.Wide); !ok {
+			return err
+		}
+	}
+	if e.Source.Forgeable() && !b.filer.printed.hasRoom(e) {
+		b.flooded++
+		b.keepTail(e)
+		return nil
+	}
+	if e.Source.Forgeable() {
+		b.filer.printed.add(e)
+	}
+	added, err := b.tx.AddEvidence(e, f.Keys, f.Wide)
+	if err != nil || !added {
+		b.repeated++
+		return err
+	}
+	b.evidence++
+	for _, s := range f.Subjects {
+		if err := b.touch(e, s, f.Runner, f.Ends); err != nil {
+			return err
+		}
+	}
+	if f.Wide && f.Ends {
+		return b.nodeEnded(inCluster{e.Cluster, e.Node}, e.At)
+	}
+	return nil
+}
+
+// mayBeLast says whether a line that is no evidence is a runner's last words.
+func mayBeLast(e *ingest.Entry) bool {
+	return e.Source == ingest.Runner && (e.Pod != "" || e.PodUID != "") && strings.TrimSpace(e.Text) != ""
+}
+
+// keepTail keeps an unrecognised line of a runner for its stream's tail.
+func (b *batch) keepTail(e *ingest.Entry) {
+	if !mayBeLast(e) {
+		b.unknown++
+		return
+	}
+	b.words++
+	stream := inCluster{e.Cluster, owner(e) + "/" + e.Container}
+	lines := append(b.tails[stream], *e)
+	if n := b.filer.options.LastLines; len(lines) > 2*n {
+		lines = slices.Delete(lines, 0, n)
+	}
+	b.tails[stream] = lines
+}
+
+// fileMark files a statement about coverage.
+func (b *batch) fileMark(e *ingest.Entry) error {
+	b.marks++
+	m := e.Mark
+	if m.Kind == ingest.Gap {
+		if b.gaps == nil {
+			b.gaps = map[string]int{}
+		}
+		b.gaps[string(e.Source)]++
+	}
+	b.noteReached(e)
+	if m.Kind == ingest.Reached {
+		return nil
+	}
+	own := "node:" + e.Node
+	switch {
+	case fromController(e):
+		own = "controller"
+	case e.Pod != "" || e.PodUID != "":
+		own = owner(e)
+	case e.Source == ingest.Kube:
+		own = "kube:" + e.Namespace
+	}
+	added, err := b.tx.AddMark(e, own)
+	if err != nil || !added || own == "controller" || e.Pod == "" && e.PodUID == "" {
+		return err
+	}
+	runner := e.Source == ingest.Runner
+	return b.touch(e, classify.StreamSubject(e), runner, runner && m.Kind == ingest.Ended)
+}
+
+// noteReached notes that a node's agent lives and how far it has read. A shipper's gap
+// makes no node one that is followed.
+func (b *batch) noteReached(e *ingest.Entry) {
+	if b.from.Shipper || e.Node == "" || e.Source == ingest.Kube {
+		return
+	}
+	on := inCluster{e.Cluster, e.Node}
+	n := b.nodes[on]
+	n.Cluster, n.Name, n.Heard = e.Cluster, e.Node, b.now
+	if e.Mark.Kind == ingest.Reached && e.Mark.To.After(n.Reached) {
+		n.Reached = e.Mark.To
+	}
+	n.Controller = n.Controller || fromController(e)
+	b.nodes[on] = n
+}
+
+// touch finds or opens the case of a pod that new evidence speaks of.
+func (b *batch) touch(e *ingest.Entry, s classify.Subject, runner, ends bool) error {
+	c, again, err := b.cases.find(&s)
+	if err != nil || c == nil && !s.Named() {
+		return err
+	}
+	if c == nil {
+		id := ledger.NewCaseID(s.Cluster, s.Namespace, s.Name, s.UID)
+		opened := ledger.Case{ID: id, Cluster: s.Cluster, Opened: b.now, State: ledger.StateOpen}
+		c = b.cases.add(&cachedCase{Case: opened})
+	}
+	learn(&c.Case, b.teacher(e, &s), s)
+	if !c.indexed() {
+		if c, err = b.merge(c); err != nil {
+			return err
+		}
+	}
+	c.Heard = b.now
+	c.Runner = b.filer.options.isRunner(&c.Case, runner)
+	switch {
+	case ends || c.State == ledger.StateJudged:
+		b.ending(&c.Case, e.At)
+	case c.Due.IsZero() && e.Mark == nil && !e.Source.Forgeable():
+		c.Due = b.now.Add(b.filer.options.Deadline) // it may never start; then nothing will end
+	}
+	return b.index(c, &s, again)
+}
+
+// index writes what a case can be found by, and remembers whose subject it is.
+func (b *batch) index(c *cachedCase, s *classify.Subject, again bool) error {
+	if !c.indexed() {
+		if err := b.cases.put(c); err != nil {
+			return err
+		}
+	}
+	if again {
+		return nil
+	}
+	for _, id := range s.IDs {
+		if err := b.tx.Tie(c.Cluster, id, c.ID); err != nil {
+			return err
+		}
+	}
+	b.cases.index(c, s)
+	return nil
+}
+
+// merge joins a case with the one that was opened for the same pod while only
+// its name was known. The id that was published first stays.
+func (b *batch) merge(c *cachedCase) (*cachedCase, error) {
+	if c.UID == "" || c.Name == "" {
+		return c, nil
+	}
+	found, ok, err := b.tx.FindByName(c.Cluster, c.Namespace, c.Name)
+	if err != nil || !ok {
+		return c, err
+	}
+	twin := b.cases.cached(found)
+	if twin == c || twin.Revision > 0 && c.Revision > 0 {
+		return c, nil
+	}
+	if twin.Revision > 0 {
+		c, twin = twin, c
+		names := classify.Subject{Namespace: twin.Namespace, Name: twin.Name, UID: twin.UID}
+		learn(&c.Case, &ingest.Entry{Node: twin.Node}, names)
+	}
+	c.Runner = c.Runner || twin.Runner
+	c.Died = latest(c.Died, twin.Died)
+	if twin.Opened.Before(c.Opened) {
+		c.Opened = twin.Opened
+	}
+	if twin.State == ledger.StateEnding {
+		b.ending(&c.Case, twin.Died)
+	}
+	return c, b.cases.mergeInto(twin, c)
+}
+
+// learn adds what a record says of a pod's names and node. What is known
+// stays: names are only ever filled in.
+func learn(c *ledger.Case, e *ingest.Entry, s classify.Subject) {
+	fill := func(into *string, from string) {
+		if *into == "" {
+			*into = from
+		}
+	}
+	fill(&c.Namespace, s.Namespace)
+	fill(&c.Name, s.Name)
+	fill(&c.UID, s.UID)
+	fill(&c.Node, s.Node)
+	if !fromController(e) && e.Source != ingest.Kube {
+		fill(&c.Node, e.Node)
+	}
+}
+
+// ending notes that something of the case ended at a time; it is due once the
+// evidence up to then, and a little past it, is complete.
+func (b *batch) ending(c *ledger.Case, at time.Time) {
+	if at.IsZero() || at.After(b.now) {
+		at = b.now
+	}
+	if at.After(c.Died) {
+		c.Died = at
+	}
+	if c.State != ledger.StateEnding {
+		c.State, c.Due = ledger.StateEnding, b.now.Add(b.filer.options.Deadline)
+	}
+}
+
+// nodeEnded puts every runner on a node that went down on the list.
+func (b *batch) nodeEnded(node inCluster, at time.Time) error {
+	if node.name == "" {
+		return nil
+	}
+	if err := b.cases.flush(); err != nil { // what is asked for next must be in the ledger
+		return err
+	}
+	live, err := b.tx.LiveOn(node.cluster, node.name)
+	for i := range live {
+		b.ending(&b.cases.cached(live[i]).Case, at)
+	}
+	return err
+}
+
+// end writes what was collected over the batch.
+func (b *batch) end() error {
+	for stream, lines := range b.tails {
+		e := &lines[0]
+		if err := b.tx.AddTail(stream.name, owner(e), lines, b.filer.options.LastLines, b.book.RedactTail); err != nil {
+			return err
+		}
+		if err := b.touch(e, classify.StreamSubject(e), true, false); err != nil {
+			return err
+		}
+	}
+	for _, n := range b.nodes {
+		if err := b.noteNode(n); err != nil {
+			return err
+		}
+	}
+	return b.cases.flush()
+}

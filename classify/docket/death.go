@@ -1,0 +1,102 @@
+package docket
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"coroner/classify/ledger"
+	"coroner/rules"
+)
+
+// outcome is what becomes of one case.
+type outcome struct {
+	ledger.Case
+	death
+	later []death // new ones of further lives of its container, which was started again
+	had   bool    // one of its deaths has a verdict already
+}
+
+// death is one death of a pod's container.
+type death struct {
+	id      string         // that its verdict is kept under
+	last    *rules.Verdict // the one that it has; nil if there is none
+	verdict *rules.Verdict // a new one; nil if there is none
+}
+
+// add takes in one of the case's deaths.
+func (o *outcome) add(one death) {
+	o.had = o.had || one.last != nil
+	if one.id == o.ID {
+		o.death = one
+	} else if one.verdict != nil {
+		o.later = append(o.later, one)
+	}
+}
+
+// deaths are the deaths that a verdict can be new of, the first first.
+func (o *outcome) deaths() []death { return append([]death{o.death}, o.later...) }
+
+// before is the verdict that a death of the case has, nil if it has none, and
+// whether that one stands beside v.
+func before(
+	ctx context.Context, q ledger.Questions, c *ledger.Case, id string, v *rules.Verdict,
+) (last *rules.Verdict, stands bool, err error) {
+	if c.Revision == 0 && id == c.ID {
+		return nil, false, nil
+	}
+	record, had, err := q.LastVerdict(ctx, id)
+	if err != nil || !had {
+		return nil, false, err
+	}
+	lost, err := incomplete(ctx, q, c)
+	return &record.Verdict, lost || same(&record.Verdict, v), err
+}
+
+func nameOf(c *ledger.Case) string {
+	switch {
+	case c.UID != "":
+		return c.UID
+	case c.Namespace != "":
+		return c.Namespace + "/" + c.Name
+	}
+	return c.Name
+}
+
+// pick takes the verdicts of the case's own pod, for a name can be the start of
+// another's: one for each life.
+func pick(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
+	for i := range all {
+		v := &all[i]
+		life := func(other *rules.Verdict) bool { return max(other.Attempt, 1) == max(v.Attempt, 1) }
+		if v.Runner == c.Name && (c.UID == "" || v.PodUID == c.UID) && !slices.ContainsFunc(own, life) {
+			own = append(own, v)
+		}
+	}
+	if own == nil {
+		return []*rules.Verdict{&all[0]}
+	}
+	slices.SortFunc(own, func(a, b *rules.Verdict) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	return own
+}
+
+// same says whether a new verdict of one death says nothing new: more evidence for
+// the same finding is no revision.
+func same(a, b *rules.Verdict) bool {
+	return a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
+		a.Resource == b.Resource && a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
+}
+
+func sameCode(a, b *int) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// incomplete says whether evidence of the case may have been swept: then a new
+// judgement knows less than the one before, and that one stands.
+func incomplete(ctx context.Context, q ledger.Questions, c *ledger.Case) (bool, error) {
+	swept, err := q.SweptTo(ctx)
+	return c.Opened.Before(swept), err
+}

@@ -1,0 +1,142 @@
+package docket
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"coroner/classify/ledger"
+	"coroner/ingest"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// filer files what is received.
+type filer struct {
+	*store
+	queue     queue
+	recorded  chan struct{} // something may be due; never closed
+	clusters  clustersSeen
+	printed   printQuota
+	strangers *lru.Cache[string, bool] // pods that were warned of
+}
+
+func newFiler(s *store) *filer {
+	strangers, _ := lru.New[string, bool](1000) // an error only for a size below 1
+	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(), strangers: strangers}
+}
+
+// file files entries in portions, between which others have their turn.
+func (f *filer) file(ctx context.Context, from Origin, entries []ingest.Entry) error {
+	for {
+		if err := ctx.Err(); err != nil || len(entries) == 0 {
+			return err
+		}
+		n := portion(entries, f.queue.share())
+		if err := f.fileSome(ctx, from, entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+}
+
+func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) error {
+	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weigh(some)}
+	f.queue.add(p)
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if !p.done { // nobody took it along
+		f.fileAll(context.WithoutCancel(ctx), f.queue.take(p))
+	}
+	return p.err
+}
+
+// fileAll files requests in one write. When that fails each is tried by itself:
+// none must fail for another's sake.
+func (f *filer) fileAll(ctx context.Context, all []*pushRequest) {
+	err := f.fileTogether(ctx, all)
+	if err != nil && len(all) > 1 {
+		for i := range all {
+			f.fileAll(ctx, all[i:i+1])
+		}
+		return
+	}
+	for _, p := range all {
+		p.done, p.err = true, err
+	}
+}
+
+func (f *filer) fileTogether(ctx context.Context, all []*pushRequest) error {
+	var b *batch
+	err := f.ledger.Write(ctx, f.now(), func(tx *ledger.Tx) error {
+		b = newBatch(f, tx)
+		for _, p := range all {
+			b.from = p.from
+			for i := range p.entries {
+				if err := b.file(&p.entries[i]); err != nil {
+					return err
+				}
+			}
+		}
+		return b.end()
+	})
+	if err != nil {
+		return err
+	}
+	f.metrics.received(b)
+	select {
+	case f.recorded <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// fillCluster gives a record that names no cluster the server's own.
+func (f *filer) fillCluster(e *ingest.Entry) {
+	if e.Cluster == "" {
+		e.Cluster = f.options.Cluster
+	}
+	if named, mixed := f.clusters.mixed(e.Cluster); mixed {
+		f.log.Warn().Str("cluster", named).Msg("some records name a cluster and others none: " +
+			"records of the two kinds are never joined; set --cluster to the cluster of those that name none")
+	}
+}
+
+// clustersSeen is what clusters records came from: one with a name, and the one without.
+type clustersSeen struct {
+	mu      sync.Mutex
+	named   string
+	unnamed bool
+	warned  bool
+}
+
+// mixed says, once, that records of both kinds came.
+func (s *clustersSeen) mixed(cluster string) (named string, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named = cmp.Or(s.named, cluster); cluster == "" {
+		s.unnamed = true
+	}
+	first = s.named != "" && s.unnamed && !s.warned
+	s.warned = s.warned || first
+	return cmp.Or(cluster, s.named), first
+}
+
+// demote makes a job's of what stands in the log of a pod that only looks like
+// a controller: anybody who may create pods can name one so.
+func (f *filer) demote(e *ingest.Entry) {
+	if !fromController(e) || e.Pod == "" || f.options.controller(e.Namespace, e.Pod) {
+		return
+	}
+	e.Source, e.Trust = ingest.Job, ingest.Claimed
+	if pod := e.Namespace + "/" + e.Pod; !f.strangers.Contains(pod) {
+		f.strangers.Add(pod, true)
+		f.log.Warn().Str("pod", pod).
+			Msg("a pod prints a controller's lines but matches no --controller glob; its lines prove nothing")
+	}
+}
+
+// fromController says whether an entry is the word of a controller or a listener.
+func fromController(e *ingest.Entry) bool {
+	return e.Source == ingest.Controller || e.Source == ingest.Listener
+}

@@ -1,0 +1,83 @@
+package docket
+
+import (
+	"slices"
+	"sync"
+
+	"coroner/ingest"
+)
+
+// pushRequest is a portion of what one Receive was given.
+type pushRequest struct {
+	from    Origin
+	entries []examined
+	weight  int
+	done    bool // it was filed, or failed with err; guarded by store.writing
+	err     error
+}
+
+// queue is where requests wait while others are filed. Whoever files next takes the
+// waiting ones along: syncing the file costs as much for many as for one.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*pushRequest
+}
+
+// An entry weighs one, and one more for each weightBytes of its text. One write files
+// maxTogether at most, for verdicts and other requests wait for it. A request is a
+// share of that, small enough that all that wait now would fit.
+const (
+	weightBytes = 1 << 10
+	maxTogether = 2000
+	minShare    = 64
+	maxShare    = 512
+)
+
+// share is what the next request may weigh.
+func (q *queue) share() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return max(minShare, min(maxShare, maxTogether/(len(q.waiting)+1)))
+}
+
+// portion is how many of the entries weigh so much; one at least.
+func portion(entries []ingest.Entry, most int) int {
+	sum := 0
+	for i := range entries {
+		if sum += weigh(entries[i : i+1]); sum > most && i > 0 {
+			return i
+		}
+	}
+	return len(entries)
+}
+
+func weigh(entries []ingest.Entry) (sum int) {
+	for i := range entries {
+		sum += 1 + len(entries[i].Text)/weightBytes
+	}
+	return sum
+}
+
+func (q *queue) add(p *pushRequest) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, p)
+}
+
+// take removes p from the queue, and with it others as far as they fit.
+func (q *queue) take(p *pushRequest) []*pushRequest {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out, sum := []*pushRequest{p}, p.weight
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *pushRequest) bool {
+		if other == p {
+			return true
+		}
+		if sum+other.weight > maxTogether {
+			return false
+		}
+		out, sum = append(out, other), sum+other.weight
+		return true
+	})
+	return out
+}

@@ -1,0 +1,95 @@
+package docket
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/ingest"
+)
+
+// silenceWatch notices agents that fall silent.
+type silenceWatch struct {
+	*store
+	filer   *filer
+	started time.Time
+}
+
+// look finds the nodes whose agents went silent. That is evidence of its own: every
+// runner there may have died unseen.
+func (w *silenceWatch) look(ctx context.Context) error {
+	now := w.now()
+	if now.Sub(w.started) < w.options.Silent { // who was not heard of while nobody listened
+		return nil
+	}
+	quiet, err := w.ledger.Quiet(ctx, now.Add(-w.options.Silent))
+	for _, n := range quiet {
+		w.log.Warn().Str("cluster", n.Cluster).Str("node", n.Name).Time("heard", n.Heard).
+			Msg("the agent of a node is silent; its runners are judged by the evidence that there is")
+		err = errors.Join(err, w.noteSilent(ctx, n, now))
+	}
+	return err
+}
+
+func (w *silenceWatch) noteSilent(ctx context.Context, n ledger.Node, now time.Time) error {
+	return w.write(ctx, now, func(tx *ledger.Tx) error {
+		b := newBatch(w.filer, tx)
+		e := ownEntry(n, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
+		if err := errors.Join(b.fileOwn(e), b.end()); err != nil {
+			return err
+		}
+		n.Silent = true
+		return tx.PutNode(n)
+	})
+}
+
+// noteNode notes a push of a node, and that it is heard of again if it was silent.
+func (b *batch) noteNode(n ledger.Node) error {
+	was, err := b.tx.Node(n.Cluster, n.Name)
+	if err != nil {
+		return err
+	}
+	if was.Silent {
+		e := ownEntry(n, b.now, `coroner agent of node "`+n.Name+`" is heard of again`)
+		if err := b.fileOwn(e); err != nil {
+			return err
+		}
+		if err := b.judgeAgain(n, was.Heard); err != nil {
+			return err
+		}
+	}
+	return b.tx.PutNode(n)
+}
+
+// judgeAgain has every runner of a node judged anew that was heard of since.
+func (b *batch) judgeAgain(n ledger.Node, since time.Time) error {
+	if err := b.cases.flush(); err != nil { // what is asked for next must be in the ledger
+		return err
+	}
+	all, err := b.tx.JudgedOn(n.Cluster, n.Name, since)
+	for i := range all {
+		b.ending(&b.cases.cached(all[i]).Case, b.now)
+	}
+	return err
+}
+
+// fileOwn files a record that coroner itself makes.
+func (b *batch) fileOwn(e ingest.Entry) error {
+	x := b.filer.examine(&e, b.book)
+	return b.file(&x)
+}
+
+// ownEntry is a record that coroner itself makes.
+func ownEntry(n ledger.Node, at time.Time, text string) ingest.Entry {
+	return ingest.Entry{
+		At:      at.UTC(),
+		Clock:   ingest.WallClock,
+		Source:  ingest.Agent,
+		Trust:   ingest.Attested,
+		Cluster: n.Cluster,
+		Node:    n.Name,
+		Text:    text,
+		Doc:     "coroner",
+	}
+}
