@@ -39,28 +39,28 @@ func (f *githubFlags) check() error {
 	return err
 }
 
-// askGitHub adds the desk that asks to the server's tasks where there is a token.
+// askGitHub adds the poller that asks to the server's tasks where there is a token.
 func (s *server) askGitHub(now func() time.Time) error {
 	f := &s.cmd.githubFlags
 	if f.GitHubToken == "" {
 		return nil
 	}
 	client := github.NewClient(f.GitHubURL, daemon.Token(f.GitHubToken), &http.Client{Timeout: 30 * time.Second}, now)
-	desk := github.NewDesk(client, f.GitHubPace, s.docket.Receive, github.NewMetrics(s.daemon.Registry), s.daemon.Log)
-	s.more = append(s.more, desk.Run, func(ctx context.Context) error { return s.questions(ctx, desk, now) })
+	poller := github.NewPoller(client, f.GitHubPace, s.docket.Receive, github.NewMetrics(s.daemon.Registry), s.daemon.Log)
+	s.more = append(s.more, poller.Run, func(ctx context.Context) error { return s.questions(ctx, poller, now) })
 	return nil
 }
 
 // questionsEvery is how often new verdicts are looked for.
 const questionsEvery = 10 * time.Second
 
-func (s *server) questions(ctx context.Context, desk *github.Desk, now func() time.Time) error {
+func (s *server) questions(ctx context.Context, poller *github.Poller, now func() time.Time) error {
 	ticker := time.NewTicker(questionsEvery)
 	defer ticker.Stop()
 	since := now().Add(-github.Age)
 	for {
 		next := now().Add(-questionsEvery) // one that is being written may have an earlier time
-		if err := s.put(ctx, desk, since); err == nil {
+		if err := s.put(ctx, poller, since); err == nil {
 			since = next
 		} else if ctx.Err() == nil {
 			s.daemon.Log.Error().Err(err).Msg("looking for verdicts to ask GitHub about; it is tried again")
@@ -74,11 +74,11 @@ func (s *server) questions(ctx context.Context, desk *github.Desk, now func() ti
 }
 
 // put asks about every runner whose verdict leaves room for doubt.
-func (s *server) put(ctx context.Context, desk *github.Desk, since time.Time) error {
+func (s *server) put(ctx context.Context, poller *github.Poller, since time.Time) error {
 	for c := ledger.NewCursor(ledger.Query{Since: since, Brief: true}); ; {
 		records, err := s.ledger.Next(ctx, c)
 		if err == nil {
-			err = s.putSome(ctx, desk, records)
+			err = s.putSome(ctx, poller, records)
 		}
 		if err != nil || ctx.Err() != nil || len(records) == 0 {
 			return err
@@ -86,7 +86,7 @@ func (s *server) put(ctx context.Context, desk *github.Desk, since time.Time) er
 	}
 }
 
-func (s *server) putSome(ctx context.Context, desk *github.Desk, records []ledger.Record) error {
+func (s *server) putSome(ctx context.Context, poller *github.Poller, records []ledger.Record) error {
 	for i := range records {
 		v := &records[i].Verdict
 		if v.Confidence == rules.Confirmed || v.Label == rules.None || v.Label == rules.IdleRemoved || v.DiedAt == nil {
@@ -96,7 +96,7 @@ func (s *server) putSome(ctx context.Context, desk *github.Desk, records []ledge
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		desk.Ask(question(&records[i], entries, s.docket.Book()))
+		poller.Enqueue(question(&records[i], entries, s.docket.Book()))
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -84,7 +83,8 @@ var (
 
 // Asks says whether a question can be put to GitHub.
 func (q *Question) Asks() bool {
-	return repository.MatchString(q.Repository) && !strings.HasSuffix(q.Repository, "/..") && !strings.HasSuffix(q.Repository, "/.") &&
+	return repository.MatchString(q.Repository) &&
+		!strings.HasSuffix(q.Repository, "/..") && !strings.HasSuffix(q.Repository, "/.") &&
 		q.Runner != "" && (number.MatchString(q.Run) || number.MatchString(q.Job))
 }
 
@@ -99,7 +99,8 @@ func (c *Client) Job(ctx context.Context, q *Question) (Job, error) {
 	}
 	var all []Job
 	for n := 1; n <= maxPages; n++ {
-		p, err := c.page(ctx, "/repos/"+q.Repository+"/actions/runs/"+q.Run+"/jobs?filter=all&per_page="+strconv.Itoa(perPage)+"&page="+strconv.Itoa(n))
+		p, err := c.page(ctx, fmt.Sprintf("/repos/%s/actions/runs/%s/jobs?filter=all&per_page=%d&page=%d",
+			q.Repository, q.Run, perPage, n))
 		if err != nil {
 			return Job{}, err
 		}
@@ -136,16 +137,16 @@ func (c *Client) page(ctx context.Context, path string) (page, error) {
 	}
 	res, err := c.HTTP.Do(req)
 	if err != nil {
-		return page{}, plain(err)
+		return page{}, withoutURL(err)
 	}
 	defer res.Body.Close()
-	if err := c.limit.note(res, c.Now()); err != nil {
+	if err := c.limit.update(res, c.Now()); err != nil {
 		return page{}, err
 	}
 	if res.StatusCode == http.StatusNotModified && old.etag != "" {
 		return old, nil
 	}
-	p, err := read(res)
+	p, err := readPage(res)
 	if err == nil && p.etag != "" {
 		c.pages.Add(path, p)
 	}
@@ -161,8 +162,13 @@ func (c *Client) request(ctx context.Context, path, etag string) (*http.Request,
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{"Authorization": "Bearer " + token, "Accept": "application/vnd.github+json",
-		"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "coroner", "If-None-Match": etag} {
+	for name, value := range map[string]string{
+		"Authorization":        "Bearer " + token,
+		"Accept":               "application/vnd.github+json",
+		"X-GitHub-Api-Version": "2022-11-28",
+		"User-Agent":           "coroner",
+		"If-None-Match":        etag,
+	} {
 		if value != "" {
 			req.Header.Set(name, value)
 		}
@@ -170,8 +176,8 @@ func (c *Client) request(ctx context.Context, path, etag string) (*http.Request,
 	return req, nil
 }
 
-// plain is a transport's error without the address in it.
-func plain(err error) error {
+// withoutURL is a transport's error without the address in it.
+func withoutURL(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		return fmt.Errorf("GitHub does not answer: %w", at.Err)
@@ -179,33 +185,38 @@ func plain(err error) error {
 	return err
 }
 
-// read decodes an answer: one job, or a page of them.
-func read(res *http.Response) (page, error) {
+// readPage decodes an answer: one job, or a page of them.
+func readPage(res *http.Response) (page, error) {
 	switch {
 	case res.StatusCode == http.StatusUnauthorized:
-		return page{}, errors.New("GitHub does not take the token: it is wrong or has expired")
+		return page{}, errors.New("GitHub rejects the token: it is wrong or has expired")
 	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone:
 		return page{}, ErrNoAnswer
 	case res.StatusCode == http.StatusForbidden:
-		return page{}, errors.New("GitHub does not let this token read the repository's actions: it needs the permission actions: read")
+		return page{}, errors.New("GitHub does not let this token read the repository's actions: " +
+			"it needs the permission actions: read")
 	case res.StatusCode != http.StatusOK:
 		return page{}, fmt.Errorf("GitHub answers %s", res.Status)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	if err != nil {
-		return page{}, plain(err)
+		return page{}, withoutURL(err)
 	}
-	jobs, err := decode(body)
-	return page{etag: res.Header.Get("ETag"), jobs: jobs, next: strings.Contains(res.Header.Get("Link"), `rel="next"`)}, err
+	jobs, err := decodeJobs(body)
+	return page{
+		etag: res.Header.Get("ETag"),
+		jobs: jobs,
+		next: strings.Contains(res.Header.Get("Link"), `rel="next"`),
+	}, err
 }
 
-func decode(body []byte) ([]Job, error) {
+func decodeJobs(body []byte) ([]Job, error) {
 	var in struct {
 		Jobs *[]Job `json:"jobs"`
 		Job
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("GitHub's answer cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read GitHub's answer: %w", err)
 	}
 	switch {
 	case in.Jobs != nil:

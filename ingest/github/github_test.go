@@ -20,7 +20,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// world is a GitHub that answers as a test says, a clock, and a desk.
+// world is a GitHub that answers as a test says, a clock, and a poller.
 type world struct {
 	t      *testing.T
 	now    time.Time
@@ -28,7 +28,7 @@ type world struct {
 	answer func(w http.ResponseWriter, r *http.Request)
 	filed  []ingest.Entry
 	log    bytes.Buffer
-	*Desk
+	*Poller
 }
 
 const secretToken = "ghs_0123456789"
@@ -36,7 +36,7 @@ const secretToken = "ghs_0123456789"
 func newWorld(t *testing.T, perMinute int) *world {
 	w := &world{t: t, now: time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)}
 	c := NewClient("https://github.example/", func() (string, error) { return secretToken, nil }, &http.Client{Transport: w}, func() time.Time { return w.now })
-	w.Desk = NewDesk(c, perMinute, func(_ context.Context, e []ingest.Entry) error { w.filed = append(w.filed, e...); return nil },
+	w.Poller = NewPoller(c, perMinute, func(_ context.Context, e []ingest.Entry) error { w.filed = append(w.filed, e...); return nil },
 		NewMetrics(prometheus.NewRegistry()), zerolog.New(&w.log))
 	return w
 }
@@ -61,7 +61,7 @@ func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
 
 func (w *world) turns(n int) {
 	for range n {
-		w.turn(context.Background())
+		w.askNext(context.Background())
 	}
 }
 
@@ -114,7 +114,7 @@ func TestFindsTheRunnersJob(t *testing.T) {
 		}
 		fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "completed", "failure", "2026-10-01T09:18:58Z")))
 	}
-	w.Ask(w.question())
+	w.Enqueue(w.question())
 	w.turns(1)
 	w.want(2, 1)
 	if want := "/repos/mills/flour/actions/runs/36180041/jobs?filter=all&per_page=100&page=1"; w.asked[0] != want {
@@ -138,7 +138,7 @@ func TestOneJob(t *testing.T) {
 	w.answer = say(job(41, "another-runner", "in_progress", "", ""))
 	q := w.question()
 	q.Run, q.Job = "", "41"
-	w.Ask(q)
+	w.Enqueue(q)
 	w.turns(2)
 	w.want(1, 0)
 	if w.asked[0] != "/repos/mills/flour/actions/jobs/41" || w.outcome("unknown") != 1 {
@@ -152,8 +152,8 @@ func TestAsksAgain(t *testing.T) {
 	w := newWorld(t, 60)
 	w.answer = say(jobs(job(3, "mill-runner-1", "in_progress", "", "")))
 	q := w.question()
-	w.Ask(q)
-	w.Ask(q) // the case has its question
+	w.Enqueue(q)
+	w.Enqueue(q) // the case has its question
 	for range 40 {
 		w.turns(1)
 		w.pass(time.Minute)
@@ -164,7 +164,7 @@ func TestAsksAgain(t *testing.T) {
 	}
 	w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
 	q.Case, q.Died = "c2", w.now
-	w.Ask(q)
+	w.Enqueue(q)
 	for range 40 {
 		w.turns(1)
 		w.pass(time.Minute)
@@ -181,9 +181,9 @@ func TestRefusesOddQuestions(t *testing.T) {
 		{Repository: "a/b", Run: "1/../../x"}, {Repository: "a/b", Run: "-1"}, {Repository: "a/b", Job: "beb2b7e7-3d59-42d9-a5c7-f2aa433c1653"}, {Repository: "a/b"},
 	} {
 		q.Case, q.Runner, q.Died = strconv.Itoa(i), "r", w.now
-		w.Ask(q)
+		w.Enqueue(q)
 	}
-	w.Ask(Question{Case: "old", Repository: "a/b", Run: "1", Runner: "r", Died: w.now.Add(-2 * time.Hour)})
+	w.Enqueue(Question{Case: "old", Repository: "a/b", Run: "1", Runner: "r", Died: w.now.Add(-2 * time.Hour)})
 	w.turns(10)
 	w.want(0, 0)
 }
@@ -201,7 +201,7 @@ func TestETag(t *testing.T) {
 		sent++
 		fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "in_progress", "", "")))
 	}
-	w.Ask(w.question())
+	w.Enqueue(w.question())
 	w.turns(1)
 	w.pass(3 * time.Minute)
 	w.turns(1)
@@ -239,11 +239,11 @@ func TestRateLimits(t *testing.T) {
 			rw.WriteHeader(c.status)
 			fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "in_progress", "", "")))
 		}
-		w.Ask(w.question())
+		w.Enqueue(w.question())
 		w.turns(1)
 		other := w.question()
 		other.Case = "c2"
-		w.Ask(other)
+		w.Enqueue(other)
 		w.pass(c.wait - 2*time.Second)
 		w.turns(3)
 		if len(w.asked) != 1 || len(w.filed) != c.filed {
@@ -264,7 +264,7 @@ func TestPace(t *testing.T) {
 	for i := range 20 {
 		q := w.question()
 		q.Case = strconv.Itoa(i)
-		w.Ask(q)
+		w.Enqueue(q)
 	}
 	for range 60 { // a minute
 		w.turns(2)
@@ -284,12 +284,12 @@ func TestTrouble(t *testing.T) {
 		"token":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, "the token"},
 		"denied":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, "actions: read"},
 		"broken":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, "502"},
-		"foreign": {say("<html>"), "cannot be read"},
+		"foreign": {say("<html>"), "cannot read GitHub's answer"},
 		"cut off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "does not answer"},
 	} {
 		w := newWorld(t, 600)
 		w.answer = c.answer
-		w.Ask(w.question())
+		w.Enqueue(w.question())
 		for range 5 {
 			w.turns(1)
 			w.pass(time.Minute)
@@ -306,7 +306,7 @@ func TestTrouble(t *testing.T) {
 	}
 	w := newWorld(t, 600)
 	w.answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }
-	w.Ask(w.question())
+	w.Enqueue(w.question())
 	w.turns(3)
 	w.want(1, 0)
 	if w.log.Len() > 0 {
@@ -326,7 +326,7 @@ func TestNotStored(t *testing.T) {
 		}
 		return stored(ctx, e)
 	}
-	w.Ask(w.question())
+	w.Enqueue(w.question())
 	w.turns(1)
 	w.want(1, 0)
 	w.pass(time.Minute)
@@ -348,7 +348,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(job(1, "", "queued", "", "")))
 	f.Add([]byte(`{"jobs":null,"id":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := decode(data)
+		all, err := decodeJobs(data)
 		if err != nil && len(all) > 0 {
 			t.Fatal("jobs and an error")
 		}

@@ -18,41 +18,43 @@ func (l Later) Error() string {
 // limit is what GitHub said of its rate limits. They are the token's, and other
 // programs may use it too: a tenth is left to them.
 type limit struct {
-	mu    sync.Mutex // guards until and hurry
-	until time.Time
-	hurry int // refusals in a row that named no time
+	mu       sync.Mutex // guards what follows
+	until    time.Time
+	refusals int // in a row, that named no time
 }
 
 const (
-	share      = 10 // one part of so many is left
-	unnamed    = time.Minute
-	maxUnnamed = time.Hour
+	reserve    = 10 // one part in this many is left to others
+	minBackoff = time.Minute
+	maxBackoff = time.Hour
 )
 
-// wait is how long nothing may be asked.
+// wait is how long GitHub must not be asked.
 func (l *limit) wait(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(0, l.until.Sub(now))
 }
 
-// note reads an answer's headers. A refusal for too many requests is a Later.
-func (l *limit) note(res *http.Response, now time.Time) error {
+// update reads an answer's headers. A refusal for too many requests is a Later.
+func (l *limit) update(res *http.Response, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	left, total, reset := headerNumber(res, "X-RateLimit-Remaining"), headerNumber(res, "X-RateLimit-Limit"), headerNumber(res, "X-RateLimit-Reset")
-	spent := left >= 0 && reset > 0 && left <= max(0, total)/share
-	refused := res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusForbidden && (left == 0 || res.Header.Get("Retry-After") != "")
+	left, total := headerNumber(res, "X-RateLimit-Remaining"), headerNumber(res, "X-RateLimit-Limit")
+	reset := headerNumber(res, "X-RateLimit-Reset")
+	spent := left >= 0 && reset > 0 && left <= max(0, total)/reserve
+	refused := res.StatusCode == http.StatusTooManyRequests ||
+		res.StatusCode == http.StatusForbidden && (left == 0 || res.Header.Get("Retry-After") != "")
 	switch {
 	case refused && headerNumber(res, "Retry-After") >= 0:
-		l.hold(now, now.Add(time.Duration(headerNumber(res, "Retry-After"))*time.Second))
+		l.blockUntil(now, now.Add(time.Duration(headerNumber(res, "Retry-After"))*time.Second))
 	case spent:
-		l.hold(now, time.Unix(reset, 0).Add(time.Second))
+		l.blockUntil(now, time.Unix(reset, 0).Add(time.Second))
 	case refused:
-		l.hurry++
-		l.hold(now, now.Add(min(maxUnnamed, unnamed<<min(l.hurry-1, 10))))
+		l.refusals++
+		l.blockUntil(now, now.Add(min(maxBackoff, minBackoff<<min(l.refusals-1, 10))))
 	default:
-		l.hurry = 0
+		l.refusals = 0
 	}
 	if refused {
 		return Later{max(time.Second, l.until.Sub(now))}
@@ -60,10 +62,10 @@ func (l *limit) note(res *http.Response, now time.Time) error {
 	return nil
 }
 
-// hold keeps everybody from asking until a time, but no longer than an hour
-// and a bit: limits are counted by the hour, and a header can say anything.
-func (l *limit) hold(now, until time.Time) {
-	if latest := now.Add(maxUnnamed + unnamed); until.After(latest) {
+// blockUntil keeps everybody from asking until a time, but for little more than an hour:
+// limits are counted by the hour, and a header can say anything.
+func (l *limit) blockUntil(now, until time.Time) {
+	if latest := now.Add(maxBackoff + minBackoff); until.After(latest) {
 		until = latest
 	}
 	if until.After(l.until) {
