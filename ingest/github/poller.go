@@ -102,7 +102,8 @@ func (p *Poller) Enqueue(q Question) {
 
 // insert puts a question among the others.
 func (p *Poller) insert(o *waitingQuestion) {
-	i, _ := slices.BinarySearchFunc(p.waiting, o.due, func(x *waitingQuestion, at time.Time) int { return x.due.Compare(at) })
+	later := func(q *waitingQuestion, at time.Time) int { return q.due.Compare(at) }
+	i, _ := slices.BinarySearchFunc(p.waiting, o.due, later)
 	p.waiting = slices.Insert(p.waiting, i, o)
 	if len(p.waiting) > maxWaiting {
 		p.waiting = slices.Delete(p.waiting, 0, 1)

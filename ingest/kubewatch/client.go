@@ -53,9 +53,10 @@ func (r resource) advice(verb string, err error) string {
 	var away *url.Error
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("may not %s %s%s: give its service account a %s with the verbs get, list, watch on %s", verb, r.name, scope, kind, r.name)
+		return fmt.Sprintf("may not %s %s%s: give its service account a %s with the verbs get, list, watch on %s",
+			verb, r.name, scope, kind, r.name)
 	case apierrors.IsUnauthorized(err):
-		return "the API server does not take the token: it is wrong or has expired; mount a new one, or mend --kube.config"
+		return "the API server rejects the token: it is wrong or has expired; mount a new one, or correct --kube.config"
 	case apierrors.IsNotFound(err):
 		return fmt.Sprintf("the API server knows no %s%s; what makes them is not installed", r.name, scope)
 	case errors.As(err, &away): // the address in it is never twice the same

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// feed is one watched resource. The client library tells it of every change,
-// as if it were a store of objects; it keeps of each only what it has handed on.
+// feed is one watched resource. The client library calls it with every change, as if
+// it were a store of objects; it keeps of each only which facts it has handed on.
 type feed struct {
 	*link
 	w *Watcher
 
 	seen    map[types.UID]*known    // the objects that are there
-	crowd   *lru.Cache[string, int] // pod -> how many events about it were handed on
+	perPod  *lru.Cache[string, int] // pod -> how many events about it were handed on
 	version string                  // the resource version that was reached
 	from    time.Time               // since when nothing was missed
 	heard   time.Time               // when the server last said something; zero before the first list
@@ -26,16 +26,22 @@ type feed struct {
 // known is what is remembered of an object.
 type known struct {
 	version string
-	id      ingest.Entry    // names it
-	running bool            // one of its containers runs
-	told    map[uint64]bool // facts that were handed on, by their hash
-	count   int
-	last    time.Time // when something was
+	id      ingest.Entry // names it
+	running bool         // one of its containers runs
+	// reported are the facts that were handed on, by their hash.
+	reported map[uint64]bool
+	count    int
+	last     time.Time // when something was
 }
 
 func newFeed(w *Watcher, r resource) *feed {
-	crowd, _ := lru.New[string, int](maxCrowd) // an error only for a size below 1
-	return &feed{link: newLink(r, w.client, w.options.Log, w.metrics), w: w, seen: map[types.UID]*known{}, crowd: crowd}
+	perPod, _ := lru.New[string, int](maxPods) // an error only for a size below 1
+	return &feed{
+		link:   newLink(r, w.client, w.options.Log, w.metrics),
+		w:      w,
+		seen:   map[types.UID]*known{},
+		perPod: perPod,
+	}
 }
 
 // Add implements cache.ReflectorStore.
@@ -92,7 +98,7 @@ func (f *feed) remember() {
 		return
 	}
 	for _, id := range f.w.options.Open(f.namespace) {
-		f.seen[types.UID(id.PodUID)] = &known{id: id, running: true, told: map[uint64]bool{}}
+		f.seen[types.UID(id.PodUID)] = &known{id: id, running: true, reported: map[uint64]bool{}}
 	}
 }
 
@@ -105,7 +111,7 @@ func (f *feed) missed(uid types.UID, k *known) {
 	}
 }
 
-// markEvery is how often coverage that goes on is told.
+// markEvery is how often coverage that goes on is reported.
 const markEvery = 10 * time.Second
 
 // UpdateResourceVersion implements cache.ResourceVersionUpdater. It is called
@@ -118,8 +124,8 @@ func (f *feed) UpdateResourceVersion(version string) {
 	}
 }
 
-// cover tells how far the pods were watched. Events repeat what pods say; a gap
-// in them is told, that they were read is not.
+// cover reports how far the pods were watched. Events repeat what pods say: a gap in
+// them is reported, that they were read is not.
 func (f *feed) cover() {
 	if f.name != "pods" || f.heard.IsZero() {
 		return
@@ -131,7 +137,15 @@ func (f *feed) cover() {
 // mark is a statement about the whole namespace. It names no node, for a node
 // that is named is one whose agent was heard of.
 func (f *feed) mark(m ingest.Mark) ingest.Entry {
-	return ingest.Entry{At: m.To, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested, Namespace: f.namespace, Doc: document, Mark: &m}
+	return ingest.Entry{
+		At:        m.To,
+		Clock:     ingest.WallClock,
+		Source:    ingest.Kube,
+		Trust:     ingest.Attested,
+		Namespace: f.namespace,
+		Doc:       document,
+		Mark:      &m,
+	}
 }
 
 // change hands on what an object says that it did not say before.
@@ -139,7 +153,7 @@ func (f *feed) change(how string, o *object) {
 	f.w.metrics.objects.WithLabelValues(f.name, how).Inc()
 	k := f.seen[o.UID]
 	if k == nil {
-		k = &known{told: map[uint64]bool{}}
+		k = &known{reported: map[uint64]bool{}}
 		f.seen[o.UID] = k
 	} else if k.version == o.ResourceVersion && how != "deleted" {
 		return
@@ -152,7 +166,7 @@ func (f *feed) change(how string, o *object) {
 	f.w.out.put(news)
 	if ended(news) {
 		f.heard = f.w.options.Now()
-		f.cover() // the verdict wants to know what was read over the end
+		f.cover() // the verdict needs to know what was read around the end
 	}
 }
 

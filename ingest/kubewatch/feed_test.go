@@ -209,7 +209,7 @@ func TestAdvice(t *testing.T) {
 	}{
 		{pods, apierrors.NewForbidden(gr, "", errors.New("x")), "may not watch pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods"},
 		{nodes, apierrors.NewForbidden(gr, "", errors.New("x")), "may not watch nodes in the cluster: give its service account a ClusterRole with the verbs get, list, watch on nodes"},
-		{pods, apierrors.NewUnauthorized("x"), "the API server does not take the token"},
+		{pods, apierrors.NewUnauthorized("x"), "the API server rejects the token"},
 		{pods, apierrors.NewNotFound(gr, ""), "the API server knows no pods in namespace ci"},
 		{pods, &url.Error{Op: "Get", URL: "https://h/?timeoutSeconds=12", Err: errors.New("refused")}, "the API server does not answer: refused"},
 		{pods, apierrors.NewServiceUnavailable("busy"), "cannot watch pods in namespace ci: busy"},

@@ -48,7 +48,7 @@ func (l *link) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, 
 	all := &list{}
 	err := l.request(o).Do(short).Into(all)
 	if ctx.Err() == nil {
-		l.told("list", err)
+		l.noteResult("list", err)
 	}
 	return all, err
 }
@@ -61,7 +61,7 @@ func (l *link) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 		return nil, err // it lists instead
 	}
 	if ctx.Err() == nil {
-		l.told("watch", err)
+		l.noteResult("watch", err)
 	}
 	if first && err != nil {
 		err = fmt.Errorf("%v", err) // or the library would wait where nobody can stop it
@@ -77,8 +77,8 @@ func (l *link) request(o metav1.ListOptions) *rest.Request {
 	return r.Resource(l.name).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }
 
-// told notes how a request went, and says so where that changed.
-func (l *link) told(verb string, err error) {
+// noteResult notes how a request went, and logs it where that changed.
+func (l *link) noteResult(verb string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := len(l.trouble)
@@ -87,7 +87,7 @@ func (l *link) told(verb string, err error) {
 	case err != nil:
 		if line := l.advice(verb, err); line != l.trouble[verb] {
 			l.trouble[verb] = line
-			log.Error().Msg(line + "; the rest goes on, and this is tried again")
+			log.Error().Msg(line + "; everything else goes on, and this is retried")
 		}
 	case verb == "watch":
 		clear(l.trouble)
@@ -101,7 +101,7 @@ func (l *link) told(verb string, err error) {
 	case verb == "watch":
 		up.Set(1)
 		if was > 0 {
-			log.Info().Msg("the API server lets coroner watch again")
+			log.Info().Msg("the API server accepts the watch again")
 		}
 	}
 }

@@ -16,11 +16,19 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
 	return &Metrics{
-		up: f.NewGaugeVec(prometheus.GaugeOpts{Name: "coroner_kube_watch_up",
-			Help: "Whether the Kubernetes API lets coroner watch a resource: 1 yes, 0 not now."}, []string{"namespace", "resource"}),
-		objects: f.NewCounterVec(prometheus.CounterOpts{Name: "coroner_kube_objects_total",
-			Help: "Objects that the Kubernetes API told of: listed, added, modified, deleted, or gone unseen while a watch was broken."}, []string{"resource", "event"}),
-		dropped: f.NewCounterVec(prometheus.CounterOpts{Name: "coroner_kube_dropped_total",
-			Help: "Facts of objects that were not kept, by reason: flood is an object or a pod's events that say too much."}, []string{"resource", "reason"}),
+		up: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "coroner_kube_watch_up",
+			Help: "Whether the Kubernetes API lets coroner watch a resource: 1 yes, 0 not now.",
+		}, []string{"namespace", "resource"}),
+		objects: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "coroner_kube_objects_total",
+			Help: "Objects that the Kubernetes API told of: listed, added, modified, deleted, " +
+				"or gone unseen while a watch was broken.",
+		}, []string{"resource", "event"}),
+		dropped: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "coroner_kube_dropped_total",
+			Help: "Facts of objects that were not kept, by reason: " +
+				"flood is an object or a pod's events that say too much.",
+		}, []string{"resource", "reason"}),
 	}
 }

@@ -13,8 +13,8 @@ import (
 const (
 	maxFacts  = 500
 	maxEvents = 300
-	maxCrowd  = 20_000 // pods whose events are counted
-	slow      = time.Minute
+	maxPods   = 20_000      // pods whose events are counted
+	minRepeat = time.Minute // between two of an event that is repeated
 )
 
 // news are the facts of an object that were not handed on before.
@@ -25,18 +25,18 @@ func (f *feed) news(k *known, o *object) (out []ingest.Entry) {
 			k.id = ingest.Entry{Node: e.Node, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID}
 		}
 		h := hash(&e)
-		if k.told[h] {
+		if k.reported[h] {
 			continue
 		}
-		if !f.room(k, &e, now) {
+		if !f.allows(k, &e, now) {
 			f.w.metrics.dropped.WithLabelValues(f.name, "flood").Inc()
 			continue
 		}
-		k.told[h], k.last = true, now
+		k.reported[h], k.last = true, now
 		k.count++
-		out = append(out, f.dress(e, now))
+		out = append(out, f.complete(e, now))
 	}
-	return append(out, f.booted(k, o, now)...)
+	return append(out, f.rebooted(k, o, now)...)
 }
 
 var seed = maphash.MakeSeed()
@@ -51,22 +51,22 @@ func hash(e *ingest.Entry) uint64 {
 	return maphash.String(seed, e.At.String()+"\x00"+e.Container+"\x00"+text)
 }
 
-// room says whether one more fact of an object may be kept.
-func (f *feed) room(k *known, e *ingest.Entry, now time.Time) bool {
+// allows says whether one more fact of an object may be kept.
+func (f *feed) allows(k *known, e *ingest.Entry, now time.Time) bool {
 	if f.name != "events" {
 		return k.count < maxFacts || e.Fields["which"] == "state" || e.Fields["msg"] == "pod deleting"
 	}
-	if k.count > 3 && now.Sub(k.last) < slow { // one that is repeated
+	if k.count > 3 && now.Sub(k.last) < minRepeat { // one that is repeated
 		return false
 	}
 	about := cmp.Or(e.PodUID, e.Node)
-	n, _ := f.crowd.Get(about)
-	f.crowd.Add(about, n+1)
+	n, _ := f.perPod.Get(about)
+	f.perPod.Add(about, n+1)
 	return n < maxEvents
 }
 
-// dress makes a fact what the docket takes.
-func (f *feed) dress(e ingest.Entry, now time.Time) ingest.Entry {
+// complete makes a fact an entry that the docket takes.
+func (f *feed) complete(e ingest.Entry, now time.Time) ingest.Entry {
 	if e.At.IsZero() {
 		e.After = now // where it stands among the others
 	}
@@ -76,8 +76,8 @@ func (f *feed) dress(e ingest.Entry, now time.Time) ingest.Entry {
 	return e
 }
 
-// booted is the news that a node runs under another boot id than before.
-func (f *feed) booted(k *known, o *object, now time.Time) []ingest.Entry {
+// rebooted is the news that a node runs under another boot id than before.
+func (f *feed) rebooted(k *known, o *object, now time.Time) []ingest.Entry {
 	boot := ""
 	for i := range o.facts {
 		boot = cmp.Or(boot, o.facts[i].Boot)
@@ -87,7 +87,7 @@ func (f *feed) booted(k *known, o *object, now time.Time) []ingest.Entry {
 	if was == "" || boot == "" || was == boot {
 		return nil
 	}
-	e := f.own(k, now, "node booted", "boot_id", boot, "was", was)
+	e := f.ownRecord(k, now, "node booted", "boot_id", boot, "was", was)
 	e.Boot = boot
 	return []ingest.Entry{e}
 }
@@ -95,11 +95,11 @@ func (f *feed) booted(k *known, o *object, now time.Time) []ingest.Entry {
 // gone says that a pod's object went while, as it was last known, a container
 // of it ran: no exit record will come.
 func (f *feed) gone(k *known, how string) ingest.Entry {
-	return f.own(k, f.w.options.Now(), "pod gone", "deletion", how)
+	return f.ownRecord(k, f.w.options.Now(), "pod gone", "deletion", how)
 }
 
-// own is a record of the watch itself. No value of it is an object's free text.
-func (f *feed) own(k *known, at time.Time, msg string, pairs ...string) ingest.Entry {
+// ownRecord is a record of the watch itself. No value of it is an object's free text.
+func (f *feed) ownRecord(k *known, at time.Time, msg string, pairs ...string) ingest.Entry {
 	e := k.id
 	e.At, e.Clock, e.Source, e.Trust, e.Doc = at.UTC(), ingest.WallClock, ingest.Kube, ingest.Attested, document
 	e.Fields, e.Text = map[string]string{"msg": msg}, msg

@@ -58,7 +58,15 @@ func (c codec) newObject(data []byte, kind string) (object, error) {
 		return object{}, err
 	}
 	m := &h.Metadata
-	o := object{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}}
+	o := object{
+		TypeMeta: metav1.TypeMeta{Kind: kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            m.Name,
+			Namespace:       m.Namespace,
+			UID:             m.UID,
+			ResourceVersion: m.ResourceVersion,
+		},
+	}
 	if m.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 		o.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 	}
@@ -100,7 +108,9 @@ type codec struct {
 var errWrite = errors.New("kubewatch only reads")
 
 // Decode implements runtime.Decoder.
-func (c codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c codec) Decode(
+	data []byte, _ *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, nil, err
@@ -128,7 +138,8 @@ func (l *list) read(data []byte, h head, c codec) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	l.ResourceVersion, l.Continue, l.RemainingItemCount = h.Metadata.ResourceVersion, h.Metadata.Continue, h.Metadata.Remaining
+	l.ResourceVersion, l.Continue = h.Metadata.ResourceVersion, h.Metadata.Continue
+	l.RemainingItemCount = h.Metadata.Remaining
 	kind := strings.TrimSuffix(h.Kind, "List")
 	for _, item := range in.Items {
 		o, err := c.newObject(item, kind)
@@ -148,8 +159,14 @@ func (codec) Identifier() runtime.Identifier { return "kubewatch" }
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
 func (c codec) SupportedMediaTypes() []runtime.SerializerInfo {
-	return []runtime.SerializerInfo{{MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
-		Serializer: c, StreamSerializer: &runtime.StreamSerializerInfo{Serializer: c, EncodesAsText: true, Framer: framer}}}
+	return []runtime.SerializerInfo{{
+		MediaType:        "application/json",
+		MediaTypeType:    "application",
+		MediaTypeSubType: "json",
+		EncodesAsText:    true,
+		Serializer:       c,
+		StreamSerializer: &runtime.StreamSerializerInfo{Serializer: c, EncodesAsText: true, Framer: framer},
+	}}
 }
 
 // EncoderForVersion implements runtime.NegotiatedSerializer.

@@ -25,7 +25,12 @@ const (
 )
 
 func newOutbox(receive func(context.Context, []ingest.Entry) error, log zerolog.Logger) *outbox {
-	return &outbox{receive: receive, log: log, waiting: make(chan []ingest.Entry, maxWaiting), done: make(chan struct{})}
+	return &outbox{
+		receive: receive,
+		log:     log,
+		waiting: make(chan []ingest.Entry, maxWaiting),
+		done:    make(chan struct{}),
+	}
 }
 
 // put hands entries over. It waits while there is no room.
@@ -51,7 +56,7 @@ func (o *outbox) run(ctx context.Context) error {
 				return nil
 			}
 		case <-ctx.Done():
-			o.last(context.WithoutCancel(ctx))
+			o.drain(context.WithoutCancel(ctx))
 			return nil
 		}
 	}
@@ -77,7 +82,8 @@ func (o *outbox) deliver(ctx context.Context, batch []ingest.Entry) bool {
 		if err == nil {
 			return true
 		}
-		o.log.Error().Err(err).Int("entries", len(batch)).Dur("again_in", wait).Msg("what the API server told could not be stored; it is tried again")
+		o.log.Error().Err(err).Int("entries", len(batch)).Dur("again_in", wait).
+			Msg("cannot store what the API server reported; retrying")
 		select {
 		case <-ctx.Done():
 			return false
@@ -86,12 +92,13 @@ func (o *outbox) deliver(ctx context.Context, batch []ingest.Entry) bool {
 	}
 }
 
-func (o *outbox) last(ctx context.Context) {
+// drain delivers what still waits, once.
+func (o *outbox) drain(ctx context.Context) {
 	for {
 		select {
 		case batch := <-o.waiting:
 			if err := o.receive(ctx, batch); err != nil {
-				o.log.Error().Err(err).Msg("what the API server told last could not be stored")
+				o.log.Error().Err(err).Msg("cannot store what the API server reported last")
 				return
 			}
 		default:

@@ -33,7 +33,8 @@ const (
 
 // memory is about how many bytes the decoded request takes.
 func (c *census) memory() int64 {
-	return int64(c.streams)*int64(streamSize) + int64(c.entries)*int64(entrySize) + int64(c.pairs)*int64(pairSize) + int64(c.text)
+	return int64(c.streams)*int64(streamSize) + int64(c.entries)*int64(entrySize) +
+		int64(c.pairs)*int64(pairSize) + int64(c.text)
 }
 
 // stream counts one, by the bytes of its labels.

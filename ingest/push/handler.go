@@ -88,11 +88,23 @@ type Handler struct {
 // and calls refused, with the reason, for each that it does not take. The context
 // that receive gets says whose entries they are, see IdentityFrom. Which pods of
 // plain streams are controllers says controller, as in ingest.Document.
-func NewHandler(l Limits, controller func(namespace, pod string) bool, receive func(context.Context, []ingest.Entry) error, refused func(string)) *Handler {
+func NewHandler(
+	l Limits,
+	controller func(namespace, pod string) bool,
+	receive func(context.Context, []ingest.Entry) error,
+	refused func(string),
+) *Handler {
 	l.defaults()
-	return &Handler{limits: l, receive: receive, refused: refused, places: places{most: l.Busy, each: l.Client, of: map[string]int{}},
-		bodies: intake{limit: l.Body, most: l.Bodies, patience: l.Patience}, memory: semaphore.NewWeighted(l.Memory), feeds: newFeeds(),
-		plainly: ingest.Document{Name: "loki", Controller: controller}}
+	return &Handler{
+		limits:  l,
+		receive: receive,
+		refused: refused,
+		places:  places{most: l.Busy, each: l.Client, of: map[string]int{}},
+		bodies:  intake{limit: l.Body, most: l.Bodies, patience: l.Patience},
+		memory:  semaphore.NewWeighted(l.Memory),
+		feeds:   newFeeds(),
+		plainly: ingest.Document{Name: "loki", Controller: controller},
+	}
 }
 
 // Unfinished is how many lines of plain streams were given without their end,

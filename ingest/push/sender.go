@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,11 +65,17 @@ func (s *Sender) Post(ctx context.Context, body []byte) error {
 	switch {
 	case res.StatusCode/100 == 2:
 		return nil
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode/100 == 5 || res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden || res.StatusCode == http.StatusNotFound:
+	case res.StatusCode/100 == 5 || slices.Contains(retried, res.StatusCode):
 		after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
 		return Later{res.StatusCode, time.Duration(after) * time.Second, text}
 	}
 	return Refused{res.StatusCode, text}
+}
+
+// retried are the answers that another try can change: the server is busy, or not yet
+// configured for this sender.
+var retried = []int{
+	http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 }
 
 func (s *Sender) head(req *http.Request) error {

@@ -34,7 +34,8 @@ func speakerOf(r *http.Request) (s speaker, err error) {
 		return s, wrongNode("the header %s is there %d times; want it once", AgentHeader, len(said))
 	case len(said) == 0 || said[0] == "":
 		if s.proven {
-			return s, wrongNode("the credential is that of the agent on node %q: want the header %s", s.Node, AgentHeader)
+			return s, wrongNode("the credential is that of the agent on node %q: want the header %s",
+				s.Node, AgentHeader)
 		}
 		s.Agent = false
 		return s, nil

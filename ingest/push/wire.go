@@ -129,7 +129,11 @@ func metadata(e *ingest.Entry) (m push.LabelsAdapter) {
 }
 
 var markNames = map[ingest.MarkKind]string{
-	ingest.Covered: "covered", ingest.Gap: "gap", ingest.Mixed: "mixed", ingest.Ended: "ended", ingest.Reached: "reached",
+	ingest.Covered: "covered",
+	ingest.Gap:     "gap",
+	ingest.Mixed:   "mixed",
+	ingest.Ended:   "ended",
+	ingest.Reached: "reached",
 }
 
 func nanos(t time.Time) int64 {
@@ -166,8 +170,17 @@ func set(e *ingest.Entry, name, value string) (err error) {
 			into(n)
 		}
 	}
-	texts := map[string]*string{"boot": &e.Boot, "namespace": &e.Namespace, "pod": &e.Pod, "pod_uid": &e.PodUID, "container": &e.Container,
-		"container_id": &e.ContainerID, "unit": &e.Unit, "doc": &e.Doc, "cursor": &e.Cursor}
+	texts := map[string]*string{
+		"boot":         &e.Boot,
+		"namespace":    &e.Namespace,
+		"pod":          &e.Pod,
+		"pod_uid":      &e.PodUID,
+		"container":    &e.Container,
+		"container_id": &e.ContainerID,
+		"unit":         &e.Unit,
+		"doc":          &e.Doc,
+		"cursor":       &e.Cursor,
+	}
 	if into := texts[name]; into != nil {
 		*into = value
 		return nil

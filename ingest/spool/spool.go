@@ -105,7 +105,8 @@ func (s *Spool) found(f os.DirEntry) {
 	var i Item
 	var from, to int64
 	name := strings.ReplaceAll(strings.TrimSuffix(f.Name(), ".push"), "-", " ")
-	if n, err := fmt.Sscanf(name, "%d %s %d %d %d", &i.Seq, &i.Class, &i.Entries, &from, &to); n != 5 || err != nil || !strings.HasSuffix(f.Name(), ".push") {
+	n, err := fmt.Sscanf(name, "%d %s %d %d %d", &i.Seq, &i.Class, &i.Entries, &from, &to)
+	if n != 5 || err != nil || !strings.HasSuffix(f.Name(), ".push") {
 		return
 	}
 	i.From, i.To = moment(from), moment(to)
