@@ -11,6 +11,7 @@ import (
 // caseFiles are the cases of one record.
 type caseFiles struct {
 	named   []*rules.Case
+	left    bool          // other pods live, of which nothing else was read
 	unnamed []*rules.Case // of each cluster: text that names nobody, and what struck a whole node
 }
 
@@ -24,6 +25,7 @@ type assembler struct {
 	mine   map[*Pod][]lineOf // what is about them
 	nodes  nodeLines         // what is about nodes
 
+	taken   []bool          // of each signal: a pod is named in it
 	nobodys []*rules.Signal // lines of the node about a container that nothing ties to a pod
 
 	clusters   []string        // that the record speaks of
@@ -50,7 +52,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	a.open()
 	a.attribute()
 	a.cover()
-	files := &caseFiles{}
+	files := &caseFiles{left: len(r.left) > 0}
 	for _, cluster := range a.clusters {
 		files.unnamed = append(files.unnamed, a.cases[a.anon[cluster]])
 	}
@@ -176,6 +178,7 @@ type lineOf struct {
 // attribute gives every signal to the pods that it is about, and what concerns
 // a node to every pod on it.
 func (a *assembler) attribute() {
+	a.taken = make([]bool, len(a.record.Signals))
 	for i, s := range a.record.Signals {
 		mine, proven := a.owners(s)
 		if s.Source.Host() && (mine == nil && (s.Masked || a.onlyID(s)) || s.Masked && slices.Equal(mine, []*Pod{a.anon[s.Cluster]})) {
@@ -183,6 +186,7 @@ func (a *assembler) attribute() {
 		}
 		for _, p := range mine {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven})
+			a.taken[i] = a.taken[i] || !p.anonymous
 		}
 		if s.Def.Reach == rules.ReachNode {
 			a.nodes.add(i)
@@ -207,9 +211,9 @@ func (a *assembler) evidence(p *Pod) (out []rules.Evidence) {
 			mine = mine[1:]
 			continue
 		}
-		s := a.record.Signals[near[0]]
+		s, others := a.record.Signals[near[0]], a.taken[near[0]]
 		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed
-		out, near = append(out, rules.Evidence{Signal: s, Proven: s.Proven() && there}), near[1:]
+		out, near = append(out, rules.Evidence{Signal: s, Proven: s.Proven() && there, Others: others}), near[1:]
 	}
 	return out
 }

@@ -25,12 +25,17 @@ func (c *Case) Attempts() []*Case {
 	}
 	out := make([]*Case, len(lives))
 	for i := range lives {
-		one := *c
-		one.life, one.Attempt, one.Evidence = nil, i+1, nil
+		one, others := *c, map[string]time.Time{}
+		for k := range lives {
+			if k != i {
+				others[lives[k].id] = lives[k].ended
+			}
+		}
+		one.life, one.Attempt, one.Evidence = &life{earlier: others}, i+1, nil
 		out[i] = &one
 	}
 	for i := range c.Evidence {
-		for _, k := range lifeOf(lives, &c.Evidence[i]) {
+		for _, k := range c.lifeOf(lives, &c.Evidence[i]) {
 			out[k].Evidence = append(out[k].Evidence, c.Evidence[i])
 		}
 	}
@@ -77,8 +82,9 @@ func (a *attempt) heard(e *Evidence) {
 // lifeOf says which lives a line belongs to: by the container that it names,
 // else by its time; what names no container and has no time, and what the pod as
 // a whole is like, belongs to all.
-func lifeOf(lives []attempt, e *Evidence) (of []int) {
-	if k := slices.IndexFunc(lives, func(a attempt) bool { return a.id == idOf(e) }); k >= 0 {
+func (c *Case) lifeOf(lives []attempt, e *Evidence) (of []int) {
+	id := c.containerIDOf(e)
+	if k := slices.IndexFunc(lives, func(a attempt) bool { return a.id == id }); k >= 0 {
 		return []int{k}
 	}
 	for k := range lives {

@@ -22,6 +22,8 @@ type Case struct {
 	Containers map[string]string // container id -> name, of this pod
 	Sandboxes  map[string]bool   // sandbox ids of this pod
 
+	Crowd bool // it stands for several pods at once, all of which live
+
 	life *life // worked out from the evidence when it is first asked for
 }
 
@@ -42,6 +44,7 @@ type Evidence struct {
 	*Signal
 	Mine   bool // the line names this pod; false: it speaks about its node
 	Proven bool // trusted source, unforgeable envelope, and a tie that is both
+	Others bool // the line names another pod
 }
 
 // seen are the names of the signals that the case has evidence of.

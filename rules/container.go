@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,9 +22,10 @@ func (c *Case) mainContainer() string {
 	for _, n := range c.Containers {
 		names[n] = true
 	}
+	all := len(names) > 0 && !names[""] // every container of the pod is known by its name
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
-		if !e.Mine {
+		if !e.Mine || all && !e.Proven && !names[e.Container] {
 			continue
 		}
 		names[c.containerOf(e)] = true
@@ -61,15 +63,51 @@ func (c *Case) containerOf(e *Evidence) string {
 	if name := orElse(e.Str("container"), stood); name != "" {
 		return name
 	}
+	return c.Containers[orElse(id, c.containerIDOf(e))]
+}
+
+// containerIDOf is the id of the container that a line is about: by itself, by the
+// cgroup that it names, else by a process of which another line says where it ran.
+func (c *Case) containerIDOf(e *Evidence) string {
+	if id := idOf(e); id != "" {
+		return id
+	}
+	pid := ""
 	for i := range e.words {
-		if k := e.Def.captures[i].kind; k != kindCgroup && k != kindUnit {
-			continue
-		}
-		if name := c.Containers[parseCgroup(e.words[i]).ContainerID]; name != "" {
-			return name
+		switch e.Def.captures[i].kind {
+		case kindCgroup, kindUnit:
+			if id := parseCgroup(e.words[i]).ContainerID; id != "" {
+				return id
+			}
+		case kindPID:
+			pid = e.words[i]
 		}
 	}
-	return c.Containers[id]
+	if pid == "" || !e.Mine || c.life == nil || c.life.killedIn == nil {
+		return ""
+	}
+	return c.life.killedIn[pid]
+}
+
+// killedIn are the containers of the processes that lines name with their cgroup.
+func (c *Case) killedIn() map[string]string {
+	in := map[string]string{}
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		pid, id := "", ""
+		for w := range e.words {
+			switch e.Def.captures[w].kind {
+			case kindCgroup:
+				id = orElse(parseCgroup(e.words[w]).ContainerID, id)
+			case kindPID:
+				pid = e.words[w]
+			}
+		}
+		if pid != "" && id != "" && e.Mine {
+			in[pid] = id
+		}
+	}
+	return in
 }
 
 // toldByOthers says whether a line stands in another pod's log than the one
@@ -114,7 +152,8 @@ func (c *Case) isRunners(e *Evidence) bool {
 
 // runnersOwn says whether the container called name, "" if that is not known,
 // is the runner's. Where nothing tells, it is the one after which nothing of
-// the pod is heard of, unless its sandbox lives on.
+// the pod is heard of, unless its sandbox lives on: then the only one that there is,
+// if it failed. An init container may end well.
 func (c *Case) runnersOwn(e *Evidence, name string) bool {
 	main := c.lived().main
 	if init, _ := e.Value("init").(bool); init || isHelper(name) && name != main {
@@ -126,9 +165,57 @@ func (c *Case) runnersOwn(e *Evidence, name string) bool {
 	if hearsay(e.Source) {
 		return true // controllers speak of the runner's container
 	}
-	began := c.lived().lastStart
-	return !(began.After(e.At) && !e.At.IsZero()) && (main != "" || len(c.Sandboxes) == 0 || c.lived().sandboxOver)
+	if name == "" && c.spokeAfter(e) && c.openWhose(idOf(e), "", e.At) {
+		return false // the runner speaks on, and another container can have ended
+	}
+	l := c.lived()
+	if l.lastStart.After(e.At) && !e.At.IsZero() {
+		return false
+	}
+	return main != "" || len(c.Sandboxes) == 0 || l.sandboxOver || failed(e) && !c.openWhose(idOf(e), name, e.At)
 }
+
+// failed says whether a record of an end has another code than 0.
+func failed(e *Evidence) bool {
+	code, ok := e.Value("exit_code").(int)
+	return e.Def.Exit && ok && code > 0
+}
+
+// spokeAfter says whether the runner's own output goes on after a line.
+func (c *Case) spokeAfter(e *Evidence) bool {
+	return c.Log.Read && !e.At.IsZero() && c.Log.Last.Sub(e.At) > spokeOn
+}
+
+// spokeOn is how long after a container's end what it printed can still come.
+const spokeOn = 5 * time.Second
+
+// openWhose says whether a container, of an id or a name that may be "", need not
+// be the runner's own: another one of the pod can be, which was not over then, nor
+// soon after, as it is where the runner's end takes the pod with it.
+func (c *Case) openWhose(id, name string, at time.Time) bool {
+	l := c.lived()
+	if id == "" && name == "" || c.Sandboxes[id] || name != "" && name == l.main {
+		return false
+	}
+	nameless, named := 0, 0
+	for other, called := range c.Containers {
+		end, over := l.over[other]
+		switch {
+		case other == id || over && end.Before(at.Add(takenAlong)) || isHelper(called):
+		case called == "":
+			nameless++
+		case called != name:
+			named++
+		}
+	}
+	if nameless > 0 && len(c.Sandboxes) == 0 {
+		nameless-- // it can be the sandbox
+	}
+	return nameless+named > 0
+}
+
+// takenAlong is how soon after the runner's end a pod is taken down.
+const takenAlong = 30 * time.Second
 
 // life is what the evidence as a whole says of the pod's containers.
 type life struct {
@@ -136,14 +223,23 @@ type life struct {
 	started, lastStart time.Time // first record of a start of the pod, last one of a container
 	sandboxOver        bool      // its sandbox, or the whole pod, is over
 	proven             bool      // some line of the pod is proven
+
+	over     map[string]time.Time // containers of which an end was read, by their ids
+	earlier  map[string]time.Time // of those, what ended in other lives of the pod
+	killedIn map[string]string    // process id -> id of its container
 }
 
 // lived works the life out, once.
 func (c *Case) lived() *life {
-	if c.life != nil {
+	if c.life != nil && c.life.over != nil {
 		return c.life
 	}
-	c.life = &life{main: c.mainContainer()}
+	l := &life{main: c.mainContainer(), over: map[string]time.Time{}, killedIn: c.killedIn()}
+	if c.life != nil {
+		l.earlier = c.life.earlier
+		maps.Copy(l.over, l.earlier)
+	}
+	c.life = l
 	for i := range c.Evidence {
 		if e := &c.Evidence[i]; e.Mine {
 			c.life.add(c, e)
@@ -156,6 +252,9 @@ func (l *life) add(c *Case, e *Evidence) {
 	id := idOf(e)
 	l.proven = l.proven || e.Proven
 	if e.Def.Ends || e.Def.Exit {
+		if was, known := l.over[id]; !known || e.At.Before(was) {
+			l.over[id] = e.At
+		}
 		l.sandboxOver = l.sandboxOver || c.Sandboxes[id] || id == "" && c.containerOf(e) == ""
 	}
 	at := e.At

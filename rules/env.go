@@ -23,6 +23,7 @@ var recordBase = types.Map{
 	"timed":     types.Bool,    // the line has a time
 	"sandbox":   types.Bool,    // the container it names is the pod's sandbox
 	"own":       types.Bool,    // it can be about the runner's own container: not a helper's, not the sandbox
+	"outlived":  types.Bool,    // the runner's own output goes on after it
 	"seq":       types.Int,     // place among the case's evidence, in time order
 	"line":      types.Int,     // line in its document, 0 when it has none
 	"source":    types.String,
@@ -167,6 +168,7 @@ func (c *Case) record(i int, died time.Time) map[string]any {
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
+	m["outlived"] = c.spokeAfter(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
 	name := c.containerOf(e)
@@ -194,7 +196,32 @@ func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
 	for s, ok := range f.covered {
 		covered[string(s)] = ok
 	}
-	env["recognised"] = len(c.Evidence) > 0
-	env["alarmed"] = slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Def.Alarm && (e.Mine || c.nobody()) })
+	env["recognised"] = len(c.Evidence) > 0 || c.Crowd
+	env["alarmed"] = c.alarmed()
 	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.ended, f.died, !f.died.IsZero()
 }
+
+// alarmed says whether a line that speaks of a death can speak of the runner's; of
+// nobody's what no pod explains.
+func (c *Case) alarmed() bool {
+	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
+		switch {
+		case !e.Def.Alarm:
+			return false
+		case c.nobody():
+			return !e.Others && !c.explained(&e)
+		}
+		return e.Mine && c.mayBeRunners(c.containerOf(&e)) && !c.spokeAfter(&e)
+	})
+}
+
+// explained says whether the same source names a pod in the moment of a line that
+// names none: a report of several lines has the name in one of them.
+func (c *Case) explained(e *Evidence) bool {
+	return slices.ContainsFunc(c.Evidence, func(o Evidence) bool {
+		return o.Others && o.Source == e.Source && o.Node == e.Node && o.At.Sub(e.At).Abs() <= sameReport
+	})
+}
+
+// sameReport is how far the lines of one report are apart.
+const sameReport = 2 * time.Second

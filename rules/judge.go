@@ -32,7 +32,7 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 // it, or nothing.
 func (b *Rulebook) examineSome(c *Case, some func(*Evidence) bool) *finding {
 	only := *c
-	only.life = nil
+	only.life = &life{earlier: c.lived().earlier}
 	only.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e Evidence) bool { return !some(&e) })
 	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {
 		return nil
@@ -177,9 +177,13 @@ func firstTime(decisive []map[string]any) *time.Time {
 // confidenceOf is the rule's own claim, held down by what cannot be trusted and
 // by what was not seen: confirmed takes a decisive line that nobody in the job
 // could have written; what the rule asks for to be sure, and sources that it
-// needs covered, cost one step where they are missing.
+// needs covered, cost one step where they are missing. Where it is open whose
+// container ended, nothing is more than a suspicion.
 func (f *finding) confidenceOf() Confidence {
 	conf := f.rule.Confidence
+	if f.openWhose() {
+		return Suspected
+	}
 	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.findings) || f.ended && !f.findings.proven) {
 		conf = Probable
 	}
@@ -188,6 +192,22 @@ func (f *finding) confidenceOf() Confidence {
 		return conf.weaker()
 	}
 	return conf
+}
+
+// openWhose says whether what the verdict stands on tells of one container of the
+// pod, and another one that can as well be the runner's is not over.
+func (f *finding) openWhose() bool {
+	c := f.c
+	if f.rule.Label == None || c.nobody() || c.lived().sandboxOver {
+		return false
+	}
+	if f.exit.known && !c.openWhose(f.exit.id, f.exit.container, f.died) || !f.exit.known && len(f.decisive) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
+		e := &c.Evidence[d[indexKey].(int)]
+		return !e.Mine || !c.openWhose(c.containerIDOf(e), c.containerOf(e), e.At)
+	})
 }
 
 // anyProven says whether a decisive line is proven, and where the death has a
