@@ -87,10 +87,12 @@ func worthTelling(c *rules.Case, v rules.Verdict, named []rules.Verdict) bool {
 
 // nothing is the one verdict of an input in which nothing died.
 func nothing(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.Verdict {
-	if len(all) == 1 {
+	if len(all) == 1 && !files.left {
 		return all[0]
 	}
-	return book.Judge(&rules.Case{Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around})
+	return book.Judge(&rules.Case{
+		Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around, Crowd: len(all) > 0 || files.left,
+	})
 }
 
 func order(all []rules.Verdict) []rules.Verdict {
