@@ -20,7 +20,7 @@ func clean(s string) string {
 		}
 		c, n := utf8.DecodeRuneInString(s[i:])
 		i += n
-		if c = printable(c); c >= 0 {
+		if c = cleanRune(c); c >= 0 {
 			b.WriteRune(c)
 		}
 	}
@@ -28,7 +28,7 @@ func clean(s string) string {
 }
 
 func isClean(s string) bool {
-	i := oddAt(bytesOf(s))
+	i := CleanTo(bytesOf(s))
 	if strings.IndexByte(s[:i], '\n') >= 0 {
 		return false
 	}
@@ -45,7 +45,7 @@ func isClean(s string) bool {
 
 func isCleanUTF8(s string) bool {
 	for i, c := range s {
-		if c == utf8.RuneError || c < ' ' && c != '\t' || printable(c) != c {
+		if c == utf8.RuneError || c < ' ' && c != '\t' || cleanRune(c) != c {
 			return false
 		}
 		if c == '#' && escape(s[i:]) > 0 {
@@ -55,9 +55,9 @@ func isCleanUTF8(s string) bool {
 	return true
 }
 
-// printable is what becomes of c: -1 drops it. Line ends inside a text (a
+// cleanRune is what becomes of c: -1 drops it. Line ends inside a text (a
 // journald field, a carriage return of a progress bar) become spaces.
-func printable(c rune) rune {
+func cleanRune(c rune) rune {
 	switch {
 	case c == '\t':
 		return c

@@ -16,29 +16,22 @@ const maxLine = 1 << 20
 
 // lines cuts a document into lines in bounded memory.
 type lines struct {
-	r    buffer
+	r    *bufio.Reader
 	long []byte // a line that did not fit r
 	n    int    // number of the line last returned
 	cut  int    // bytes of that line beyond maxLine
 
-	ahead int // bytes behind that line that were looked at and are dull; below 0: the line itself was not
-	even  int // the same of those that are plain
-
-	scout Scouted // who looked at them before; nil: nobody did
+	canSkip   int // bytes behind that line that were searched and are uninteresting; below 0: the line itself was not
+	printable int // the same of those that need no cleaning
 }
 
 // lineBuffer is twice what the readers below hold: reading goes past them.
 const lineBuffer = 2 * headSize
 
 func newLines(r io.Reader) *lines {
-	l := &lines{}
-	if l.scout, _ = r.(Scouted); l.scout != nil {
-		l.r = l.scout
-	} else {
-		l.r = bufio.NewReaderSize(r, lineBuffer)
-	}
+	l := &lines{r: bufio.NewReaderSize(r, lineBuffer)}
 	if bom, _ := l.r.Peek(2); len(bom) == 2 && (bom[0]^bom[1]) == 0xFE^0xFF && bom[0]|bom[1] == 0xFF {
-		l.r, l.scout = bufio.NewReaderSize(&utf16Reader{r: l.r, big: bom[0] == 0xFE}, lineBuffer), nil
+		l.r = bufio.NewReaderSize(&utf16Reader{r: l.r, big: bom[0] == 0xFE}, lineBuffer)
 	}
 	return l
 }
@@ -49,10 +42,10 @@ func (l *lines) next() ([]byte, error) {
 	l.n++
 	l.cut = 0
 	line, err := l.r.ReadSlice('\n')
-	l.ahead, l.even = max(l.ahead, 0)-len(line), max(l.even, 0)-len(line)
+	l.canSkip, l.printable = max(l.canSkip, 0)-len(line), max(l.printable, 0)-len(line)
 	if err == bufio.ErrBufferFull {
 		line, err = l.spill(line)
-		l.ahead, l.even = -1, -1
+		l.canSkip, l.printable = -1, -1
 	}
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, err
@@ -60,18 +53,27 @@ func (l *lines) next() ([]byte, error) {
 	return trimEOL(line), nil
 }
 
-// known are the bytes behind the line last returned that are read already and
-// dull. They can end within a line.
-func (l *lines) known() []byte {
-	b, _ := l.r.Peek(max(l.ahead, 0)) // no error: it is there
-	return b
-}
-
-// pass goes over lines of that many bytes that known gave.
-func (l *lines) pass(size, lines int) {
-	_, _ = l.r.Discard(size) // as above
-	l.n += lines
-	l.ahead, l.even = l.ahead-size, l.even-size
+// uninteresting says whether next finds nothing in the line b and cleaning would
+// not change it. b is the line that was returned last; what is buffered of the
+// lines behind it is searched with it, once.
+func (l *lines) uninteresting(b []byte, next func([]byte, int) int) bool {
+	if l.cut > 0 {
+		return false
+	}
+	if l.canSkip >= 0 {
+		return true
+	}
+	if l.printable < 0 && !printable(b) || next(b, 0) >= 0 {
+		return false
+	}
+	more, _ := l.r.Peek(l.r.Buffered()) // no error: it is there
+	if l.printable <= 0 {
+		l.printable = CleanTo(more)
+	}
+	if l.canSkip = next(more[:l.printable], 0); l.canSkip < 0 {
+		l.canSkip = l.printable
+	}
+	return true
 }
 
 // spill collects a long line and drops what exceeds maxLine.

@@ -32,11 +32,10 @@ func (r *reader) skips(b []byte) bool {
 		return false
 	}
 	r.settle()
-	if !r.calm() || !q.boring(h, text) || !r.in.dull(b, r.doc.Next) {
+	if !r.calm() || !q.boring(h, text) || !r.in.uninteresting(b, r.doc.Next) {
 		return false
 	}
 	r.wait(b, h, past)
-	r.coast()
 	return true
 }
 

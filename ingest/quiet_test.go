@@ -44,7 +44,7 @@ func sameWhenSkipping(t *testing.T, d Document, data []byte) (skipped int) {
 		t.Fatalf("entries of known heads:\n got %+v %v\nwant %+v %v\nof %q", got, spell(gotMarks), all, spell(marks), data)
 	}
 	d.Next = nextNeedle
-	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), newLookout(data, 1<<20), newLookout(data, 300)} {
+	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), sips{bytes.NewReader(data), 300}} {
 		some, quietMarks := readFrom(t, d, in)
 		if got, want := onlyNeedle(some), onlyNeedle(all); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%T: entries:\n got %+v\nwant %+v\nof %q", in, got, want, data)
@@ -247,8 +247,8 @@ func FuzzPassedOverLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) { sameWhenSkipping(t, seedDocuments()[int(n)%3], data) })
 }
 
-// Each odd byte is seen wherever it stands, and no other byte is odd.
-func TestOddBytes(t *testing.T) {
+// Each byte that needs cleaning is seen wherever it stands, and no other is.
+func TestCleanTo(t *testing.T) {
 	for c := range 256 {
 		want := c < ' ' && c != '\n' || c >= 0x7f || c == '#'
 		for size := range 75 {
@@ -260,8 +260,8 @@ func TestOddBytes(t *testing.T) {
 				if !want {
 					place = len(b)
 				}
-				if got, words := oddAt(b), oddFrom(b, oddWords(b)); got != place || words != place {
-					t.Fatalf("%#x at %d of %d: %d %d", c, at, len(b), got, words)
+				if got := CleanTo(b); got != place {
+					t.Fatalf("%#x at %d of %d: %d", c, at, len(b), got)
 				}
 				b[at] = old
 			}
@@ -269,18 +269,18 @@ func TestOddBytes(t *testing.T) {
 	}
 }
 
-// plain agrees with clean.
-func FuzzPlain(f *testing.F) {
+// printable agrees with clean.
+func FuzzPrintable(f *testing.F) {
 	for _, s := range []string{"", "plain text of some length", "#033[1m", "\x1b[1mred", "täglich", "\x7f", "a\tb", strings.Repeat("x", 31) + "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if plain([]byte(s)) && clean(s) != s {
-			t.Fatalf("%q is not plain", s)
+		if printable([]byte(s)) && clean(s) != s {
+			t.Fatalf("%q is not printable", s)
 		}
-		odd := strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c >= 0x7f || c == '#' })
-		if !odd && !plain([]byte(s)) {
-			t.Fatalf("%q is plain", s)
+		cleaned := strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c >= 0x7f || c == '#' })
+		if !cleaned && !printable([]byte(s)) {
+			t.Fatalf("%q is printable", s)
 		}
 	})
 }

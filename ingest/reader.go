@@ -315,11 +315,7 @@ func (r *reader) account(d *draft) {
 }
 
 // voice is when a program of the host was last read.
-type voice struct {
-	last time.Time
-	past time.Duration // in the minute of a lull
-	rose bool          // in the lull
-}
+type voice struct{ last time.Time }
 
 // heard notes when a program of the host spoke last.
 func (r *reader) heard(src Source, at time.Time) {

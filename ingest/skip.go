@@ -63,13 +63,8 @@ func begins(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
-// CleanTo is how far all lines of b are Clean for sure, with or without their
-// newlines. A line that goes on behind it may still be.
-func CleanTo(b []byte) int { return oddAt(b) }
-
 // Clean says whether a line stays as it is when it is read: an entry's text
-// then holds nothing that the line does not. Nearly all lines are printable
-// ASCII, which is seen eight bytes at a time.
+// then holds nothing that the line does not.
 func Clean(line []byte) bool {
-	return plain(line) || isClean(unsafe.String(unsafe.SliceData(line), len(line)))
+	return printable(line) || isClean(unsafe.String(unsafe.SliceData(line), len(line)))
 }

@@ -25,7 +25,7 @@ func (b *Bundle) Entries(progress func(Progress)) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
 		t := b.tally(progress)
 		for i := range b.inputs {
-			if !b.read(i, false, t, yield) {
+			if !b.read(i, t, yield) {
 				return
 			}
 		}
@@ -45,7 +45,7 @@ func (b *Bundle) Parts(n int, progress func(Progress), take func(i int, entries 
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(b.inputs); i = int(next.Add(1)) - 1 {
 				take(i, func(yield func(ingest.Entry) bool) {
-					if !b.read(i, n > 1, t, yield) {
+					if !b.read(i, t, yield) {
 						next.Store(int64(len(b.inputs)))
 					}
 				})
@@ -56,10 +56,9 @@ func (b *Bundle) Parts(n int, progress func(Progress), take func(i int, entries 
 	t.finish()
 }
 
-// read streams one input and says whether to go on. What a pipe has is read as
-// it comes, without a scout, who would wait for more.
-func (b *Bundle) read(i int, scouts bool, t *tally, yield func(ingest.Entry) bool) bool {
-	r := &reading{bundle: b, yield: yield, tally: t, scouts: scouts && b.inputs[i].stream == nil}
+// read streams one input and says whether to go on.
+func (b *Bundle) read(i int, t *tally, yield func(ingest.Entry) bool) bool {
+	r := &reading{bundle: b, yield: yield, tally: t}
 	x := expander{bundle: b, visit: r.document, count: t.count, members: &t.members}
 	return x.input(&b.inputs[i]) == nil
 }
@@ -131,7 +130,6 @@ type reading struct {
 	doc      string // that is being read, as people know it
 	yield    func(ingest.Entry) bool
 	stopped  bool
-	scouts   bool // there are processors for them
 	recorded bool // the document's entries name the ones that they were first read from
 }
 
@@ -162,24 +160,13 @@ func (r *reading) document(d document) error {
 	if head := decoded(d.head); (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name) && !r.recorded {
 		err = r.objects(doc, in, kube.Sniff(head))
 	} else {
-		err = r.text(doc, in, len(d.head))
+		err = doc.Read(in, r.emit)
 	}
 	r.tally.done()
 	if r.stopped {
 		return errStopped
 	}
 	return err
-}
-
-// text reads a document that begins with a head of that size: where it is a long
-// one, behind a scout.
-func (r *reading) text(doc ingest.Document, in io.Reader, head int) error {
-	if !r.scouts || head < headSize || doc.Next == nil || doc.Recorded {
-		return doc.Read(in, r.emit)
-	}
-	s := newScout(in, doc.Next)
-	defer s.callBack()
-	return doc.Read(s, r.emit)
 }
 
 // objects reads a document of Kubernetes objects. What is none, or follows

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -10,42 +9,6 @@ import (
 	"testing"
 	"time"
 )
-
-// lookout is a document that was gone through, three lines at a time, before it
-// is read.
-type lookout struct {
-	*bufio.Reader
-	in     *bytes.Reader
-	points []int
-}
-
-// newLookout reads at most so much at a time.
-func newLookout(data []byte, most int) *lookout {
-	l := &lookout{in: bytes.NewReader(data)}
-	l.Reader = bufio.NewReaderSize(sips{l.in, most}, lineBuffer)
-	for at := 0; at < len(data); {
-		end := lineAfter(data, at)
-		for range 2 {
-			end = lineAfter(data, end)
-		}
-		for _, p := range Points(data[at:end], nextNeedle, nil) {
-			l.points = append(l.points, at+p)
-		}
-		at = end
-	}
-	return l
-}
-
-func (l *lookout) Dull() int {
-	at := int(l.in.Size()) - l.in.Len() - l.Buffered()
-	for len(l.points) > 0 && l.points[0] < at {
-		l.points = l.points[1:]
-	}
-	if len(l.points) == 0 {
-		return l.Buffered()
-	}
-	return min(l.Buffered(), l.points[0]-at)
-}
 
 // sips gives at most so much at a time.
 type sips struct {
@@ -131,7 +94,7 @@ func newHostile(seed uint64) *hostile {
 	return &hostile{Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 5, 4, 23, 50, 0, 0, time.UTC)}
 }
 
-// Whatever stands between dull lines, passing over them together changes nothing.
+// Whatever stands between uninteresting lines, skipping those changes nothing.
 func TestHostileLogsArePassedOverLikeOthers(t *testing.T) {
 	skipped := 0
 	for seed := range uint64(150) {
@@ -150,7 +113,7 @@ func TestLinesAtTheBuffersBorders(t *testing.T) {
 		var b strings.Builder
 		b.WriteString(strings.Repeat("x", 2*shift) + "\n")
 		for n := 0; b.Len() < 3*lineBuffer; n++ {
-			what := "dull"
+			what := "nothing"
 			if b.Len()%lineBuffer > lineBuffer-200 || n%500 == shift {
 				what = needle
 			}
@@ -160,25 +123,5 @@ func TestLinesAtTheBuffersBorders(t *testing.T) {
 			fmt.Fprintf(&b, line, n/100, n, what)
 		}
 		sameWhenSkipping(t, Document{Name: "journal.log"}, []byte(b.String()))
-	}
-}
-
-// Every line that holds a text that is wanted, or a byte that is odd, has a
-// point, and no two points are in one line.
-func TestPointsAreInTheirLines(t *testing.T) {
-	for seed := range uint64(50) {
-		data := newHostile(seed).log(100)
-		points := Points(data, nextNeedle, nil)
-		for at := 0; at < len(data); {
-			end, in := lineAfter(data, at), 0
-			for ; len(points) > 0 && points[0] < end; points = points[1:] {
-				in++
-			}
-			line := data[at:end]
-			if in > 1 || in == 0 && (bytes.Contains(line, []byte(needle)) || oddAt(line) < len(line)) {
-				t.Fatalf("%d points in %q", in, line)
-			}
-			at = end
-		}
 	}
 }
