@@ -154,3 +154,11 @@ func brief(s string, n int) string {
 	}
 	return strings.Clone(s[:n])
 }
+
+// trimNewline drops the line ends behind s.
+func trimNewline(s string) string {
+	for s != "" && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
+		s = s[:len(s)-1]
+	}
+	return s
+}

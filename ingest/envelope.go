@@ -174,9 +174,4 @@ func peelQuote(_ *reader, _ *draft, s string) (string, bool) {
 	return s, false
 }
 
-func before(s, sep string) string {
-	s, _, _ = strings.Cut(s, sep)
-	return s
-}
-
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -13,7 +13,7 @@ func isExportStart(b []byte) bool {
 // exportRecord reads the fields up to the next empty line: `NAME=text`, or a
 // name alone, and then the size and the bytes of what is no plain text.
 func (r *reader) exportRecord(b []byte) error {
-	r.rec = record{}
+	r.rec = members{}
 	for lines := 0; len(b) > 0 && lines < 4096; lines++ {
 		if err := r.exportField(b); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return err

@@ -15,7 +15,7 @@ import (
 type Feed struct {
 	r       *reader
 	out     []Entry
-	writers map[string]*writing // by RecordHead.Who
+	writers writers
 }
 
 // Feed returns a feed of the document d: a path under /var/log/pods names the
@@ -59,7 +59,7 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []Entry
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
 func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []Entry {
 	f.begin(0)
-	f.r.rec = record{}
+	f.r.rec = members{}
 	for k, v := range fields {
 		f.r.rec.set(&f.r.names, k, value{v, 'x'})
 	}
@@ -137,10 +137,4 @@ func (f *Feed) Held() []Entry {
 	f.begin(0)
 	f.r.letGo()
 	return f.end()
-}
-
-// ParseLabels reads a label set as Loki writes it: {name="value", …}.
-func ParseLabels(s string) (map[string]string, bool) {
-	set, rest, ok := labelSet(s)
-	return set, ok && rest == ""
 }

@@ -61,7 +61,7 @@ func checkEntry(t *testing.T, e Entry) {
 	for _, s := range []string{e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit, e.Cursor} {
 		checkText(t, "identity", s, 1024)
 	}
-	msg, fields, _ := e.Message(nil)
+	msg, fields, _ := Message(&e, nil)
 	checkText(t, "message", msg, MaxText)
 	for _, f := range fields {
 		checkText(t, f.Name, f.Value, MaxText+8)

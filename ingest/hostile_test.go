@@ -49,7 +49,7 @@ func costs(front, piece string, size int) map[string]float64 {
 	plain, labels := Document{Name: "loki"}.Feed(), map[string]string{"unit": "kubelet.service", "job": "integrations/kubernetes/journal"}
 	out := map[string]float64{}
 	for way, f := range map[string]func(){
-		"message": func() { e.Message(nil) },
+		"message": func() { Message(e, nil) },
 		"pod log": func() { pod.Line(line, 0) },
 		"shipped": func() { plain.Shipped(time.Unix(1e9, 0), labels, text); plain.Held() },
 	} {
@@ -72,7 +72,7 @@ func TestMorePairsThanAreKept(t *testing.T) {
 			fmt.Fprintf(&pairs, "k%d=v ", n)
 		}
 		e := Entry{Source: Runner, Text: fmt.Sprintf(text, pairs.String())}
-		if _, fields, _ := e.Message(nil); len(fields) > maxFields+2 {
+		if _, fields, _ := Message(&e, nil); len(fields) > maxFields+2 {
 			t.Errorf("%.30s: %d fields", e.Text, len(fields))
 		}
 	}

@@ -1,8 +1,6 @@
 package ingest
 
-import (
-	"strings"
-)
+import "strings"
 
 // kubeText reads what people paste of kubectl: tables, describe's text, and
 // pieces of a pod's JSON or YAML that are no whole object (package kube reads

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Message splits structured text into its message, unquoted, and its fields:
+// Message splits an entry's structured text into its message, unquoted, and its fields:
 // klog text and JSON, logrus, slog, zap, and words before key=value pairs.
 // Nested JSON is flattened with dots, arrays stay as they were written. Where
 // the text is not structured ok is false and msg is the text. The fields are
 // put behind those in room, which may be nil; e.Fields are not among them.
-func (e *Entry) Message(room Fields) (msg string, fields Fields, ok bool) {
+func Message(e *Entry, room Fields) (msg string, fields Fields, ok bool) {
 	if m, found := e.Fields["msg"]; found {
 		return m, room, true
 	}

@@ -46,7 +46,7 @@ func TestMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		e := Entry{Text: tt.text}
-		msg, fields, ok := e.Message(nil)
+		msg, fields, ok := Message(&e, nil)
 		if !ok || msg != tt.msg {
 			t.Errorf("%s\n  msg %q ok %v, want %q", tt.text, msg, ok, tt.msg)
 		}
@@ -65,7 +65,7 @@ func TestMessagePlain(t *testing.T) {
 		"Error cleaning up: no", "{not json", "msg", "time flies", "see file.go:12] maybe",
 	} {
 		e := Entry{Text: text}
-		if msg, _, ok := e.Message(nil); msg != text || ok && text != "see file.go:12] maybe" {
+		if msg, _, ok := Message(&e, nil); msg != text || ok && text != "see file.go:12] maybe" {
 			if text == "see file.go:12] maybe" {
 				continue
 			}
@@ -73,11 +73,11 @@ func TestMessagePlain(t *testing.T) {
 		}
 	}
 	e := Entry{Text: "kind words", Fields: map[string]string{"msg": "given", "a": "b"}}
-	if msg, fields, ok := e.Message(nil); msg != "given" || len(fields) > 0 || !ok {
+	if msg, fields, ok := Message(&e, nil); msg != "given" || len(fields) > 0 || !ok {
 		t.Errorf("given message: %q %v %v", msg, fields, ok)
 	}
 	e = Entry{Source: Kata, Text: "plain", Fields: map[string]string{"SOURCE": "s1"}}
-	if msg, fields, ok := e.Message(nil); msg != "plain" || len(fields) > 0 || ok {
+	if msg, fields, ok := Message(&e, nil); msg != "plain" || len(fields) > 0 || ok {
 		t.Errorf("fields beside plain text: %q %v %v", msg, fields, ok)
 	}
 }
@@ -91,7 +91,7 @@ func TestFieldsOfOneName(t *testing.T) {
 		"2026-05-04T10:00:00Z\tINFO\tpod\tm\t{\"pod\":\"first\",\"pod\":\"second\"}":      "second",
 		"2026-05-04T10:00:00Z\tINFO\tours\tm\t{\"logger\":\"theirs\",\"pod\":\"second\"}": "second",
 	} {
-		_, fields, ok := (&Entry{Text: text}).Message(nil)
+		_, fields, ok := Message(&Entry{Text: text}, nil)
 		if got := fields.Map()["pod"]; !ok || fields.Get("pod") != want || got != want {
 			t.Errorf("%s: pod %q and %q, want %q", text, fields.Get("pod"), got, want)
 		}
@@ -110,7 +110,7 @@ func TestOneFieldGivenTwice(t *testing.T) {
 		`server.go:12] "OOM" killed=a by=b and more`:             "OOM",
 		`I0504 10:00:00.000001    1 a.go:1] "OOM" killed=a more`: "OOM",
 	} {
-		if msg, _, _ := (&Entry{Text: text}).Message(nil); msg != want {
+		if msg, _, _ := Message(&Entry{Text: text}, nil); msg != want {
 			t.Errorf("%s: %q, want %q", text, msg, want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestOneFieldGivenTwice(t *testing.T) {
 func TestFieldsBehindRoom(t *testing.T) {
 	room := append(make(Fields, 0, 9), Field{"mine", "1"})
 	for _, text := range []string{"plain", `time="2026-05-04T10:00:00Z" level=info msg=m pod=first`, `I0504 10:00:00.000001       1 a.go:1] "m" pod="first"`} {
-		_, fields, ok := (&Entry{Text: text}).Message(room)
+		_, fields, ok := Message(&Entry{Text: text}, room)
 		if fields.Get("mine") != "1" || ok && fields.Get("pod") != "first" {
 			t.Errorf("%s: %v", text, fields)
 		}

@@ -3,7 +3,14 @@ package ingest
 import (
 	"bytes"
 	"encoding/binary"
+	"unsafe"
 )
+
+// Clean says whether a line stays as it is when it is read: an entry's text
+// then holds nothing that the line does not.
+func Clean(line []byte) bool {
+	return printable(line) || isClean(unsafe.String(unsafe.SliceData(line), len(line)))
+}
 
 // printable says whether every byte of b is a printable ASCII character that
 // takes part in no escape, so that cleaning b would change nothing.

@@ -68,7 +68,7 @@ func (r *reader) closePretty() bool {
 	p := r.pretty
 	p.tries++
 	o, _ := scanObject(p.buf)
-	r.rec = record{}
+	r.rec = members{}
 	for {
 		key, v, ok := o.next()
 		if !ok {

@@ -29,7 +29,7 @@ type reader struct {
 	quiet    quiet    // lines that give no entry
 
 	scratch draft    // of the line that is being read
-	rec     record   // of the JSON line or export record being read
+	rec     members // of the JSON line or export record being read
 	pretty  *pretty  // JSON object that goes over several lines
 	object  kubeText // kubectl's text being read
 	grafana csvHead
@@ -325,22 +325,4 @@ func (r *reader) heard(src Source, at time.Time) {
 		r.spoke[src] = v
 	}
 	v.last = at
-}
-
-// names keeps one copy of the strings that repeat in every record.
-type names map[string]string
-
-func (n *names) keep(v value) string {
-	if v.kind != '"' && v.kind != 'x' {
-		return brief(v.text(), 512)
-	}
-	if s, ok := (*n)[string(v.raw)]; ok {
-		return s
-	}
-	if *n == nil || len(*n) > 4096 {
-		*n = make(names)
-	}
-	s := brief(v.text(), 512)
-	(*n)[string(v.raw)] = s
-	return s
 }

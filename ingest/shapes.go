@@ -1,6 +1,9 @@
 package ingest
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // shapeOf says which program's log format a text has, and the time that it
 // carries (size 0 where it has none). It splits nothing.
@@ -133,4 +136,29 @@ func jsonShape(s string) (Source, stamp) {
 		return Containerd, st
 	}
 	return Unknown, st
+}
+
+// fromKata says whether a line of containerd's is one that it copied from a
+// kata shim.
+func fromKata(text string) bool {
+	i := strings.Index(text, " source=")
+	if i < 0 {
+		return false
+	}
+	s := strings.TrimPrefix(text[i+len(" source="):], "\"")
+	return strings.HasPrefix(s, "containerd-kata-shim-v2") || strings.HasPrefix(s, "virtcontainers") || strings.HasPrefix(s, "katautils")
+}
+
+// namesSource says whether b has the words that fromKata looks for. Text has
+// many blanks and few equals signs.
+func namesSource(b []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(b[at:], '=')
+		if i < 0 {
+			return false
+		}
+		if at += i; bytes.HasSuffix(b[:at], []byte(" source")) {
+			return true
+		}
+	}
 }

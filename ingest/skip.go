@@ -1,9 +1,6 @@
 package ingest
 
-import (
-	"time"
-	"unsafe"
-)
+import "time"
 
 // Output is which of a container's two outputs a line of its log is from.
 type Output int
@@ -33,38 +30,4 @@ func (f *Feed) Passes(text []byte) bool {
 func (f *Feed) Skip(at time.Time) {
 	f.r.times.last = at
 	f.r.times.saw(at)
-}
-
-// turns says whether a line with this text can make another stream out of its
-// own: a runner's. It is true of more texts than do, see fromStream.
-func turns(text []byte) bool {
-	if len(text) == 0 {
-		return false
-	}
-	switch c := text[0]; {
-	case c == '[':
-		return true
-	case digit(c):
-		return len(text) >= 19 && text[4] == '-' && text[7] == '-' // of peel and actionsShaped, all look for an isoStamp
-	}
-	return begins(text, "RUNNER_VITALS ") || begins(text, "run-job: ") || actionsLines.matchBytes(text)
-}
-
-func (t *starts) matchBytes(b []byte) bool {
-	for _, p := range t[b[0]] {
-		if begins(b, p) {
-			return true
-		}
-	}
-	return false
-}
-
-func begins(b []byte, prefix string) bool {
-	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
-}
-
-// Clean says whether a line stays as it is when it is read: an entry's text
-// then holds nothing that the line does not.
-func Clean(line []byte) bool {
-	return printable(line) || isClean(unsafe.String(unsafe.SliceData(line), len(line)))
 }

@@ -48,17 +48,6 @@ func programSource(name string) Source {
 	return Unknown
 }
 
-// fromKata says whether a line of containerd's is one that it copied from a
-// kata shim.
-func fromKata(text string) bool {
-	i := strings.Index(text, " source=")
-	if i < 0 {
-		return false
-	}
-	s := strings.TrimPrefix(text[i+len(" source="):], "\"")
-	return strings.HasPrefix(s, "containerd-kata-shim-v2") || strings.HasPrefix(s, "virtcontainers") || strings.HasPrefix(s, "katautils")
-}
-
 // loggers names the programs behind zap loggers whose names have no dot.
 var loggers = map[string]Source{
 	"EphemeralRunner": Controller, "EphemeralRunnerSet": Controller, "AutoscalingRunnerSet": Controller,

@@ -259,3 +259,17 @@ func klogStamp(s string) (st stamp, ok bool) {
 	}
 	return st, st.clock(s, 5) && st.valid()
 }
+
+// dayStamp reads a time of day, `15:04:05Z`, of which the date was cut away.
+func dayStamp(s string) (st stamp, ok bool) {
+	if len(s) < 9 || !digit(s[0]) || !st.clock(s, 0) {
+		return st, false
+	}
+	st.readZone(s)
+	return st, true
+}
+
+func before(s, sep string) string {
+	s, _, _ = strings.Cut(s, sep)
+	return s
+}

@@ -129,7 +129,7 @@ func TestHostileLines(t *testing.T) {
 		n := 0
 		err := Document{}.Read(strings.NewReader(doc), func(e Entry) bool {
 			if n++; n%1000 == 1 {
-				e.Message(nil)
+				Message(&e, nil)
 			}
 			return true
 		})

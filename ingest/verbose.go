@@ -10,7 +10,7 @@ import (
 func (r *reader) verboseLine(b []byte) bool {
 	if cursor := verboseHeader(b); cursor != nil && !r.closed() {
 		r.endVerbose()
-		r.rec, r.verbose = record{}, true
+		r.rec, r.verbose = members{}, true
 		r.verboseCursor(cursor)
 		return true
 	}

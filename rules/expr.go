@@ -75,7 +75,7 @@ func gist(record any) string {
 		}
 	}
 	text, _ := m["text"].(string)
-	msg, _, _ := (&ingest.Entry{Text: text}).Message(nil)
+	msg, _, _ := ingest.Message(&ingest.Entry{Text: text}, nil)
 	return strings.TrimRight(msg, " .:")
 }
 

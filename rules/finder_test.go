@@ -29,7 +29,7 @@ func defaultBook(t testing.TB) *Rulebook {
 func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
 	m := matching{e: e, steps: math.MaxInt}
 	var fields ingest.Fields
-	m.msg, fields, _ = e.Message(nil)
+	m.msg, fields, _ = ingest.Message(e, nil)
 	for _, v := range b.words {
 		for _, w := range v.words {
 			m.words = append(m.words, w.number)

@@ -172,7 +172,7 @@ func TestHonestLinesAreNotCutShort(t *testing.T) {
 		hits, symptoms := b.candidates(e, nil)
 		m := matching{e: e, steps: math.MaxInt}
 		var fields ingest.Fields
-		m.msg, fields, _ = e.Message(nil)
+		m.msg, fields, _ = ingest.Message(e, nil)
 		for _, i := range hits {
 			m.recognise(b.Signals[i], fields)
 		}

@@ -108,7 +108,7 @@ func (b *Rulebook) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 	m := matching{e: &masked, steps: steps(plain.e)}
 	var room [24]ingest.Field
 	var fields ingest.Fields
-	m.msg, fields, _ = masked.Message(room[:0])
+	m.msg, fields, _ = ingest.Message(&masked, room[:0])
 	for _, i := range hits {
 		d := b.Signals[i]
 		words, ok := m.recognise(d, fields)

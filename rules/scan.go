@@ -37,7 +37,7 @@ func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
 	}
 	var fieldRoom [24]ingest.Field // not in a struct: then it stays on the stack
 	var fields ingest.Fields
-	m.msg, fields, _ = e.Message(fieldRoom[:0])
+	m.msg, fields, _ = ingest.Message(e, fieldRoom[:0])
 	for _, i := range hits {
 		d := b.Signals[i]
 		if words, ok := m.recognise(d, fields); ok {

@@ -122,7 +122,7 @@ func TestPodFields(t *testing.T) {
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
 	}
-	if msg, _, ok := last.Message(nil); msg != "container terminated" || !ok {
+	if msg, _, ok := ingest.Message(&last, nil); msg != "container terminated" || !ok {
 		t.Errorf("message %q %v", msg, ok)
 	}
 }

@@ -158,8 +158,8 @@ func TestIsPlain(t *testing.T) {
 	}
 }
 
-// FuzzGlance takes lines NAME=value, an empty line between records.
-func FuzzGlance(f *testing.F) {
+// FuzzRecordHead takes lines NAME=value, an empty line between records.
+func FuzzRecordHead(f *testing.F) {
 	f.Add("_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n_SYSTEMD_UNIT=kubelet.service\nMESSAGE=x\n\n_TRANSPORT=driver\nMESSAGE=Suppressed 1 messages from kubelet.service")
 	f.Add("_TRANSPORT=stdout\n_SYSTEMD_UNIT=containerd.service\nMESSAGE=x source=virtcontainers\n\n_TRANSPORT=kernel\nMESSAGE=[ 1.000] x")
 	f.Fuzz(func(t *testing.T, s string) {

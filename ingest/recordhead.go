@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// RecordHead is what can be seen of a journald record without reading it: who wrote
-// it, when, and its message. It is for whoever reads millions of records of
+// RecordHead is what can be seen of a journald record without reading it: who
+// wrote it, when, and its message. It is for whoever reads millions of records of
 // which nearly none is wanted: Journal takes many times as long for one. All of
 // it lies in the caller's memory, as it stands in the record; of several fields
 // with one name the last counts, as in Journal.
@@ -53,63 +53,16 @@ var JournalFields = [...]JournalField{
 	{"_BOOT_ID", Unused}, {"_HOSTNAME", Unused},
 }
 
-// Class is what the entry of a record would say of its writer.
-type Class struct {
-	Source Source
-	Trust  Trust
-	At     time.Time
-}
-
-// Classify says what Journal would make of a record, and notes nothing. ok is false
-// where only Journal can tell. It is true only where Journal would return one
-// entry, no mark, and its text would be the message, the message's end, or what
-// MaxText leaves of it.
-func (f *Feed) Classify(g *RecordHead) (s Class, ok bool) {
-	if g.Rare {
-		return s, false
-	}
-	w := f.writing(g)
-	if !w.plain || !Clean(g.Message) || w.tells(g.Message) {
-		return s, false
-	}
-	c := record{real: int64(g.Real), mono: int64(g.Mono), srcReal: value{g.SourceReal, 'x'}.int(), srcMono: value{g.SourceMono, 'x'}.int()}
-	if s.At, _ = c.time(); s.At.IsZero() {
-		return s, false
-	}
-	s.Source, s.Trust = w.source, w.trust
-	if s.Source == Containerd && namesSource(g.Message) && fromKata(string(g.Message)) {
-		s.Source = Kata
-	}
-	if s.Trust == Attested {
-		s.Trust = f.r.taint.hostTrust()
-	}
-	return s, true
-}
-
-// SkipRecord notes a record that Classify saw and whose entry nobody wants: the feed goes
-// on as if Journal had read it.
-func (f *Feed) SkipRecord(s Class) {
-	f.begin(0)
-	r := f.r
-	r.seen++
-	r.times.saw(s.At)
-	r.times.last = s.At
-	if s.Source.Host() {
-		r.heard(s.Source, s.At)
-		r.taint.claimedHost = true
-	}
-}
-
-// writing is what a record's fields say of its writer.
-type writing struct {
+// writer is what a record's fields say of its writer.
+type writer struct {
 	source Source
 	trust  Trust
-	plain  bool // nothing but the message can change that
+	fixed  bool // nothing but the message can change that
 }
 
 // tells says whether a message of this writer is one that fromHost does more
 // with: a gap that journald tells of, a further line of what the kubelet quotes.
-func (w *writing) tells(message []byte) bool {
+func (w *writer) tells(message []byte) bool {
 	switch w.source {
 	case Systemd:
 		return bytes.HasPrefix(message, []byte("Suppressed ")) || bytes.HasPrefix(message, []byte("Missed "))
@@ -119,33 +72,22 @@ func (w *writing) tells(message []byte) bool {
 	return false
 }
 
-// namesSource says whether b has the words that fromKata looks for. Text has
-// many blanks and few equals signs.
-func namesSource(b []byte) bool {
-	for at := 0; ; at++ {
-		i := bytes.IndexByte(b[at:], '=')
-		if i < 0 {
-			return false
-		}
-		if at += i; bytes.HasSuffix(b[:at], []byte(" source")) {
-			return true
-		}
-	}
-}
-
 // maxWriters bounds how many writers are kept; a job can make up names.
 const maxWriters = 1024
 
-// writing works out who wrote a record, once for all records that say the same.
-func (f *Feed) writing(g *RecordHead) *writing {
-	if w, ok := f.writers[string(g.Who)]; ok {
+// writers are those of the records that were seen, by RecordHead.Who.
+type writers map[string]*writer
+
+// of works out who wrote a record, once for all records that say the same.
+func (all *writers) of(g *RecordHead, n *names) *writer {
+	if w, ok := (*all)[string(g.Who)]; ok {
 		return w
 	}
-	if f.writers == nil || len(f.writers) >= maxWriters {
-		f.writers = make(map[string]*writing)
+	if *all == nil || len(*all) >= maxWriters {
+		*all = make(writers)
 	}
-	c := g.writer(&f.r.names)
-	w := &writing{}
+	c := g.writer(n)
+	w := &writer{}
 	w.source, w.trust = c.writer()
 	if c.ident == "kata" && w.source == Containerd {
 		w.source = Kata
@@ -153,9 +95,18 @@ func (f *Feed) writing(g *RecordHead) *writing {
 	if w.source == Unknown {
 		w.trust = Claimed
 	}
-	w.plain = w.source.Host() || w.source == Unknown
-	f.writers[string(g.Who)] = w
+	w.fixed = w.source.Host() || w.source == Unknown
+	(*all)[string(g.Who)] = w
 	return w
+}
+
+// at is when the record was written.
+func (g *RecordHead) at() time.Time {
+	c := record{recordTimes: recordTimes{
+		real: int64(g.Real), mono: int64(g.Mono), srcReal: value{g.SourceReal, 'x'}.int(), srcMono: value{g.SourceMono, 'x'}.int(),
+	}}
+	at, _ := c.time()
+	return at
 }
 
 // writer is the part of a record that Who holds.
