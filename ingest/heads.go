@@ -6,17 +6,26 @@ import (
 	"time"
 )
 
-// head is what the words before a host's text mean, and where its lines are
-// accounted for.
-type head struct {
-	key        string // what stands between the time and the process id, see headKey
+// hostWriter is what the words before a host's text say of who wrote it.
+type hostWriter struct {
 	node, unit string
 	source     Source
 	trust      Trust
+}
 
-	span  *spanOf // nil until its first line was passed over
-	voice *voice
-	taint taint // of the document then
+// head is how the lines of one writer begin.
+type head struct {
+	key string // what stands between the time and the process id, see headKey
+	hostWriter
+}
+
+// knownLine is a line that begins like one that was read in full before.
+type knownLine struct {
+	hostWriter
+	at    time.Time
+	clock Clock
+	dated bool   // its time has the year
+	text  []byte // what follows the head
 }
 
 // Of a head that is remembered, so that identOf takes it with every process id.
@@ -25,23 +34,26 @@ const (
 	maxKey    = 200
 )
 
-// heads are those of the lines that were read in full.
+// heads are those of the lines that were read in full, and the minute that these
+// lines are in. A line of the same minute with a known head can be told without
+// reading it in full.
 type heads struct {
 	known  map[string]*head
 	lately [1 << lateBits]*head // what the look-up in known found
 	second int                  // where the second word begins
+	minute minute
 }
 
 const lateBits = 8
 
 // minute is the one that the lines are in, as they spell it.
 type minute struct {
-	text   string // up to its colon
-	zone   string // what stands behind the second
-	from   time.Time
-	clock  Clock
-	dated  bool           // the text has its year
-	betray *time.Location // what the zone told
+	text  string // up to its colon
+	zone  string // what stands behind the second
+	from  time.Time
+	clock Clock
+	dated bool           // the text has its year
+	local *time.Location // the zone that was inferred when the minute was learnt
 }
 
 // maxHeads bounds how many heads are remembered.
@@ -49,7 +61,7 @@ const maxHeads = 4096
 
 // learn takes the minute from a line whose time is known. The text before the
 // seconds has a fixed length in both forms that are read quickly.
-func (m *minute) learn(d *draft, st stamp, s string) {
+func (m *minute) learn(moment time.Time, clock Clock, st stamp, s string) {
 	*m = minute{}
 	at := isoMinute
 	if st.year == 0 {
@@ -70,7 +82,7 @@ func (m *minute) learn(d *draft, st stamp, s string) {
 		return
 	}
 	past := time.Duration(st.sec)*time.Second + time.Duration(st.nano)
-	*m = minute{text: s[:at], zone: s[end : st.size+1], from: d.At.Add(-past), clock: d.Clock, dated: st.year != 0}
+	*m = minute{text: s[:at], zone: s[end : st.size+1], from: moment.Add(-past), clock: clock, dated: st.year != 0}
 }
 
 // `2026-05-04T10:00:` and `May 04 10:00:`
@@ -114,6 +126,23 @@ func (m *minute) read(b []byte) (past time.Duration, rest []byte, ok bool) {
 // fractions are what the last of so many digits behind a point counts.
 var fractions = [...]time.Duration{time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond,
 	100 * time.Microsecond, 10 * time.Microsecond, time.Microsecond}
+
+// match tells the line b if it begins like one that was read in full before.
+func (n *heads) match(b []byte) (l knownLine, ok bool) {
+	past, rest, ok := n.minute.read(b)
+	if !ok {
+		return l, false
+	}
+	h, text := n.of(rest)
+	if h == nil {
+		return l, false
+	}
+	m := &n.minute
+	return knownLine{hostWriter: h.hostWriter, at: m.from.Add(past), clock: m.clock, dated: m.dated, text: text}, true
+}
+
+// zone is the zone that was inferred for the document when the lines were learnt.
+func (n *heads) zone() *time.Location { return n.minute.local }
 
 // of is the head of ` host ident[pid]: text`, nil if it is not known, and the text.
 func (n *heads) of(s []byte) (*head, []byte) {
@@ -160,13 +189,29 @@ func (h *head) begins(s []byte) (text []byte, ok bool) {
 	return s[i+1:], true
 }
 
-// learn takes the head from a line that was read in full.
-func (n *heads) learn(key string, d *draft) {
-	if n.known == nil || len(n.known) > maxHeads {
-		*n = heads{known: map[string]*head{}}
+// learn remembers how a line that was read in full begins: s is all of it, st its
+// time, at the moment that this means, rest what follows the time, and local the
+// zone that was inferred for times that name none.
+func (n *heads) learn(w hostWriter, at time.Time, clock Clock, st stamp, s, rest string, local *time.Location) {
+	key, _, ok := headKey([]byte(rest))
+	if !ok {
+		return
 	}
-	if h := n.known[key]; h == nil || h.node != d.Node || h.unit != d.Unit || h.source != d.Source || h.trust != d.Trust {
-		n.known[key] = &head{key: key, node: d.Node, unit: d.Unit, source: d.Source, trust: d.Trust}
+	if n.minute.dated != (st.year != 0) {
+		*n = heads{} // the two forms of time ask for different proofs of what follows
+	}
+	n.add(string(key), w)
+	n.minute.learn(at, clock, st, s)
+	n.minute.local = local
+}
+
+// add remembers a head.
+func (n *heads) add(key string, w hostWriter) {
+	if n.known == nil || len(n.known) > maxHeads {
+		*n = heads{known: map[string]*head{}, minute: n.minute}
+	}
+	if h := n.known[key]; h == nil || h.hostWriter != w {
+		n.known[key] = &head{key, w}
 		n.lately = [1 << lateBits]*head{}
 	}
 	n.second = wordEnd([]byte(key), 1) + 1
@@ -204,4 +249,54 @@ func wordEnd(s []byte, i int) int {
 		return i + n
 	}
 	return len(s)
+}
+
+// onlyText says whether reading the line in full would tell no more of it than
+// its head does.
+func (l *knownLine) onlyText() bool {
+	text := l.text
+	if len(text) < 2 {
+		return false
+	}
+	switch c := text[0]; {
+	case c <= ' ': // klog goes on
+		return false
+	case c == '[':
+		return l.source == Kernel && kernelSeconds(text)
+	case digit(c):
+		return len(text) < 21 || text[19] != 'Z' // a runner's own prefix
+	case c == 't' || c == '{':
+		if l.clock != WallClock { // it tells a better time
+			return false
+		}
+	}
+	switch l.source {
+	case Systemd:
+		return !bytes.HasPrefix(text, []byte("Suppressed ")) && !bytes.HasPrefix(text, []byte("Missed "))
+	case Containerd:
+		return !namesSource(text) // the kata shim
+	}
+	return true
+}
+
+// kernelSeconds says whether text starts with `[  123.456789]`.
+func kernelSeconds(text []byte) bool {
+	i := 1
+	for i < len(text) && text[i] == ' ' {
+		i++
+	}
+	point := digits(text, i)
+	if point == i || point > i+9 || point == len(text) || text[point] != '.' {
+		return false
+	}
+	end := digits(text, point+1)
+	return end > point+3 && end <= point+10 && end < 24 && end < len(text) && text[end] == ']'
+}
+
+// digits is where the digits at i end.
+func digits(s []byte, i int) int {
+	for i < len(s) && digit(s[i]) {
+		i++
+	}
+	return i
 }

@@ -20,20 +20,12 @@ type fact struct {
 	fields map[string]string
 }
 
-// yieldFact yields a fact as an entry of source Kube.
-func (r *reader) yieldFact(f fact) {
-	d := draft{Entry: f.id}
-	d.Source, d.Trust = Kube, r.taint.programTrust()
-	if f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ") {
-		d.Trust = Claimed // a job writes its own termination message, line ends and all
-		r.taint.job = true
-	}
-	r.taint.claimedKube = true
-	if d.Line == 0 {
-		d.Line = r.n
-	}
-	d.Fields = make(map[string]string, len(f.fields)+1)
-	d.Fields["msg"] = f.msg
+// entry is the fact as an entry of source Kube, whose text names its fields.
+func (f *fact) entry() Entry {
+	e := f.id
+	e.Source = Kube
+	e.Fields = make(map[string]string, len(f.fields)+1)
+	e.Fields["msg"] = f.msg
 	var b strings.Builder
 	b.WriteString(f.msg)
 	for _, key := range factOrder {
@@ -41,16 +33,17 @@ func (r *reader) yieldFact(f fact) {
 		if v == "" {
 			continue
 		}
-		d.Fields[key] = v
+		e.Fields[key] = v
 		b.WriteString(" " + key + "=" + quoteWord(v))
 	}
-	if f.id.Pod != "" && len(r.cover.kubePod) < maxStreams {
-		if r.cover.kubePod == nil {
-			r.cover.kubePod = make(map[podKey]bool)
-		}
-		r.cover.kubePod[podKey{f.id.Namespace, f.id.Pod, f.id.PodUID}] = true
-	}
-	r.emit(&d, b.String())
+	e.Text = b.String()
+	return e
+}
+
+// jobText says whether the fact holds words of the container: a job writes its
+// own termination message, line ends and all.
+func (f *fact) jobText() bool {
+	return f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ")
 }
 
 // quoteWord makes v one word, so that no value can add fields of its own.
@@ -87,4 +80,9 @@ func bareContainerID(s string) string {
 		return brief(id, 253)
 	}
 	return brief(s, 253)
+}
+
+// belongsTo says whose pod or node the fact is about.
+func (f *fact) belongsTo(of Entry) {
+	f.id.Namespace, f.id.Pod, f.id.PodUID, f.id.Node = of.Namespace, of.Pod, of.PodUID, of.Node
 }

@@ -44,16 +44,30 @@ var statuses = map[string]bool{
 }
 
 // row reads a line of one of kubectl's tables.
-func (k *kubeText) row(r *reader, s string) bool {
+func (k *kubeText) row(s string) bool {
 	w := strings.Fields(s)
 	if len(w) < 2 {
 		return false
 	}
-	return k.header(w) || k.podRow(r, w) || k.nodeRow(r, w) || k.eventRow(r, s, w) || k.serverError(r, s)
+	if isHeader(w) {
+		return true
+	}
+	for _, read := range []func() (fact, bool){
+		func() (fact, bool) { return podRow(w) },
+		func() (fact, bool) { return nodeRow(w) },
+		func() (fact, bool) { return eventRow(s, w, k.of) },
+		func() (fact, bool) { return serverError(s) },
+	} {
+		if f, ok := read(); ok {
+			k.yield(f)
+			return true
+		}
+	}
+	return false
 }
 
-// header swallows the heads of tables.
-func (k *kubeText) header(w []string) bool {
+// isHeader says whether the words are the head of a table.
+func isHeader(w []string) bool {
 	switch strings.Join(w[:min(len(w), 4)], " ") {
 	case "NAME READY STATUS RESTARTS", "NAMESPACE NAME READY STATUS", "LAST SEEN TYPE REASON", "NAMESPACE LAST SEEN TYPE",
 		"NAME STATUS ROLES AGE", "LAST SEEN FIRST SEEN", "LASTSEEN FIRSTSEEN COUNT NAME", "LASTSEEN TYPE REASON OBJECT",
@@ -64,19 +78,18 @@ func (k *kubeText) header(w []string) bool {
 }
 
 // podRow: `[NAMESPACE] NAME 0/1 STATUS RESTARTS [(5m ago)] AGE [IP NODE …]`.
-func (k *kubeText) podRow(r *reader, w []string) bool {
+func podRow(w []string) (f fact, ok bool) {
 	if len(w) == 2 && statuses[w[1]] && strings.Count(w[0], "-") >= 2 && dnsName(w[0]) {
-		r.yieldFact(fact{Entry{Pod: w[0]}, "pod row", map[string]string{"status": w[1]}})
-		return true
+		return fact{Entry{Pod: w[0]}, "pod row", map[string]string{"status": w[1]}}, true
 	}
 	i := 1
 	if len(w) > 2 && !isReady(w[1]) {
 		i = 2
 	}
 	if len(w) < i+4 || !isReady(w[i]) || number(w[i+2], 0, len(w[i+2])) < 0 || !isStatus(w[i+1]) {
-		return false
+		return f, false
 	}
-	f := fact{msg: "pod row", fields: map[string]string{"ready": w[i], "status": w[i+1], "restarts": w[i+2]}}
+	f = fact{msg: "pod row", fields: map[string]string{"ready": w[i], "status": w[i+1], "restarts": w[i+2]}}
 	f.id.Pod = strings.TrimPrefix(strings.TrimPrefix(w[i-1], "pods/"), "pod/")
 	if i == 2 {
 		f.id.Namespace = w[0]
@@ -86,16 +99,15 @@ func (k *kubeText) podRow(r *reader, w []string) bool {
 		rest = rest[2:]
 	}
 	if f.fields["age"] = rest[0]; !digit(rest[0][0]) && rest[0][0] != '<' {
-		return false
+		return f, false
 	}
 	if len(rest) > 2 && rest[2] != "<none>" && dnsName(rest[2]) {
 		f.id.Node = rest[2]
 	}
 	if !dnsName(f.id.Pod) {
-		return false
+		return f, false
 	}
-	r.yieldFact(f)
-	return true
+	return f, true
 }
 
 // isReady: `1/2`.
@@ -107,63 +119,58 @@ func isReady(s string) bool {
 func isStatus(s string) bool { return s[0]-'A' < 26 && len(s) < 64 }
 
 // nodeRow: `NAME Ready,SchedulingDisabled ROLES AGE v1.34.1 …`.
-func (k *kubeText) nodeRow(r *reader, w []string) bool {
+func nodeRow(w []string) (f fact, ok bool) {
 	if len(w) < 5 || !strings.HasPrefix(w[4], "v1.") || !dnsName(w[0]) {
-		return false
+		return f, false
 	}
 	ready, rest, _ := strings.Cut(w[1], ",")
-	f := fact{Entry{Node: w[0]}, "node condition", map[string]string{"type": "Ready", "reason": rest, "age": w[3]}}
+	f = fact{Entry{Node: w[0]}, "node condition", map[string]string{"type": "Ready", "reason": rest, "age": w[3]}}
 	switch ready {
 	case "Ready":
 		f.fields["status"] = "True"
 	case "NotReady":
 		f.fields["status"] = "False"
 	default:
-		return false
+		return f, false
 	}
-	r.yieldFact(f)
-	return true
+	return f, true
 }
 
 // eventRow reads an event in any of the forms that kubectl had for it.
-func (k *kubeText) eventRow(r *reader, s string, w []string) bool {
+func eventRow(s string, w []string, of Entry) (f fact, ok bool) {
 	if !strings.Contains(s, "Normal") && !strings.Contains(s, "Warning") && w[0] != "..." {
-		return false
+		return f, false
 	}
 	if m := describeEvent.FindStringSubmatch(s); m != nil {
 		from, node, _ := strings.Cut(m[4], ", ")
-		f := event(m[1], m[2], from, m[5], m[3])
-		f.id.Namespace, f.id.Pod, f.id.PodUID, f.id.Node = k.namespace, k.pod, k.uid, k.node
+		f = event(m[1], m[2], from, m[5], m[3])
+		f.belongsTo(of)
 		if node != "" {
 			f.id.Node = node
 		}
-		r.yieldFact(f)
-		return true
+		return f, true
 	}
 	if m := listedEvent.FindStringSubmatch(s); m != nil {
-		f := event(m[3], m[4], "", m[6], m[2])
+		f = event(m[3], m[4], "", m[6], m[2])
 		f.about(m[1], m[5])
-		r.yieldFact(f)
-		return true
+		return f, true
 	}
 	if m := oldEvent.FindStringSubmatch(s); m != nil {
 		from, node, _ := strings.Cut(m[7], ", ")
-		f := event(m[5], m[6], from, m[8], "")
+		f = event(m[5], m[6], from, m[8], "")
 		f.about("", m[3]+"/"+m[2])
 		f.fields["count"] = m[1]
 		if node != "" {
 			f.id.Node = node
 		}
-		r.yieldFact(f)
-		return true
+		return f, true
 	}
 	if m := barestEvent.FindStringSubmatch(s); m != nil && reasons[m[2]] {
-		f := event(m[1], m[2], "", m[3], "")
-		f.id.Namespace, f.id.Pod, f.id.PodUID = k.namespace, k.pod, k.uid
-		r.yieldFact(f)
-		return true
+		f = event(m[1], m[2], "", m[3], "")
+		f.id.Namespace, f.id.Pod, f.id.PodUID = of.Namespace, of.Pod, of.PodUID
+		return f, true
 	}
-	return false
+	return f, false
 }
 
 // event makes the fact of an event. Its age is relative to a moment that
@@ -195,18 +202,17 @@ var waitingError = regexp.MustCompile(`container "([^"]+)" in pod "([^"]+)" is w
 
 // serverError: `Error from server (BadRequest): container "c" in pod "p" is
 // waiting to start: ContainerCreating`, what kubectl logs says then.
-func (k *kubeText) serverError(r *reader, s string) bool {
+func serverError(s string) (f fact, ok bool) {
 	if !strings.HasPrefix(s, "Error from server (BadRequest): container ") {
-		return false
+		return f, false
 	}
 	m := waitingError.FindStringSubmatch(s)
 	if m == nil {
-		return false
+		return f, false
 	}
-	f := fact{Entry{Pod: m[2], Container: m[1]}, "container waiting", map[string]string{"container": m[1], "message": m[3]}}
+	f = fact{Entry{Pod: m[2], Container: m[1]}, "container waiting", map[string]string{"container": m[1], "message": m[3]}}
 	if !strings.Contains(m[3], " ") {
 		f.fields["reason"] = m[3]
 	}
-	r.yieldFact(f)
-	return true
+	return f, true
 }

@@ -3,7 +3,7 @@ package ingest
 import "strings"
 
 // opens takes the lines that begin a container's state.
-func (k *kubeText) opens(r *reader, p kv) bool {
+func (k *kubeText) opens(p kv) bool {
 	open := p.val == "" || p.val == "{"
 	switch p.key {
 	case "state", "laststate":
@@ -11,23 +11,23 @@ func (k *kubeText) opens(r *reader, p kv) bool {
 			return false
 		}
 		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
-		if k.whichHeld(which) && p.indent <= k.whichAt {
-			k.release(r)
+		if k.whichHeld(which) && p.indent <= k.state.whichAt {
+			k.release()
 		}
-		k.closeBeside(r)
-		k.which, k.whichAt = which, p.indent
+		k.closeBeside()
+		k.state.which, k.state.whichAt = which, p.indent
 		if !open {
-			k.open(r, strings.ToLower(p.val), p.indent)
+			k.open(strings.ToLower(p.val), p.indent)
 		}
 		return true
 	case "terminated", "waiting", "running":
 		if !open {
 			return false
 		}
-		if k.which == "" || p.indent <= k.whichAt {
-			k.which, k.whichAt = "state", p.indent
+		if k.state.which == "" || p.indent <= k.state.whichAt {
+			k.state.which, k.state.whichAt = "state", p.indent
 		}
-		k.open(r, p.key, p.indent)
+		k.open(p.key, p.indent)
 		return true
 	}
 	return false
@@ -44,52 +44,54 @@ func (k *kubeText) whichHeld(which string) bool {
 	return false
 }
 
-func (k *kubeText) open(r *reader, kind string, indent int) {
-	k.kind, k.kindAt, k.block, k.lastKey, k.blockRow = kind, indent, map[string]string{}, "", r.n
+func (k *kubeText) open(kind string, indent int) {
+	s := &k.state
+	s.kind, s.kindAt, s.keys, s.lastKey, s.row = kind, indent, map[string]string{}, "", k.line
 }
 
 // brace closes a JSON block.
-func (k *kubeText) brace(r *reader, raw, s string) bool {
+func (k *kubeText) brace(raw, s string) bool {
 	if s[0] != '}' && s[0] != ']' {
 		return false
 	}
-	inside := k.block != nil || len(k.held) > 0
+	inside := k.state.keys != nil || len(k.held) > 0
 	indent := len(raw) - len(s)
-	if k.block != nil && indent <= k.kindAt {
-		k.closeBlock(r)
+	if k.state.keys != nil && indent <= k.state.kindAt {
+		k.closeBlock()
 	}
-	if len(k.held) > 0 && indent < k.whichAt {
-		k.release(r)
+	if len(k.held) > 0 && indent < k.state.whichAt {
+		k.release()
 		k.container, k.restarts = "", ""
 	}
-	k.closeBeside(r)
+	k.closeBeside()
 	return inside && strings.Trim(s, "]}, ") == ""
 }
 
 // continued takes a line that goes on with the value of the key before.
 func (k *kubeText) continued(raw, s string) bool {
-	if k.block == nil || k.lastKey == "" || len(raw)-len(s) <= k.kindAt || len(k.block[k.lastKey]) > 4<<10 {
+	if k.state.keys == nil || k.state.lastKey == "" || len(raw)-len(s) <= k.state.kindAt || len(k.state.keys[k.state.lastKey]) > 4<<10 {
 		return false
 	}
-	k.block[k.lastKey] = strings.TrimSpace(k.block[k.lastKey] + " " + s)
+	k.state.keys[k.state.lastKey] = strings.TrimSpace(k.state.keys[k.state.lastKey] + " " + s)
 	return true
 }
 
 // closeBlock turns a state's keys into a fact. It is held until the name of its
 // container is known.
-func (k *kubeText) closeBlock(r *reader) {
-	b := k.block
+func (k *kubeText) closeBlock() {
+	b := k.state.keys
 	if b == nil {
 		return
 	}
-	k.block = nil
-	f := fact{msg: "container " + k.kind, fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
-	f.id = Entry{Namespace: k.namespace, Pod: k.pod, PodUID: k.uid, Node: k.node, Line: k.blockRow}
+	k.state.keys = nil
+	f := fact{msg: "container " + k.state.kind, fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
+	f.id = k.of
+	f.id.Line = k.state.row
 	started, startedAt := apiTime(first(b, "startedat", "started"))
-	switch k.kind {
+	switch k.state.kind {
 	case "terminated":
 		finished, finishedAt := apiTime(first(b, "finishedat", "finished"))
-		f.fields["exit_code"], f.fields["which"] = b["exitcode"], k.which
+		f.fields["exit_code"], f.fields["which"] = b["exitcode"], k.state.which
 		f.fields["started_at"], f.fields["finished_at"] = startedAt, finishedAt
 		if b["signal"] != "0" {
 			f.fields["signal"] = b["signal"]
@@ -105,12 +107,12 @@ func (k *kubeText) closeBlock(r *reader) {
 		k.held = append(k.held, f)
 	}
 	if len(k.held) > 16 {
-		k.release(r)
+		k.release()
 	}
 }
 
 // release yields the held facts of one container.
-func (k *kubeText) release(r *reader) {
+func (k *kubeText) release() {
 	for _, f := range k.held {
 		if strings.HasPrefix(f.msg, "container ") {
 			f.id.Container, f.fields["container"] = k.container, k.container
@@ -122,9 +124,9 @@ func (k *kubeText) release(r *reader) {
 			}
 		}
 		if f.id.Pod == "" {
-			f.id.Namespace, f.id.Pod, f.id.PodUID, f.id.Node = k.namespace, k.pod, k.uid, k.node
+			f.belongsTo(k.of)
 		}
-		r.yieldFact(f)
+		k.yield(f)
 	}
 	k.held = k.held[:0]
 }
@@ -140,7 +142,7 @@ func first(m map[string]string, keys ...string) string {
 
 // inline reads a state on one line: `"terminated":{"exitCode":137,…}` of
 // compact JSON, `terminated:map[exitCode:137 …]` of Go.
-func (k *kubeText) inline(r *reader, s string) bool {
+func (k *kubeText) inline(s string) bool {
 	found := false
 	for rest, tries := s, 0; tries < 64; tries++ {
 		i := strings.Index(rest, "erminated")
@@ -153,13 +155,13 @@ func (k *kubeText) inline(r *reader, s string) bool {
 		if b == nil {
 			continue
 		}
-		k.which = "state"
+		k.state.which = "state"
 		if strings.LastIndex(strings.ToLower(head), "laststate") > strings.LastIndex(strings.ToLower(head), `"state`) {
-			k.which = "lastState"
+			k.state.which = "lastState"
 		}
-		k.kind, k.block, k.blockRow, found = "terminated", b, r.n, true
-		k.closeBlock(r)
-		k.release(r)
+		k.state.kind, k.state.keys, k.state.row, found = "terminated", b, k.line, true
+		k.closeBlock()
+		k.release()
 	}
 	return found
 }

@@ -4,21 +4,21 @@ import "strings"
 
 // besides collects keys of one indentation that together are a condition or a
 // pod's status.
-func (k *kubeText) besides(r *reader, p kv) bool {
+func (k *kubeText) besides(p kv) bool {
 	switch p.key {
 	case "status", "reason", "message", "phase", "type", "lasttransitiontime", "qosclass", "qos":
-		k.note(r, p)
+		k.note(p)
 	default:
 		if p.item || p.indent < k.besideAt {
-			k.closeBeside(r)
+			k.closeBeside()
 		}
 	}
 	return false
 }
 
-func (k *kubeText) note(r *reader, p kv) {
+func (k *kubeText) note(p kv) {
 	if _, told := k.beside[p.key]; told || p.item || p.indent != k.besideAt {
-		k.closeBeside(r)
+		k.closeBeside()
 	}
 	if k.beside == nil {
 		k.beside = map[string]string{}
@@ -37,13 +37,13 @@ var podReasons = map[string]bool{
 }
 
 // closeBeside yields the condition or the status that the collected keys are.
-func (k *kubeText) closeBeside(r *reader) {
+func (k *kubeText) closeBeside() {
 	b := k.beside
 	if len(b) == 0 {
 		return
 	}
 	k.beside = nil
-	f := fact{id: Entry{Namespace: k.namespace, Pod: k.pod, PodUID: k.uid, Node: k.node}}
+	f := fact{id: k.of}
 	phase := first(b, "phase", "status")
 	word, _, _ := strings.Cut(phase, " ")
 	switch {
@@ -51,14 +51,14 @@ func (k *kubeText) closeBeside(r *reader) {
 		f.msg, f.fields = conditionMsg(b["type"]), map[string]string{"type": b["type"], "status": phase, "reason": b["reason"], "message": b["message"]}
 		at, _ := apiTime(b["lasttransitiontime"])
 		f.at(at)
-	case word == "Terminating" && k.pod != "":
+	case word == "Terminating" && k.of.Pod != "":
 		f.msg = "pod deleting"
-	case phases[phase] && (k.pod != "" || b["reason"] != "" || b["phase"] != "") || phase == "" && podReasons[b["reason"]]:
+	case phases[phase] && (k.of.Pod != "" || b["reason"] != "" || b["phase"] != "") || phase == "" && podReasons[b["reason"]]:
 		f.msg, f.fields = "pod status", map[string]string{"phase": phase, "reason": b["reason"], "message": b["message"], "qos": first(b, "qosclass", "qos")}
 	default:
 		return
 	}
-	r.yieldFact(f)
+	k.yield(f)
 }
 
 func conditionMsg(kind string) string {
@@ -71,7 +71,7 @@ func conditionMsg(kind string) string {
 
 // describedCondition reads a row below describe's `Conditions:`. A node's has
 // two times, a reason and a message.
-func (k *kubeText) describedCondition(r *reader, raw, s string) bool {
+func (k *kubeText) describedCondition(raw, s string) bool {
 	if k.table != "conditions" || raw == s {
 		return false
 	}
@@ -79,8 +79,8 @@ func (k *kubeText) describedCondition(r *reader, raw, s string) bool {
 	if len(w) < 2 || w[1] != "True" && w[1] != "False" && w[1] != "Unknown" {
 		return false
 	}
-	f := fact{Entry{Namespace: k.namespace, Pod: k.pod, PodUID: k.uid, Node: k.node}, "pod condition", map[string]string{"type": w[0], "status": w[1]}}
-	if k.pod == "" {
+	f := fact{k.of, "pod condition", map[string]string{"type": w[0], "status": w[1]}}
+	if k.of.Pod == "" {
 		f.msg = "node condition"
 	}
 	if len(w) >= 6 {
@@ -88,7 +88,7 @@ func (k *kubeText) describedCondition(r *reader, raw, s string) bool {
 		f.at(at)
 		f.fields["reason"], f.fields["message"] = w[4], strings.Join(w[5:], " ")
 	}
-	r.yieldFact(f)
+	k.yield(f)
 	return true
 }
 

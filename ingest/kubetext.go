@@ -13,21 +13,15 @@ import "strings"
 //	    "terminated": {          terminated:             Reason:    OOMKilled
 //	        "exitCode": 137        exitCode: 137         Exit Code: 137
 type kubeText struct {
-	namespace, pod, uid, node string // whose text this is
+	yield func(fact)
+	line  int // number of the line that is being read
 
-	container string // describe: the container whose lines follow; else the name at nameAt
-	nameAt    int    // indentation of that name
+	of        Entry  // whose text this is: a pod or a node
+	container string // whose lines follow, or that was named last
 	inits     bool   // below Init Containers:
 	restarts  string
-
-	which    string            // state or lastState
-	whichAt  int               // indentation of the line that said so
-	kind     string            // terminated, waiting or running
-	kindAt   int               // indentation of its opening line
-	block    map[string]string // its keys; nil outside
-	blockRow int
-	lastKey  string
-	held     []fact // of a container whose name may follow
+	state     stateText
+	held      []fact // of a container whose name may follow
 
 	beside   map[string]string // keys of one indentation outside blocks
 	besideAt int
@@ -36,6 +30,20 @@ type kubeText struct {
 	grace    string // its deletionGracePeriodSeconds
 	table    string // describe: the table whose rows follow
 }
+
+// stateText is one state of a container, as it is read.
+type stateText struct {
+	which   string            // state or lastState
+	whichAt int               // indentation of the line that said so
+	kind    string            // terminated, waiting or running
+	kindAt  int               // indentation of its opening line
+	keys    map[string]string // of the state; nil outside
+	row     int               // number of its opening line
+	lastKey string
+}
+
+// restart forgets all but what the text that follows is of.
+func (k *kubeText) restart(of Entry) { *k = kubeText{yield: k.yield, line: k.line, of: of} }
 
 // maxRow is the longest line that can be a row or a key of kubectl's text.
 const maxRow = 32 << 10
@@ -49,32 +57,33 @@ type kv struct {
 	item     bool   // the line starts a list item
 }
 
-// line reads one bare line; false leaves it to be text.
-func (k *kubeText) line(r *reader, raw string) bool {
+// read reads one bare line with its number; false leaves it to be text.
+func (k *kubeText) read(raw string, line int) bool {
+	k.line = line
 	s := strings.TrimLeft(raw, " \t")
-	if k.inline(r, s) {
+	if k.inline(s) {
 		return true
 	}
 	if len(raw) > maxRow {
 		return false
 	}
-	k.announced(r, s)
+	k.announced(s)
 	p, ok := keyValue(raw)
 	if !ok {
-		if k.brace(r, raw, s) {
+		if k.brace(raw, s) {
 			return true
 		}
-		return k.describedCondition(r, raw, s) || k.row(r, s) || k.continued(raw, s)
+		return k.describedCondition(raw, s) || k.row(s) || k.continued(raw, s)
 	}
-	if k.row(r, s) {
+	if k.row(s) {
 		return true
 	}
-	return k.pair(r, p)
+	return k.pair(p)
 }
 
 // announced takes note of a line in which somebody says what follows:
 // `$ kubectl describe pod NAME -n NS`, `--- Description for NAME ---`.
-func (k *kubeText) announced(r *reader, s string) {
+func (k *kubeText) announced(s string) {
 	if !strings.Contains(s, "describe po") && !(strings.HasPrefix(s, "---") || strings.HasPrefix(s, "===")) {
 		return
 	}
@@ -82,22 +91,22 @@ func (k *kubeText) announced(r *reader, s string) {
 	for i, word := range w {
 		switch {
 		case i > 0 && (w[i-1] == "pod" || w[i-1] == "pods" || w[i-1] == "po" || w[i-1] == "for") && dnsName(word):
-			k.end(r)
-			*k = kubeText{pod: word, namespace: k.namespace}
+			k.end()
+			k.restart(Entry{Pod: word, Namespace: k.of.Namespace})
 		case i > 0 && (w[i-1] == "-n" || w[i-1] == "--namespace") && dnsName(word):
-			k.namespace = word
+			k.of.Namespace = word
 		}
 	}
 }
 
 // blank ends what an empty line ends.
-func (k *kubeText) blank(r *reader) { k.closeBeside(r) }
+func (k *kubeText) blank() { k.closeBeside() }
 
 // end yields what is still held back.
-func (k *kubeText) end(r *reader) {
-	k.closeBlock(r)
-	k.closeBeside(r)
-	k.release(r)
+func (k *kubeText) end() {
+	k.closeBlock()
+	k.closeBeside()
+	k.release()
 }
 
 // keyValue reads `"key": value,`, `- key: value` and `Some Key:   value`.
@@ -142,27 +151,27 @@ func lower(c byte) byte {
 }
 
 // pair takes a key.
-func (k *kubeText) pair(r *reader, p kv) bool {
-	if k.block != nil {
-		if p.indent > k.kindAt {
-			k.block[p.key] = p.val
-			k.lastKey = p.key
+func (k *kubeText) pair(p kv) bool {
+	if k.state.keys != nil {
+		if p.indent > k.state.kindAt {
+			k.state.keys[p.key] = p.val
+			k.state.lastKey = p.key
 			return true
 		}
-		k.closeBlock(r)
+		k.closeBlock()
 	}
-	if len(k.held) > 0 && (p.indent < k.whichAt || p.item && p.indent <= k.whichAt) {
-		k.release(r)
+	if len(k.held) > 0 && (p.indent < k.state.whichAt || p.item && p.indent <= k.state.whichAt) {
+		k.release()
 		k.container, k.restarts = "", ""
 	}
-	if k.opens(r, p) {
+	if k.opens(p) {
 		return true
 	}
-	return k.identity(r, p) || k.besides(r, p)
+	return k.identity(p) || k.besides(p)
 }
 
 // identity takes the keys that say whose text this is.
-func (k *kubeText) identity(r *reader, p kv) bool {
+func (k *kubeText) identity(p kv) bool {
 	if k.meta > 0 && p.indent >= k.meta {
 		if k.metaAt == 0 {
 			k.metaAt = p.indent
@@ -175,19 +184,19 @@ func (k *kubeText) identity(r *reader, p kv) bool {
 	k.meta = 0
 	switch p.key {
 	case "name":
-		return k.name(r, p)
+		return k.name(p)
 	case "namespace", "node":
 		return p.indent == 0 && p.title && k.margin(p)
 	case "nodename":
 		if dnsName(p.val) {
-			k.node = p.val
+			k.of.Node = p.val
 		}
 	case "restartcount":
-		if p.indent <= k.whichAt {
+		if p.indent <= k.state.whichAt {
 			k.restarts = p.val
 		}
 	default:
-		k.section(r, p)
+		k.section(p)
 	}
 	return false
 }
@@ -195,37 +204,37 @@ func (k *kubeText) identity(r *reader, p kv) bool {
 // margin takes what describe says at its margin below the name.
 func (k *kubeText) margin(p kv) bool {
 	value, _, _ := strings.Cut(p.val, "/") // a node has its address behind it
-	if !dnsName(value) || p.key == "node" && k.pod == "" {
+	if !dnsName(value) || p.key == "node" && k.of.Pod == "" {
 		return false
 	}
 	if p.key == "node" {
-		k.node = value
+		k.of.Node = value
 		return true
 	}
-	k.namespace = value
-	if k.pod == "" { // the name before it was no node's
-		k.pod, k.node = k.node, ""
+	k.of.Namespace = value
+	if k.of.Pod == "" { // the name before it was no node's
+		k.of.Pod, k.of.Node = k.of.Node, ""
 	}
-	return k.pod != ""
+	return k.of.Pod != ""
 }
 
 // section takes the keys that begin a part of an object.
-func (k *kubeText) section(r *reader, p kv) {
+func (k *kubeText) section(p kv) {
 	open := p.val == "" || p.val == "{"
 	switch {
 	case p.key == "metadata" && open:
-		k.release(r)
+		k.release()
 		k.meta, k.metaAt = p.indent+1, 0
 	case p.key == "containers" || p.key == "initcontainers":
-		k.release(r)
+		k.release()
 		if open {
 			k.inits = p.key == "initcontainers"
 		}
 	case (p.key == "conditions" || p.key == "events") && open && p.indent == 0:
-		k.end(r)
+		k.end()
 		k.table = p.key
-	case open && p.indent == 2 && k.pod != "" && dnsName(p.name): // describe's line that names a container
-		k.release(r)
+	case open && p.indent == 2 && k.of.Pod != "" && dnsName(p.name): // describe's line that names a container
+		k.release()
 		k.container, k.restarts = p.name, ""
 	}
 }
@@ -234,11 +243,11 @@ func (k *kubeText) section(r *reader, p kv) {
 func (k *kubeText) metadata(p kv) {
 	switch p.key {
 	case "name":
-		k.pod, k.container = brief(p.val, 253), ""
+		k.of.Pod, k.container = brief(p.val, 253), ""
 	case "namespace":
-		k.namespace = brief(p.val, 253)
+		k.of.Namespace = brief(p.val, 253)
 	case "uid":
-		k.uid = brief(p.val, 64)
+		k.of.PodUID = brief(p.val, 64)
 	case "deletiongraceperiodseconds":
 		k.grace = p.val
 	case "deletiontimestamp":
@@ -246,20 +255,20 @@ func (k *kubeText) metadata(p kv) {
 		at, text := apiTime(p.val)
 		f.fields["deletion_timestamp"] = text
 		f.at(at)
-		k.which, k.whichAt = "", p.indent
+		k.state.which, k.state.whichAt = "", p.indent
 		k.held = append(k.held, f)
 	}
 }
 
 // name: of a described object at the margin, of a container beside its state.
-func (k *kubeText) name(r *reader, p kv) bool {
+func (k *kubeText) name(p kv) bool {
 	if p.indent == 0 && p.title && dnsName(p.val) {
-		k.end(r)
-		*k = kubeText{node: p.val} // a node's, unless a namespace follows
+		k.end()
+		k.restart(Entry{Node: p.val}) // a node's, unless a namespace follows
 		return true
 	}
-	if len(k.held) > 0 && p.indent == k.whichAt || k.block == nil && dnsName(p.val) {
-		k.container, k.nameAt = brief(p.val, 253), p.indent
+	if len(k.held) > 0 && p.indent == k.state.whichAt || k.state.keys == nil && dnsName(p.val) {
+		k.container = brief(p.val, 253)
 	}
 	return false
 }

@@ -203,6 +203,27 @@ func (r *reader) streamMarks(s *stream) {
 	r.mark(e, Mark{Kind: Ended, From: s.to, To: s.to})
 }
 
+// kubeFact yields what kubectl's text says of an object.
+func (r *reader) kubeFact(f fact) {
+	d := draft{Entry: f.entry()}
+	d.Trust = r.taint.programTrust()
+	if f.jobText() {
+		d.Trust = Claimed
+		r.taint.job = true
+	}
+	r.taint.claimedKube = true
+	if d.Line == 0 {
+		d.Line = r.n
+	}
+	if d.Pod != "" && len(r.cover.kubePod) < maxStreams {
+		if r.cover.kubePod == nil {
+			r.cover.kubePod = make(map[podKey]bool)
+		}
+		r.cover.kubePod[podKey{d.Namespace, d.Pod, d.PodUID}] = true
+	}
+	r.emit(&d, d.Text)
+}
+
 // kubeMarks: objects were in the document, of these pods.
 func (r *reader) kubeMarks() {
 	if !r.taint.claimedKube {

@@ -75,7 +75,7 @@ func readInFull(t *testing.T, d Document, data []byte) (entries, marks []Entry) 
 		if err != nil {
 			break
 		}
-		r.n, r.quiet = r.in.n, quiet{}
+		r.n, r.heads, r.waiting = r.in.n, heads{}, waitingLine{}
 		if err := r.line(b); err != nil {
 			t.Fatal(err)
 		}

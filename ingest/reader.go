@@ -26,7 +26,8 @@ type reader struct {
 	held    heldLine // a line that the next one may continue
 
 	fileName fileName // the last line of the kernel that names a file
-	quiet    quiet    // lines that give no entry
+	heads    heads    // of the lines of the host that were read in full
+	waiting  waitingLine
 
 	scratch draft    // of the line that is being read
 	rec     members // of the JSON line or export record being read
@@ -48,6 +49,7 @@ type reader struct {
 
 func newReader(d Document, in *lines, yield func(Entry) bool) *reader {
 	r := &reader{doc: d, in: in, yield: yield, streams: map[streamKey]*stream{}, spoke: map[Source]*voice{}}
+	r.object.yield = r.kubeFact
 	r.times = times{ref: d.Ref, given: d.Zone}
 	r.main = d.streamOfPath()
 	if r.main == nil {
@@ -95,7 +97,7 @@ func (r *reader) finish() {
 	r.reread()
 	r.endPretty()
 	r.endVerbose()
-	r.object.end(r)
+	r.object.end()
 	r.letGo()
 	for _, s := range r.ordered() {
 		r.flushPart(s)
@@ -141,7 +143,7 @@ func (r *reader) textLine(raw string) {
 		return
 	}
 	if s == "" || !r.closed() && (r.separator(s) || r.lokiHeader(s)) {
-		r.object.blank(r)
+		r.object.blank()
 		return
 	}
 	r.seen++
@@ -222,7 +224,7 @@ func (r *reader) bare(d *draft, raw, text string) {
 	case r.jobLog():
 		d.Source = Job
 		r.emit(d, text)
-	case d.wraps == 0 && !structuredShape(text) && r.object.line(r, raw):
+	case d.wraps == 0 && !structuredShape(text) && r.object.read(raw, r.n):
 	default:
 		r.structured(d, raw, text)
 	}
