@@ -1,14 +1,13 @@
-// Package ingest is the leaf of the program: what one log record is, and how
-// every text format that people save such records in becomes records.
+// Package ingest is the leaf of the program: the words for what was read of a log,
+// an Entry with its Source and its Trust, and a Mark about the reading itself; what
+// the name of a program, a path or a glob says. The packages below it read.
 //
-// Invariant: a parser never fails on content. A line that it cannot place is
-// an Entry with Source Unknown and the whole line as Text; nothing is dropped
-// without being counted. Text is data that somebody else wrote: it is cut to
-// MaxText, made valid UTF-8 and free of control characters before it leaves
-// this package, and it is never evaluated.
+// Invariant: an entry's text is data that somebody else wrote. Whoever makes an
+// entry cuts its text to MaxText, makes it valid UTF-8 and free of control
+// characters, and trusts no source more than its envelope proves.
 //
-// Crash behaviour: the package holds no state outside the value being parsed;
-// nothing here opens a file, reads a clock or starts a goroutine.
+// Crash behaviour: the package holds no state; nothing here opens a file, reads a
+// clock or starts a goroutine.
 package ingest
 
 import "time"

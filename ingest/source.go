@@ -25,8 +25,8 @@ var programs = map[string]Source{
 	"actions-runner": Runner, "gitlab-runner": Runner, "github-runner": Runner,
 }
 
-// programSource is the source that an identifier or a unit names.
-func programSource(name string) Source {
+// ProgramSource is the source that an identifier or a unit names.
+func ProgramSource(name string) Source {
 	if name == "" {
 		return Unknown
 	}
@@ -48,30 +48,6 @@ func programSource(name string) Source {
 	return Unknown
 }
 
-// loggers names the programs behind zap loggers whose names have no dot.
-var loggers = map[string]Source{
-	"EphemeralRunner": Controller, "EphemeralRunnerSet": Controller, "AutoscalingRunnerSet": Controller,
-	"AutoscalingListener": Controller, "setup": Controller, "runner": Controller, "runnerpod": Controller,
-	"runnerreplicaset": Controller, "runnerdeployment": Controller, "runnerset": Controller, "horizontalrunnerautoscaler": Controller,
-	"controller-runtime": Controller, "listener-app": Listener, "listener": Listener, "worker": Listener,
-	"service": Listener, "auto_scaler": Listener,
-}
-
-// loggerSource is the program that a zap logger's or slog component's name betrays.
-func loggerSource(name string) Source {
-	first, _, dotted := strings.Cut(name, ".")
-	switch first {
-	case "listener-app":
-		return Listener
-	case "controller-runtime", "controllers":
-		return Controller
-	}
-	if dotted {
-		return Unknown
-	}
-	return loggers[name]
-}
-
 // Host says whether s is a program of the node itself.
 func (s Source) Host() bool {
 	switch s {
@@ -81,7 +57,7 @@ func (s Source) Host() bool {
 	return false
 }
 
-// stamps says whether a program of the host writes times of its own in its text.
+// WritesTimes says whether a program of the host writes times of its own in its text.
 // The kernel does not: what its lines begin with can be a process's name, and a
 // job chooses that.
-func (s Source) stamps() bool { return s == Kubelet || s == Containerd || s == Kata }
+func (s Source) WritesTimes() bool { return s == Kubelet || s == Containerd || s == Kata }

@@ -24,7 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/ingest/kube"
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 	MaxUnpacked int64          // what one archive may unpack to, in bytes; 0 = 64 GB
 
 	// Next finds the texts without one of which no entry is wanted, see
-	// ingest.Document; nil = every entry is wanted.
+	// document.Document; nil = every entry is wanted.
 	Next func(b []byte, from int) int
 
 	free    int64 // bytes that an archive may unpack to at any ratio; 0 = freeSize
@@ -167,8 +167,8 @@ func (b *Bundle) problem(doc, format string, args ...any) {
 // fail remembers err as a problem of doc.
 func (b *Bundle) fail(doc string, err error) { b.problem(doc, "%s", advise(err)) }
 
-// document is one thing to read as text: a file, or a file in an archive.
-type document struct {
+// rawDocument is one thing to read as text: a file, or a file in an archive.
+type rawDocument struct {
 	name  string
 	mtime time.Time
 	head  []byte        // its start, at most headSize
@@ -188,8 +188,8 @@ func (b *Bundle) survey() {
 }
 
 // sample takes what one document's start says.
-func (b *Bundle) sample(d document) error {
-	h := ingest.Sample(d.head)
+func (b *Bundle) sample(d rawDocument) error {
+	h := document.Sample(d.head)
 	if h.Binary {
 		return errBinary
 	}
@@ -197,7 +197,7 @@ func (b *Bundle) sample(d document) error {
 	if len(d.head) == 0 && !speaksEmpty(d.name) {
 		b.problem(d.name, "is empty")
 	}
-	if tail := ingest.Sample(d.tail); !tail.Binary && tail.Latest.After(h.Latest) {
+	if tail := document.Sample(d.tail); !tail.Binary && tail.Latest.After(h.Latest) {
 		h.Latest = tail.Latest
 	}
 	if head := decoded(d.head); h.Objects || kube.Sniff(head) {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"time"
 
-	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // clocks collects what the documents of a bundle say about time.
@@ -21,7 +21,7 @@ const ahead = 26 * time.Hour
 
 // add takes what one document says. A date in the future (the end of a
 // certificate's validity, a wrong clock) counts only if no other is there.
-func (c *clocks) add(h ingest.Hints, mtime, now time.Time) {
+func (c *clocks) add(h document.Hints, mtime, now time.Time) {
 	c.any = later(c.any, h.Latest)
 	if now.IsZero() || h.Latest.Before(now.Add(ahead)) {
 		c.past = later(c.past, h.Latest)
@@ -48,7 +48,7 @@ func (c *clocks) ref(now time.Time) time.Time {
 
 // zoneFor is the zone for a document: the caller's; none where the document
 // betrays its own; else the one that all others which betray one agree on.
-func (b *Bundle) zoneFor(h ingest.Hints) *time.Location {
+func (b *Bundle) zoneFor(h document.Hints) *time.Location {
 	switch {
 	case b.opts.Zone != nil:
 		return b.opts.Zone

@@ -26,7 +26,7 @@ const maxTxtar = 64 << 20
 type expander struct {
 	bundle  *Bundle
 	quick   bool // visit looks at the start of documents only
-	visit   func(document) error
+	visit   func(rawDocument) error
 	count   func(n int) // bytes of inputs that were read
 	members *atomic.Int64
 }
@@ -132,7 +132,7 @@ func (x *expander) leaf(s source, head []byte) error {
 		x.bundle.problem(s.name, "is one file too many: only %d were read; give the ones around the death", maxMembers)
 		return errStopped
 	}
-	d := document{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
+	d := rawDocument{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
 	if s.at != nil && s.size > headSize && x.quick {
 		tail := make([]byte, headSize)
 		n, _ := s.at.ReadAt(tail, max(headSize, s.size-headSize))

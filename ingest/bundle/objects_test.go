@@ -11,9 +11,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"coroner/ingest"
-
 	"github.com/google/go-cmp/cmp"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // checkEntry is a yield that holds entries against what package ingest promises.
@@ -130,28 +131,28 @@ func TestClocks(t *testing.T) {
 	if got := c.ref(now); !got.Equal(now) {
 		t.Error("nothing known", got)
 	}
-	c.add(ingest.Hints{}, stored, now)
+	c.add(document.Hints{}, stored, now)
 	if got := c.ref(now); !got.Equal(stored) {
 		t.Error("mtime", got)
 	}
-	c.add(ingest.Hints{Latest: future}, stored, now)
+	c.add(document.Hints{Latest: future}, stored, now)
 	if got := c.ref(now); !got.Equal(future) {
 		t.Error("only the future", got)
 	}
-	c.add(ingest.Hints{Latest: past, Zone: east}, stored, now)
+	c.add(document.Hints{Latest: past, Zone: east}, stored, now)
 	if got := c.ref(now); !got.Equal(past) {
 		t.Error("past", got)
 	}
-	c.add(ingest.Hints{Zone: alsoEast}, stored, now)
+	c.add(document.Hints{Zone: alsoEast}, stored, now)
 	b := &Bundle{times: c}
-	if b.zoneFor(ingest.Hints{}) == nil || b.zoneFor(ingest.Hints{Zone: west}) != nil {
+	if b.zoneFor(document.Hints{}) == nil || b.zoneFor(document.Hints{Zone: west}) != nil {
 		t.Error("one zone")
 	}
-	b.times.add(ingest.Hints{Zone: west}, stored, now)
-	if b.zoneFor(ingest.Hints{}) != nil {
+	b.times.add(document.Hints{Zone: west}, stored, now)
+	if b.zoneFor(document.Hints{}) != nil {
 		t.Error("two zones")
 	}
-	if b.opts.Zone = west; b.zoneFor(ingest.Hints{Zone: east}) != west {
+	if b.opts.Zone = west; b.zoneFor(document.Hints{Zone: east}) != west {
 		t.Error("given zone")
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"unicode/utf16"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/ingest/kube"
+	"coroner/ingest/recorded"
 )
 
 // Entries streams all documents in the order of their paths: their entries,
@@ -145,21 +147,23 @@ func (r *reading) emit(e ingest.Entry) bool {
 }
 
 // document reads one document, as objects or as text.
-func (r *reading) document(d document) error {
-	h := ingest.Sample(d.head)
+func (r *reading) document(d rawDocument) error {
+	h := document.Sample(d.head)
 	if h.Binary {
 		return errBinary
 	}
 	r.doc = d.name
 	r.tally.begin(d.name)
-	doc := ingest.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h), Next: r.bundle.opts.Next}
-	r.recorded = recorded(d.name)
-	doc.Recorded = r.recorded
+	doc := document.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h), Next: r.bundle.opts.Next}
+	r.recorded = isRecorded(d.name)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
 	var err error
-	if head := decoded(d.head); (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name) && !r.recorded {
+	switch head := decoded(d.head); {
+	case r.recorded:
+		err = recorded.Read(in, doc.Name, r.emit)
+	case (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name):
 		err = r.objects(doc, in, kube.Sniff(head))
-	} else {
+	default:
 		err = doc.Read(in, r.emit)
 	}
 	r.tally.done()
@@ -171,7 +175,7 @@ func (r *reading) document(d document) error {
 
 // objects reads a document of Kubernetes objects. What is none, or follows
 // them, is read as text.
-func (r *reading) objects(doc ingest.Document, in io.Reader, sure bool) error {
+func (r *reading) objects(doc document.Document, in io.Reader, sure bool) error {
 	limit := r.bundle.opts.objects
 	data, readErr := io.ReadAll(io.LimitReader(in, int64(limit)+1))
 	if len(data) > limit {
@@ -197,7 +201,7 @@ func (r *reading) objects(doc ingest.Document, in io.Reader, sure bool) error {
 
 // rest reads what follows the objects of a document. Whoever wrote it could
 // have written the objects as well, so the document is Mixed.
-func (r *reading) rest(doc ingest.Document, data []byte, line int) error {
+func (r *reading) rest(doc document.Document, data []byte, line int) error {
 	if len(bytes.Trim(data, " \t\r\n`")) == 0 {
 		return nil
 	}
@@ -217,11 +221,11 @@ func (r *reading) mixed() {
 	r.emit(ingest.Entry{Mark: &ingest.Mark{Kind: ingest.Mixed}})
 }
 
-// recorded says whether a document is what a coroner server kept. Its records
+// isRecorded says whether a document is what a coroner server kept. Its records
 // are believed, so it counts only where a person put it: as a file, or in a
 // .txtar that is one; not in other archives, nor where runners and jobs write.
-func recorded(name string) bool {
-	if !strings.HasSuffix(name, ingest.RecordedName) || streamName.MatchString(hintName(name)) || ingest.JobsPlace(hintName(name)) {
+func isRecorded(name string) bool {
+	if !strings.HasSuffix(name, recorded.Suffix) || streamName.MatchString(hintName(name)) || ingest.JobsPlace(hintName(name)) {
 		return false
 	}
 	archive, _, packed := strings.Cut(name, "!")
@@ -240,7 +244,7 @@ var streamName = regexp.MustCompile(`(^|/)[^/_]+_[^/_]+_[0-9a-f-]{32,36}/[^/]+/[
 // that a container printed nothing.
 func speaksEmpty(name string) bool {
 	said := false
-	doc := ingest.Document{Name: hintName(name)}
+	doc := document.Document{Name: hintName(name)}
 	_ = doc.Read(strings.NewReader(""), func(ingest.Entry) bool { said = true; return false })
 	return said || streamName.MatchString(hintName(name))
 }

@@ -21,7 +21,7 @@ func TestRecordedOnlyWhereAPersonPutIt(t *testing.T) {
 		"_work/repo/repo/evidence.entries.jsonl":                                            false,
 		"var/log/pods/ci_amber_0b1f6f52-7a3c-4c1f-9a52-6d1f3a7c2b10/runner/x.entries.jsonl": false,
 	} {
-		if got := recorded(name); got != want {
+		if got := isRecorded(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

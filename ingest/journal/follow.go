@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/rs/zerolog"
+
+	"coroner/ingest/document"
 )
 
 const (

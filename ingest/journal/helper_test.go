@@ -254,9 +254,9 @@ type daemon struct {
 	sent     int
 }
 
-// journald starts one, with lines for its configuration. It needs root, since
+// startJournald starts one, with lines for its configuration. It needs root, since
 // it gets a mount namespace, so that it disturbs no other journald.
-func journald(t testing.TB, conf ...string) *daemon {
+func startJournald(t testing.TB, conf ...string) *daemon {
 	t.Helper()
 	const program = "/lib/systemd/systemd-journald"
 	if os.Getuid() != 0 {

@@ -28,7 +28,7 @@ func counted(t *testing.T, entries []ingest.Entry) {
 // Records that come while journald rotates its files are read once each, in
 // order, without a gap, and the files that it deletes are let go.
 func TestFollowOverRotationAndVacuum(t *testing.T) {
-	d := journald(t, "Storage=volatile", "RuntimeMaxFiles=3")
+	d := startJournald(t, "Storage=volatile", "RuntimeMaxFiles=3")
 	r := follow(t, Config{Dirs: []string{d.persistent(), d.volatile()}, Node: "node-1"})
 	d.send(200, 0)
 	r.text("test 199")
@@ -56,7 +56,7 @@ func TestFollowOverRotationAndVacuum(t *testing.T) {
 // The kernel's own records come through journald as the kernel's.
 func TestKernelIsAttested(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile", "ReadKMsg=yes")
+	d := startJournald(t, "Storage=volatile", "ReadKMsg=yes")
 	r := follow(t, Config{Dirs: []string{d.volatile()}})
 	d.send(1, 0)
 	r.text("test 0")
@@ -78,7 +78,7 @@ func TestKernelIsAttested(t *testing.T) {
 // another; the reader then looks again.
 func TestUsersShareTheCounter(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=persistent", "SystemMaxFileSize=2M")
+	d := startJournald(t, "Storage=persistent", "SystemMaxFileSize=2M")
 	d.call("FlushToVar")
 	r := follow(t, Config{Dirs: []string{d.persistent()}})
 	pad := "PADDING=" + strings.Repeat("x", 300)
@@ -108,7 +108,7 @@ func TestUsersShareTheCounter(t *testing.T) {
 // none is lost or read twice.
 func TestFlushToDisk(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=persistent")
+	d := startJournald(t, "Storage=persistent")
 	r := follow(t, Config{Dirs: []string{d.persistent(), d.volatile()}})
 	d.send(500, 0)
 	r.text("test 499")
@@ -135,7 +135,7 @@ func TestFlushToDisk(t *testing.T) {
 // back to disk; the reader goes along.
 func TestBackToMemory(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=persistent")
+	d := startJournald(t, "Storage=persistent")
 	dirs := []string{d.persistent(), d.volatile()}
 	d.call("FlushToVar")
 	d.send(100, 0)
@@ -162,7 +162,7 @@ var errStop = errors.New("stopped in the middle")
 // the last cursor that was safe: every number is read once, also over rotation.
 func TestStopAnywhere(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile")
+	d := startJournald(t, "Storage=volatile")
 	c := Config{Dirs: []string{d.volatile()}}
 	var got []ingest.Entry
 	lines, lives := 0, 0
@@ -208,7 +208,7 @@ func TestStopAnywhere(t *testing.T) {
 // saved position to the first record that is left; coverage begins behind it.
 func TestVacuumedPastTheCursor(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile")
+	d := startJournald(t, "Storage=volatile")
 	c := Config{Dirs: []string{d.volatile()}, Node: "node-1"}
 	d.send(100, 0)
 	r := follow(t, c)
@@ -275,7 +275,7 @@ func checkGap(t *testing.T, r *run, from time.Time, why string) {
 // the numbers.
 func TestVacuumedWhileBehind(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile")
+	d := startJournald(t, "Storage=volatile")
 	d.send(1500, 0)
 	r := follow(t, Config{Dirs: []string{d.volatile()}, Node: "node-1"})
 	r.lines(1) // of the second batch some is read now; the reader waits in emit
@@ -300,7 +300,7 @@ func TestVacuumedWhileBehind(t *testing.T) {
 // with the same counter.
 func TestKilledJournald(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile")
+	d := startJournald(t, "Storage=volatile")
 	r := follow(t, Config{Dirs: []string{d.volatile()}})
 	d.send(100, 0)
 	r.text("test 99")
@@ -318,7 +318,7 @@ func TestKilledJournald(t *testing.T) {
 // While nothing happens batches come at least once a second, and Reached goes on.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile")
+	d := startJournald(t, "Storage=volatile")
 	r := follow(t, Config{Dirs: []string{d.volatile()}})
 	d.send(1, 0)
 	r.text("test 0")

@@ -16,12 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"coroner/ingest"
-	"coroner/rules"
-	"coroner/rules/book"
-
 	"github.com/coreos/go-systemd/v22/sdjournal"
 	"github.com/google/go-cmp/cmp"
+
+	"coroner/ingest"
+	"coroner/ingest/journald"
+	"coroner/rules"
+	"coroner/rules/book"
 )
 
 // writers are fields by which journald tells all kinds of writers apart.
@@ -256,22 +257,22 @@ type shown struct {
 // shownBy is what a record's head must show of a record.
 func shownBy(r *raw) (s shown) {
 	for name, val := range r.each {
-		place := slices.IndexFunc(ingest.JournalFields[:], func(f ingest.JournalField) bool { return f.Name == string(name) })
+		place := slices.IndexFunc(journald.Fields[:], func(f journald.Field) bool { return f.Name == string(name) })
 		if place < 0 {
 			continue
 		}
-		switch v := string(val); ingest.JournalFields[place].Use {
-		case ingest.AsMessage:
+		switch v := string(val); journald.Fields[place].Use {
+		case journald.AsMessage:
 			s.message = v
-		case ingest.AsSourceReal:
+		case journald.AsSourceReal:
 			s.real = v
-		case ingest.AsSourceMono:
+		case journald.AsSourceMono:
 			s.mono = v
-		case ingest.Writer:
+		case journald.Writer:
 			s.who += string([]byte{byte(place), byte(len(v)), byte(len(v) >> 8)}) + v
-		case ingest.WriterHas:
+		case journald.WriterHas:
 			s.who += string([]byte{byte(place), 0, 0})
-		case ingest.Rare:
+		case journald.Rare:
 			s.rare = true
 		}
 	}
@@ -295,7 +296,7 @@ func sameFields(t *testing.T, want *sdjournal.JournalEntry, r *raw) {
 		got[string(name)] = string(val)
 	}
 	for name, val := range want.Fields {
-		if strings.HasPrefix(name, "_") && !slices.ContainsFunc(ingest.JournalFields[:], func(f ingest.JournalField) bool { return f.Name == name }) {
+		if strings.HasPrefix(name, "_") && !slices.ContainsFunc(journald.Fields[:], func(f journald.Field) bool { return f.Name == name }) {
 			delete(want.Fields, name)
 			continue
 		}
@@ -337,7 +338,7 @@ func TestSkippedWithoutMemory(t *testing.T) {
 // the next, and what is wanted stands at its place.
 func TestSkippedOverRotation(t *testing.T) {
 	t.Parallel()
-	d := journald(t, "Storage=volatile")
+	d := startJournald(t, "Storage=volatile")
 	c := Config{Dirs: []string{d.volatile()}, Wanted: func(_ ingest.Source, m []byte) bool { return bytes.HasSuffix(m, []byte("99")) }}
 	lines, passed, lives := 0, 0, 0
 	var got []string

@@ -3,9 +3,10 @@ package kube
 import (
 	"testing"
 
-	"coroner/ingest"
-
 	"github.com/google/go-cmp/cmp"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 func TestClusterObjects(t *testing.T) {
@@ -112,7 +113,7 @@ func TestSniff(t *testing.T) {
 func TestNodeBoot(t *testing.T) {
 	const in = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"nodeInfo":{"bootID":"b-1"},"conditions":[{"type":"Ready"}]}}`
 	var boots []string
-	_, err := Read(ingest.Document{}, []byte(in), func(e ingest.Entry) bool {
+	_, err := Read(document.Document{}, []byte(in), func(e ingest.Entry) bool {
 		boots = append(boots, e.Boot)
 		return true
 	})

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // maxValue is the longest value of a field in bytes. The API caps a
@@ -47,7 +48,7 @@ func fields(msg string, pairs []pair) (map[string]string, string, int) {
 		m[p.key] = v
 		b.WriteString(" " + p.key + "=" + quote(v))
 	}
-	text, cut := ingest.Shorten(b.String())
+	text, cut := logtext.Shorten(b.String())
 	return m, text, cut
 }
 

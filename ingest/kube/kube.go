@@ -20,6 +20,7 @@ import (
 	"fmt"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // MaxDocument is the largest document that Read takes.
@@ -47,7 +48,7 @@ func (e *TailError) Unwrap() error { return e.Err }
 // and returns how many objects it understood. Kinds that say nothing about a
 // death count as understood and yield nothing. The error is ErrNotObject, a
 // *TailError, or nil; a stop by yield is nil.
-func Read(doc ingest.Document, data []byte, yield func(ingest.Entry) bool) (n int, err error) {
+func Read(doc document.Document, data []byte, yield func(ingest.Entry) bool) (n int, err error) {
 	if len(data) > MaxDocument {
 		return 0, fmt.Errorf("%w: larger than %d MB", ErrNotObject, MaxDocument>>20)
 	}

@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/google/go-cmp/cmp"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
+	"coroner/ingest/logtext"
 )
 
 // read returns one line an entry: time, identity, text; marks as `covered …`.
 func read(t *testing.T, data string) (lines []string, n int, err error) {
 	t.Helper()
-	n, err = Read(ingest.Document{Name: "doc"}, []byte(data), func(e ingest.Entry) bool {
+	n, err = Read(document.Document{Name: "doc"}, []byte(data), func(e ingest.Entry) bool {
 		if e.Source != ingest.Kube || e.Trust != ingest.Attested || e.Doc != "doc" {
 			t.Errorf("source %q trust %d doc %q", e.Source, e.Trust, e.Doc)
 		}
@@ -102,7 +104,7 @@ func TestPod(t *testing.T) {
 
 func TestPodFields(t *testing.T) {
 	var last ingest.Entry
-	_, _ = Read(ingest.Document{}, []byte(podJSON), func(e ingest.Entry) bool {
+	_, _ = Read(document.Document{}, []byte(podJSON), func(e ingest.Entry) bool {
 		if e.Fields["which"] == "state" && e.Container == "runner" {
 			last = e
 		}
@@ -122,7 +124,7 @@ func TestPodFields(t *testing.T) {
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
 	}
-	if msg, _, ok := ingest.Message(&last, nil); msg != "container terminated" || !ok {
+	if msg, _, ok := logtext.Message(&last, nil); msg != "container terminated" || !ok {
 		t.Errorf("message %q %v", msg, ok)
 	}
 }
@@ -172,7 +174,7 @@ func TestPool(t *testing.T) {
 func TestStop(t *testing.T) {
 	for stop := 1; stop <= len(podWant); stop++ {
 		seen := 0
-		_, err := Read(ingest.Document{}, []byte(podJSON), func(ingest.Entry) bool { seen++; return seen < stop })
+		_, err := Read(document.Document{}, []byte(podJSON), func(ingest.Entry) bool { seen++; return seen < stop })
 		if seen != stop || err != nil {
 			t.Errorf("stop after %d: saw %d, %v", stop, seen, err)
 		}
@@ -199,7 +201,7 @@ func TestNotObject(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	if _, err := Read(ingest.Document{}, make([]byte, MaxDocument+1), nil); !errors.Is(err, ErrNotObject) {
+	if _, err := Read(document.Document{}, make([]byte, MaxDocument+1), nil); !errors.Is(err, ErrNotObject) {
 		t.Error(err)
 	}
 }
@@ -235,7 +237,7 @@ func TestCommandSecrets(t *testing.T) {
 		`["/home/runner/run.sh"]`:                                                `/home/runner/run.sh`,
 	} {
 		var got string
-		_, err := Read(ingest.Document{}, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner","command":`+in+`}]}}`), func(e ingest.Entry) bool {
+		_, err := Read(document.Document{}, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner","command":`+in+`}]}}`), func(e ingest.Entry) bool {
 			got += e.Fields["command"]
 			return true
 		})

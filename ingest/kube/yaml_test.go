@@ -8,10 +8,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"coroner/ingest"
-
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // TestYAMLSame: an object says the same in YAML as in JSON, whether the whole
@@ -123,7 +124,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"kind":"Event","involvedObject":{"kind":"Pod","name":"p","fieldPath":"spec.containers{c}"},"message":"\u0000\ud800"}}x`))
 	f.Add([]byte(`{"items":[{"metadata":{"name":"n"},"status":{"nodeInfo":{},"conditions":[null,{"lastTransitionTime":1}]}},`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		n, err := Read(ingest.Document{Name: "f"}, data, func(e ingest.Entry) bool {
+		n, err := Read(document.Document{Name: "f"}, data, func(e ingest.Entry) bool {
 			checkEntry(t, e)
 			return true
 		})

@@ -101,7 +101,7 @@ func (f *feed) gone(k *known, how string) ingest.Entry {
 // ownRecord is a record of the watch itself. No value of it is an object's free text.
 func (f *feed) ownRecord(k *known, at time.Time, msg string, pairs ...string) ingest.Entry {
 	e := k.id
-	e.At, e.Clock, e.Source, e.Trust, e.Doc = at.UTC(), ingest.WallClock, ingest.Kube, ingest.Attested, document
+	e.At, e.Clock, e.Source, e.Trust, e.Doc = at.UTC(), ingest.WallClock, ingest.Kube, ingest.Attested, documentName
 	e.Fields, e.Text = map[string]string{"msg": msg}, msg
 	for i := 0; i < len(pairs); i += 2 {
 		e.Fields[pairs[i]] = pairs[i+1]

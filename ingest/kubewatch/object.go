@@ -6,13 +6,14 @@ import (
 	"io"
 	"strings"
 
-	"coroner/ingest"
-	"coroner/ingest/kube"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
+	"coroner/ingest/kube"
 )
 
 // object is an API object as far as anybody wants it: what the client library
@@ -82,7 +83,7 @@ func (c codec) newObject(data []byte, kind string) (object, error) {
 // covered is for the watch to say.
 func facts(data []byte, kind string) (out []ingest.Entry) {
 	wrapped := append(append([]byte(`{"apiVersion":"v1","kind":"`+kind+`List","items":[`), data...), "]}"...)
-	_, err := kube.Read(ingest.Document{Name: document}, wrapped, func(e ingest.Entry) bool {
+	_, err := kube.Read(document.Document{Name: documentName}, wrapped, func(e ingest.Entry) bool {
 		if e.Mark == nil {
 			e.Line = 0 // there is none, and records without a time are told apart by it
 			out = append(out, e)
@@ -95,8 +96,8 @@ func facts(data []byte, kind string) (out []ingest.Entry) {
 	return out
 }
 
-// document is where these entries come from, as verdicts show it.
-const document = "kube-api"
+// documentName is where these entries come from, as verdicts show it.
+const documentName = "kube-api"
 
 // codec reads the server's answers. It implements runtime.NegotiatedSerializer
 // and runtime.Serializer, and writes nothing.

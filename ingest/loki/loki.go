@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // Client asks one Loki. Its fields are set before its first use.
@@ -169,7 +170,7 @@ func parse(data []byte) ([]Line, error) {
 // Entries turns lines into entries; stop is called with an error and ends them.
 func Entries(lines iter.Seq2[Line, error], stop func(error)) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
-		feed := ingest.Document{Name: "loki"}.Feed()
+		feed := document.Document{Name: "loki"}.Feed()
 		for l, err := range lines {
 			if err != nil {
 				stop(err)

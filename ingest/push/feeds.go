@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // feeds are the plain streams that may go on: of each it is remembered what its
@@ -27,7 +28,7 @@ type feed struct {
 	key string
 	by  Identity   // whose lines they are
 	mu  sync.Mutex // guards Feed
-	*ingest.Feed
+	*document.Feed
 
 	size int       // bytes; guarded by feeds
 	used time.Time // the same
@@ -47,7 +48,7 @@ func newFeeds() *feeds {
 }
 
 // get returns the feed of a stream of a credential. Whoever has it says done.
-func (s *feeds) get(by Identity, labels string, d ingest.Document) *feed {
+func (s *feeds) get(by Identity, labels string, d document.Document) *feed {
 	key := by.Cluster + "\x00" + labels
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,11 +15,13 @@ import (
 	"strings"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/grafana/loki/pkg/push"
 	"github.com/klauspost/compress/snappy"
 	"golang.org/x/sync/semaphore"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
+	"coroner/ingest/logtext"
 )
 
 // Limits bound what one request may be, and all that are in hand. The zero value
@@ -80,7 +82,7 @@ type Handler struct {
 	places  places              // for the requests that are handled
 	bodies  intake
 	memory  *semaphore.Weighted // what the requests in hand take, decoded
-	plainly ingest.Document     // what plain streams are lines of
+	plainly document.Document   // what plain streams are lines of
 	feeds   *feeds
 }
 
@@ -340,7 +342,7 @@ func (h *Handler) streams(req *push.PushRequest) (out []stream, count int, _ err
 	for i := range req.Streams {
 		s := stream{Stream: &req.Streams[i]}
 		var ok bool
-		if s.labels, ok = ingest.ParseLabels(s.Labels); !ok {
+		if s.labels, ok = logtext.ParseLabels(s.Labels); !ok {
 			return nil, 0, fmt.Errorf("labels %.100q cannot be read", s.Labels)
 		}
 		out = append(out, s)

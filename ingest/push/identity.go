@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // Identity is for whom a pusher's credential speaks, as far as it says. The zero
@@ -40,7 +41,7 @@ func (e otherCluster) Error() string {
 
 // allows is an error where labels name another cluster than the credential does.
 func (id Identity) allows(labels map[string]string) error {
-	if named := ingest.ClusterOf(labels); id.Cluster != "" && named != "" && named != id.Cluster {
+	if named := logtext.ClusterOf(labels); id.Cluster != "" && named != "" && named != id.Cluster {
 		return otherCluster{named, id.Cluster}
 	}
 	return nil
@@ -49,7 +50,7 @@ func (id Identity) allows(labels map[string]string) error {
 // allows is the same, and of who proves its node more: the server's own cluster is
 // one, also where it has no name.
 func (s speaker) allows(labels map[string]string) error {
-	if named := ingest.ClusterOf(labels); s.proven && s.Cluster == "" && named != "" {
+	if named := logtext.ClusterOf(labels); s.proven && s.Cluster == "" && named != "" {
 		return otherCluster{named, ""}
 	}
 	return s.Identity.allows(labels)

@@ -27,10 +27,11 @@ import (
 	"strings"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/grafana/loki/pkg/push"
 	"github.com/klauspost/compress/s2"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // Path is where Loki takes pushes, and the server too.
@@ -147,7 +148,7 @@ var errWire = errors.New("not an agent's entry")
 
 // entryOf reads an agent's entry back.
 func entryOf(labels map[string]string, in *push.Entry) (ingest.Entry, error) {
-	e := ingest.Entry{Cluster: ingest.ClusterOf(labels), Node: labels["node"],
+	e := ingest.Entry{Cluster: logtext.ClusterOf(labels), Node: labels["node"],
 		Source: known(ingest.Source(labels["source"])), Text: in.Line}
 	if len(e.Text) > ingest.MaxText {
 		return e, fmt.Errorf("%w: a line of %d bytes", errWire, len(e.Text))

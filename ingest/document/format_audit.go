@@ -1,0 +1,82 @@
+package document
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+// auditName is what a file must be called to be believed as an audit log: its
+// lines have nothing that a job could not print.
+var auditName = regexp.MustCompile(`(?i)(^|[^a-z])audit([^a-z]|$)`)
+
+// auditFile says whether a path is an audit log's by its name, and not the log
+// of a container that somebody called so.
+func auditFile(name string) bool {
+	_, isContainer := ingest.ContainerOfPath(name)
+	return auditName.MatchString(path.Base(name)) && !isContainer
+}
+
+// auditPath says whether a shipper read an audit log of the node: a file below
+// /var/log that is called so, and not one of a container's.
+func auditPath(name string) bool {
+	return auditFile(name) && (!strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/var/log/")) &&
+		!strings.HasPrefix(name, "/var/log/pods/") && !strings.HasPrefix(name, "/var/log/containers/")
+}
+
+// bareAudit yields an audit record that is a line of the document itself. One
+// that is cut off, as the last of a log that is being written, says nothing.
+func (r *reader) bareAudit(b []byte, torn bool) bool {
+	named := auditFile(r.doc.Name)
+	a, ok := logtext.ParseAudit(b)
+	if !ok && !(torn && named) {
+		return false
+	}
+	r.seen++
+	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut, Source: ingest.Kube}}
+	if !ok {
+		r.emit(&d, logtext.Cleaned(string(b)))
+		return true
+	}
+	if named {
+		r.taint.claimedHost = true
+		d.Trust = r.taint.hostTrust()
+	}
+	r.audit(d, &a)
+	return true
+}
+
+// shippedAudit yields an audit record that a shipper read from a file and
+// labelled with its path, and with no container.
+func (r *reader) shippedAudit(d *draft, set logtext.Labels, text string) bool {
+	if d.stream != nil || d.Source != ingest.Unknown || !strings.HasPrefix(text, "{") || !auditPath(set.First("filename", "log_file_path", "log_file_name")) {
+		return false
+	}
+	a, ok := logtext.ParseAudit([]byte(text))
+	if !ok {
+		return false
+	}
+	r.taint.claimedHost = true
+	audit := *d
+	audit.unidentified = false                                        // the path says it
+	audit.Node, audit.Unit, audit.Trust = "", "", r.taint.hostTrust() // the node is the API server's, not the pod's
+	r.audit(audit, &a)
+	return true
+}
+
+// audit yields what a record says.
+func (r *reader) audit(d draft, a *logtext.Audit) {
+	d.Source = ingest.Kube
+	if at := a.At(); !at.IsZero() {
+		d.At, d.Clock = at, ingest.WallClock
+		r.times.Saw(at)
+	}
+	if o := a.ObjectRef; o.Resource == "pods" && o.APIGroup == "" {
+		d.Namespace, d.Pod, d.PodUID = logtext.Brief(o.Namespace, 253), logtext.Brief(o.Name, 253), logtext.Brief(o.UID, 253)
+	}
+	text := a.Fill(&d.Entry)
+	r.emit(&d, text)
+}

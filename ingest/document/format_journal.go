@@ -1,0 +1,158 @@
+package document
+
+import (
+	"bytes"
+
+	"coroner/ingest"
+	"coroner/ingest/journald"
+	"coroner/ingest/logtext"
+)
+
+// members are those of one JSON line: a journald record's, or those that another
+// kind of line has.
+type members struct {
+	journald.Record
+	log, line, labels, stamp logtext.Value
+	stdstream, audit         bool
+}
+
+// set takes one member.
+func (c *members) set(n *journald.Names, key []byte, v logtext.Value) {
+	switch string(key) {
+	case "log":
+		c.log = v
+	case "line":
+		c.line = v
+	case "labels", "fields", "stream":
+		c.stdstream = c.stdstream || v.Kind == '"'
+		if v.Kind == '{' {
+			c.labels = v
+		}
+	case "apiVersion":
+		c.audit = bytes.HasPrefix(v.Raw, []byte(logtext.AuditAPI))
+	case "timestamp", "time", "tsNs":
+		c.stamp = v
+	default:
+		c.Record.Set(n, key, v)
+	}
+}
+
+// journal yields the record in r.rec.
+func (r *reader) journal() {
+	c := &r.rec
+	d := draft{wraps: hosted}
+	d.Line, d.Cut = r.n, r.in.Cut
+	d.Node, d.Boot, d.Cursor, d.Fields = c.Host, c.Boot, c.Cursor, c.Fields
+	d.At, d.Mono = c.Time()
+	if !d.At.IsZero() {
+		d.Clock = ingest.WallClock
+		r.times.Saw(d.At)
+	} else if d.Mono > 0 {
+		d.Clock = ingest.BootClock
+	}
+	d.Source, d.Trust = c.Writer()
+	if d.Unit = c.About; d.Unit == "" {
+		if d.Unit = c.Unit; d.Unit == "" && d.Source != ingest.Kernel {
+			d.Unit = c.Ident
+		}
+	}
+	if c.Ident == "kata" && d.Source == ingest.Containerd {
+		d.Source = ingest.Kata
+	}
+	r.seen++
+	text := logtext.Cleaned(c.Message.Text())
+	if c.Container != "" {
+		r.driverOutput(&d, text)
+		return
+	}
+	if d.Source == ingest.Runner {
+		text = r.inner(&d, text, running)
+	}
+	r.fromHost(&d, text)
+}
+
+// driverOutput is a container's line that docker or podman sent to journald:
+// its unit is the engine's, its text anybody's.
+func (r *reader) driverOutput(d *draft, text string) {
+	id := logtext.Brief(r.rec.Container, 253)
+	d.stream = r.stream(ingest.Container{ID: id})
+	d.Fields = nil
+	r.fromStream(d, r.inner(d, text, running))
+}
+
+// inner peels what may follow inside a known envelope.
+func (r *reader) inner(d *draft, s string, allowed wrap) string {
+	for s != "" {
+		env, inner := r.fit(d, s, allowed)
+		if env == nil {
+			break
+		}
+		d.wraps |= env.class
+		s = inner
+	}
+	return s
+}
+
+// jsonLine reads a line that is one JSON object of a kind that wraps a log
+// line. Any other JSON is the program's own text: false.
+func (r *reader) jsonLine(b []byte) bool {
+	o, ok := logtext.ScanObject(b)
+	if !ok {
+		return false
+	}
+	c := &r.rec
+	*c = members{}
+	for i := 0; ; i++ {
+		key, v, ok := o.Next()
+		if !ok {
+			break
+		}
+		c.set(&r.names, key, v)
+		if i == 3 && r.main != nil && c.log.Kind == 0 {
+			return false
+		}
+	}
+	return r.jsonRecord(o.Torn, b)
+}
+
+// jsonRecord decides what kind of line r.rec is.
+func (r *reader) jsonRecord(torn bool, b []byte) bool {
+	c := &r.rec
+	switch {
+	case c.log.Kind == '"' && (c.stdstream || c.stamp.Kind == '"'):
+		r.dockerLine()
+	case r.closed():
+		return false
+	case c.Known >= 2 || c.Known == 1 && c.Message.Kind != 0:
+		r.journal()
+	case c.line.Kind == '"' && (c.labels.Kind == '{' || c.stamp.Kind != 0):
+		r.lokiRecord()
+	case c.audit:
+		return r.bareAudit(b, torn)
+	case torn && r.openPretty(b):
+	default:
+		return false
+	}
+	return true
+}
+
+// dockerLine: `{"log":"text\n","stream":"stdout","time":"…"}`, docker's json-file
+// driver. A line that it split has no newline at its end.
+func (r *reader) dockerLine() {
+	c := &r.rec
+	r.seen++
+	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut}, stream: r.main, wraps: criLine}
+	if d.stream == nil {
+		d.stream = r.stream(ingest.Container{})
+	}
+	if st, ok := logtext.ISOStamp(c.stamp.Text()); ok {
+		r.times.Set(&d.Entry, st)
+	}
+	text := c.log.Text()
+	full := len(text) > 0 && text[len(text)-1] == '\n'
+	if text = r.join(&d, 0, text, full); d.swallowed {
+		return
+	}
+	text = logtext.Cleaned(logtext.TrimNewline(text))
+	r.fromStream(&d, r.inner(&d, text, stamped|running))
+}

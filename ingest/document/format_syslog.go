@@ -1,0 +1,301 @@
+package document
+
+import (
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+// peelSyslog: the lines of journalctl's text forms and of syslog files.
+//
+//	May 04 10:00:00 node kubelet[1]: text                     short, short-precise, RFC 3164
+//	2026-05-04T10:00:00+0200 node kubelet[1]: text            short-iso, short-iso-precise, rsyslog
+//	Mon 2026-05-04 10:00:00 CEST node kubelet.service[1]: …   short-full, with-unit
+//	1777888800.123456 node kernel: text                       short-unix
+//	10:00:00 kubelet[1]: text                                 what is left of a cut line
+//
+// The host is missing where somebody cut it out (journalctl --no-hostname).
+func peelSyslog(r *reader, d *draft, s string) (string, bool) {
+	st, rest, ok := hostStamp(s)
+	if !ok || rest == "" || rest[0] != ' ' {
+		return s, false
+	}
+	host, who, text, ok := r.hostAndIdent(rest, st.Year != 0 || st.Month == 0)
+	if !ok {
+		return s, false
+	}
+	d.Node = host
+	r.stampHost(d, st)
+	who.apply(d)
+	r.learn(d, st, s, rest)
+	return text, true
+}
+
+// hostStamp reads the time that a host's log line starts with.
+func hostStamp(s string) (st logtext.Stamp, rest string, ok bool) {
+	if logtext.IsDigit(s[0]) {
+		if st, ok = logtext.ISOStamp(s); ok {
+			return st, s[st.Size:], st.FractionDigits <= 6
+		}
+		if st, ok = unixStamp(s); ok {
+			return st, s[st.Size:], true
+		}
+		if st, ok = logtext.DayStamp(s); ok && len(s) > st.Size && s[st.Size] == ' ' {
+			return st, s[st.Size:], true
+		}
+	}
+	if st, ok = logtext.SyslogStamp(s); ok {
+		return st, s[st.Size:], true
+	}
+	day, i := logtext.NextWord(s, 0) // short-full starts with a weekday
+	if len(day) > 12 || i+1 >= len(s) || !logtext.IsDigit(s[i+1]) {
+		return st, s, false
+	}
+	if st, ok = logtext.ISOStamp(s[i+1:]); !ok {
+		return st, s, false
+	}
+	rest = s[i+1+st.Size:]
+	if word, n := logtext.NextWord(rest, 0); st.Zone == nil && word != "" && !strings.HasSuffix(word, ":") && strings.ToUpper(word) == word {
+		st.Zone = logtext.NamedZone(word)
+		rest = rest[n:]
+	}
+	return st, rest, true
+}
+
+// unixStamp: `1777888800.123456 `, journalctl -o short-unix.
+func unixStamp(s string) (st logtext.Stamp, ok bool) {
+	if len(s) < 18 || s[10] != '.' || s[17] != ' ' {
+		return st, false
+	}
+	return logtext.EpochStamp(s)
+}
+
+// stampHost sets the time of a host's line.
+func (r *reader) stampHost(d *draft, st logtext.Stamp) {
+	if st.Month == 0 && !r.times.Last.IsZero() { // a time of day: of the day of the line before
+		last := r.times.Last.In(r.times.LocalZone())
+		st.Year, st.Month, st.Day = last.Year(), last.Month(), last.Day()
+	}
+	if st.Month == 0 || !r.times.Set(&d.Entry, st) || d.Clock == ingest.LocalClock {
+		d.local = st
+	}
+	if st.Zone != nil && st.Zone != time.UTC && st.Year != 0 {
+		_, off := st.In(st.Zone).Zone()
+		r.times.InferZone(time.Duration(off) * time.Second)
+	}
+}
+
+// ident is who wrote a host's line: `kubelet[1]:`, `kernel:`.
+type ident struct {
+	name string
+	pid  bool
+}
+
+// apply sets the source and the unit that the name means. The kernel has no
+// process: kernel[12]: is somebody who calls itself so.
+func (w ident) apply(d *draft) {
+	d.pid = w.pid
+	switch {
+	case w.name == "kernel" && !w.pid:
+		d.Source, d.Trust = ingest.Kernel, ingest.Attested
+		return
+	case strings.Contains(w.name, ".service") || strings.HasSuffix(w.name, ".scope"):
+		d.Unit = w.name
+	}
+	d.Source = ingest.ProgramSource(w.name)
+	if d.Unit == "" {
+		d.Unit = w.name
+	}
+	if d.Source != ingest.Unknown {
+		d.Trust = ingest.Attested
+	}
+}
+
+// hostAndIdent reads ` host ident[pid]: text`. Where the time alone does not
+// prove that this is a host's line (strict), the name of the program must.
+func (r *reader) hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
+	word, i := logtext.NextWord(s, 0)
+	if who, text, ok = identOf(word, s, i); ok && (who.pid || ingest.ProgramSource(who.name) != ingest.Unknown || who.name == "kernel") {
+		return "", who, text, true
+	}
+	if word == "" || word != r.host && (!hostName(word) || logtext.IsLevel(word)) {
+		return "", who, "", false
+	}
+	if word != r.host {
+		r.host = strings.Clone(word)
+	}
+	host = r.host
+	word, i = logtext.NextWord(s, i)
+	if who, text, ok = identOf(word, s, i); !ok {
+		return "", who, "", false
+	}
+	known := who.pid || who.name == "kernel" || ingest.ProgramSource(who.name) != ingest.Unknown
+	return host, who, text, known || !strict
+}
+
+// identOf reads the word that ends at i as `name[pid]:` or `name:`.
+func identOf(word, s string, i int) (who ident, text string, ok bool) {
+	name, ok := strings.CutSuffix(word, ":")
+	if !ok || name == "" || len(name) > 256 || name[0] == ':' {
+		return who, "", false
+	}
+	text = strings.TrimPrefix(s[i:], " ")
+	if head, pid, found := strings.Cut(name, "["); found && strings.HasSuffix(pid, "]") && head != "" {
+		pid = pid[:len(pid)-1]
+		if logtext.Number(pid, 0, len(pid)) >= 0 && pid != "" {
+			return ident{name: head, pid: true}, text, true
+		}
+	}
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c <= ' ' || c == '"' || c == '=' || c == '[' || c == ']' || c == '{' {
+			return who, "", false
+		}
+	}
+	return ident{name: name}, text, true
+}
+
+// hostName is loose: people mask the names of their machines. A word with a colon
+// is a program's, and what it says can look like another one's line.
+func hostName(s string) bool {
+	return len(s) <= 253 && !strings.ContainsAny(s, "=\"[](){},|") && s != "-" && !strings.HasSuffix(s, ":")
+}
+
+// peelIdent: `kubelet[12]: text`, `kernel: text` where the time was cut away.
+// Without a process id only the programs that we know count.
+func peelIdent(_ *reader, d *draft, s string) (string, bool) {
+	word, i := logtext.NextWord(s, 0)
+	who, text, ok := identOf(word, s, i)
+	if !ok || who.name != "kernel" && ingest.ProgramSource(who.name) == ingest.Unknown {
+		return s, false
+	}
+	if !who.pid && who.name != "kernel" && who.name != "kubelet" && ingest.ProgramSource(who.name) != ingest.Systemd {
+		return s, false
+	}
+	who.apply(d)
+	return text, true
+}
+
+// peelPriority: the `<34>` of syslog on the wire and of dmesg --raw. RFC 5424
+// goes on with a version: `<34>1 2026-05-04T10:00:00Z host app 12 - - text`.
+func peelPriority(r *reader, d *draft, s string) (string, bool) {
+	pri, rest, ok := strings.Cut(s[1:], ">")
+	n := logtext.Number(pri, 0, len(pri))
+	if !ok || n < 0 || n > 191 || pri == "" || rest == "" {
+		return s, false
+	}
+	if text, ok := r.rfc5424(d, rest); ok {
+		return text, true
+	}
+	if rest[0] != '[' {
+		if _, _, dated := hostStamp(rest); !dated {
+			return s, false
+		}
+	} else if n > 7 { // kmsg: a facility other than the kernel's
+		d.pid = true
+	}
+	return rest, true
+}
+
+// rfc5424 reads what follows the priority; -1- is a missing value.
+func (r *reader) rfc5424(d *draft, s string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, "1 ")
+	if !ok {
+		return s, false
+	}
+	st, ok := logtext.ISOStamp(rest)
+	if !ok {
+		return s, false
+	}
+	w := strings.SplitN(strings.TrimPrefix(rest[st.Size:], " "), " ", 5)
+	if len(w) < 5 {
+		return s, false
+	}
+	r.stampHost(d, st)
+	if w[0] != "-" {
+		d.Node = w[0]
+	}
+	ident{name: w[1], pid: w[2] != "-" && w[1] != "-"}.apply(d)
+	text := w[4]
+	if strings.HasPrefix(text, "[") {
+		text = text[logtext.Bracketed(text):]
+	} else {
+		text = strings.TrimPrefix(text, "-")
+	}
+	return strings.TrimLeft(text, " "), true
+}
+
+// fromHost yields a line of a host program, after what its text still tells:
+// a kernel time, a better clock, the shim that containerd speaks for.
+func (r *reader) fromHost(d *draft, text string) {
+	if d.Source == ingest.Kernel {
+		text = r.kernelStamp(d, text)
+	}
+	if d.Source == ingest.Containerd && logtext.FromKata(text) {
+		d.Source = ingest.Kata
+	}
+	if d.Clock != ingest.WallClock && d.Source.WritesTimes() {
+		r.innerTime(d, text)
+	}
+	r.letGo()
+	r.gap(d, text)
+	if d.Source == ingest.Kubelet && continuesKlog(text) {
+		d.Source, d.Trust = ingest.Job, ingest.Claimed
+	}
+	r.trustHost(d)
+	r.emit(d, text)
+}
+
+// trustHost says what a line of the host is worth in this document.
+func (r *reader) trustHost(d *draft) {
+	switch {
+	case d.Source.Host():
+		r.taint.claimedHost = true
+		if d.wraps&shipped == 0 && d.Trust == ingest.Attested {
+			d.Trust = r.taint.hostTrust()
+		}
+	case d.Source == ingest.Unknown:
+		d.Trust = ingest.Claimed
+	}
+}
+
+// continuesKlog says whether text is a further line of a value that klog prints
+// over several lines (`key=<`, lines after a tab, ` >`). Such a value can be a
+// probe's output or an event's message: a job wrote it.
+func continuesKlog(text string) bool {
+	return text != "" && text[0] == '\t' || strings.HasPrefix(text, " >")
+}
+
+// innerTime prefers the time that a host program wrote itself, with its zone,
+// to a host time without one, and learns the zone from the pair.
+func (r *reader) innerTime(d *draft, text string) {
+	if len(text) < 20 || text[0] != 't' && text[0] != '{' {
+		return
+	}
+	st, ok := logtext.InnerStamp(text)
+	if !ok || st.Zone == nil {
+		return
+	}
+	at := st.In(time.UTC)
+	r.times.Compare(d.local, at)
+	r.times.Set(&d.Entry, st)
+}
+
+// kernelStamp takes off the time since boot that rsyslog leaves in front of
+// the kernel's text.
+func (r *reader) kernelStamp(d *draft, text string) string {
+	if text == "" || text[0] != '[' {
+		return text
+	}
+	var k draft
+	inner, ok := peelDmesg(r, &k, text)
+	if !ok || k.Clock != ingest.BootClock {
+		return text
+	}
+	d.Mono = k.Mono
+	if d.Clock == ingest.NoClock {
+		d.Clock = ingest.BootClock
+	}
+	return inner
+}

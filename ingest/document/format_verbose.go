@@ -1,0 +1,85 @@
+package document
+
+import (
+	"bytes"
+	"strconv"
+
+	"coroner/ingest/logtext"
+)
+
+// verboseLine reads journalctl -o verbose: a line of time and cursor, then the
+// fields, one on a line, indented by four blanks. Printed since systemd 38.
+func (r *reader) verboseLine(b []byte) bool {
+	if cursor := verboseHeader(b); cursor != nil && !r.closed() {
+		r.endVerbose()
+		r.rec, r.verbose = members{}, true
+		r.verboseCursor(cursor)
+		return true
+	}
+	if !r.verbose {
+		return false
+	}
+	field, indented := bytes.CutPrefix(b, []byte("    "))
+	key, val, isField := bytes.Cut(field, []byte("="))
+	if indented && isField && isFieldName(key) {
+		r.rec.set(&r.names, bytes.Clone(key), logtext.Raw(bytes.Clone(val)))
+		return true
+	}
+	r.endVerbose()
+	return false
+}
+
+func (r *reader) endVerbose() {
+	if r.verbose {
+		r.verbose = false
+		r.journal()
+	}
+}
+
+// verboseHeader returns the cursor in `Tue 2026-03-03 10:00:00.123456 CET [s=…;i=…]`.
+func verboseHeader(b []byte) []byte {
+	if len(b) < 40 || b[len(b)-1] != ']' || b[3] != ' ' || !logtext.IsDigit(b[4]) {
+		return nil
+	}
+	i := bytes.Index(b[:min(len(b), 60)], []byte(" [s="))
+	if i < 0 || !bytes.Contains(b[i:], []byte(";i=")) {
+		return nil
+	}
+	return b[i+2 : len(b)-1]
+}
+
+// verboseCursor takes time and boot from the cursor, which has them exactly.
+func (r *reader) verboseCursor(cursor []byte) {
+	set := func(key, val string) { r.rec.set(&r.names, []byte(key), logtext.Raw([]byte(val))) }
+	set("__CURSOR", string(cursor))
+	for part := range bytes.SplitSeq(cursor, []byte(";")) {
+		key, val, _ := bytes.Cut(part, []byte("="))
+		switch string(key) {
+		case "b":
+			set("_BOOT_ID", string(val))
+		case "t", "m":
+			if n, err := strconv.ParseInt(string(val), 16, 64); err == nil && (key[0] == 'm' || n > 1e15) {
+				set(map[string]string{"t": "__REALTIME_TIMESTAMP", "m": "__MONOTONIC_TIMESTAMP"}[string(key)], strconv.FormatInt(n, 10))
+			}
+		}
+	}
+}
+
+// plainer takes off what some formats put around a line: the record separator
+// of json-seq, the event marker of json-sse, the difference in short-delta's
+// `[ 123.456789 <    0.000123 >]`.
+func plainer(b []byte) []byte {
+	switch {
+	case len(b) > 1 && b[0] == 0x1e:
+		return b[1:]
+	case bytes.HasPrefix(b, []byte("data: {")):
+		return b[len("data: "):]
+	case len(b) > 20 && b[0] == '[':
+		open := bytes.Index(b[:min(len(b), 40)], []byte(" <"))
+		shut := bytes.Index(b[:min(len(b), 60)], []byte(">]"))
+		if open > 0 && shut > open {
+			return append(append([]byte{}, b[:open]...), b[shut+1:]...)
+		}
+	}
+	return b
+}

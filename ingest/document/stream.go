@@ -1,0 +1,331 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+// maxStreams bounds how many containers one document keeps apart.
+const maxStreams = 4096
+
+// stream is the output of one container.
+type stream struct {
+	ingest.Container
+	source   ingest.Source
+	trust    ingest.Trust
+	listens  bool // named like a listener: its first structured line decides
+	lines    int
+	from, to time.Time
+	parts    [2]part // lines that the runtime split, of each output
+}
+
+// maxJoined is how much of a split line is kept: what an entry holds, and a
+// character more, which says that there was more.
+const maxJoined = ingest.MaxText + utf8.UTFMax
+
+// part is what is known of a line whose end has not come yet.
+type part struct {
+	text []byte
+	at   draft
+	cut  int
+}
+
+// begun is how many bytes the lines take whose ends have not come yet.
+func (s *stream) begun() int { return cap(s.parts[0].text) + cap(s.parts[1].text) }
+
+// newStream says what the container runs: a controller where the operator
+// named the pod as one, else what its names make likely.
+func (d Document) newStream(k ingest.Container) *stream {
+	s := &stream{Container: k, source: ingest.Job}
+	named := d.Controller != nil && k.Pod != "" && d.Controller(k.Namespace, k.Pod)
+	listener := strings.Contains(k.Pod, "listener") || k.Name == "listener"
+	switch {
+	case named && !listener:
+		s.source, s.trust = ingest.Controller, ingest.Attested
+	case k.Name == "runner":
+		s.source = ingest.Runner
+	case strings.Contains(k.Pod, "-runner-") && !named:
+	case listener:
+		s.listens = true
+	case strings.Contains(k.Pod, "controller") || strings.Contains(k.Pod, "manager") || k.Name == "manager":
+		s.source = ingest.Controller
+		if controllerContainers[k.Name] {
+			s.trust = ingest.Attested
+		}
+	}
+	return s
+}
+
+// controllerContainers are the names that controllers give their own container;
+// a pod's name alone can be anybody's choice.
+var controllerContainers = map[string]bool{"manager": true, "controller": true, "": true}
+
+// stream returns the stream of k, one for all once there are too many.
+func (r *reader) stream(k ingest.Container) *stream {
+	s := r.streams[k]
+	if s == nil {
+		if len(r.streams) >= maxStreams {
+			k = ingest.Container{}
+			if s = r.streams[k]; s != nil {
+				return s
+			}
+		}
+		s = r.doc.newStream(k)
+		r.streams[k] = s
+	}
+	return s
+}
+
+// ordered are the document's streams in an order that does not depend on chance.
+func (r *reader) ordered() []*stream {
+	if r.main == nil && len(r.streams) == 0 {
+		return nil
+	}
+	all := make([]*stream, 0, len(r.streams)+1)
+	if r.main != nil {
+		all = append(all, r.main)
+	}
+	for _, s := range r.streams {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *stream) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod),
+			cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.UID, b.UID), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// streamOfPath is the container whose output a file with the document's name
+// is, nil if the name does not say.
+func (d Document) streamOfPath() *stream {
+	k, ok := ingest.ContainerOfPath(d.Name)
+	if !ok {
+		return nil
+	}
+	k.Name = logtext.Brief(k.Name, 253)
+	return d.newStream(k)
+}
+
+// preview looks for what only a runner prints in the head of the stream, so
+// that its first lines are the runner's too.
+func (s *stream) preview(head []byte) {
+	for line := range bytes.Lines(head) {
+		text := string(line)
+		if i := bytes.Index(line[:min(len(line), 60)], []byte(" F ")); i > 0 {
+			text = string(line[i+3:])
+		}
+		if logtext.IsActionsRunner(strings.TrimSpace(text)) {
+			s.source, s.trust, s.listens = ingest.Runner, ingest.Claimed, false
+			return
+		}
+	}
+}
+
+// fromStream yields one line of a container's output.
+func (r *reader) fromStream(d *draft, text string) {
+	s := d.stream
+	if s.source != ingest.Runner && (d.wraps&running != 0 || logtext.IsActionsRunner(text)) {
+		s.source, s.trust, s.listens = ingest.Runner, ingest.Claimed, false
+	}
+	if s.listens {
+		if src, _ := logtext.ProgramOf(text); src == ingest.Listener || src == ingest.Controller || logtext.IsStructured(text) {
+			s.source, s.trust, s.listens = ingest.Listener, ingest.Attested, false
+		}
+	}
+	d.Source, d.Trust = s.source, s.trust
+	r.inStream(d, text)
+	d.Namespace, d.Pod, d.PodUID, d.Container, d.ContainerID = s.Namespace, s.Pod, s.UID, s.Name, s.ID
+	r.emit(d, text)
+}
+
+// inStream sets what depends on how the line was tied to its stream.
+func (r *reader) inStream(d *draft, text string) {
+	s := d.stream
+	if s.Pod == "" && s.ID == "" { // a container's line, but nobody knows which container's
+		d.Trust = ingest.Claimed
+		if src, _ := logtext.ProgramOf(text); s.source == ingest.Job && (src == ingest.Controller || src == ingest.Listener) {
+			d.Source = src
+		}
+	}
+	if d.Clock == ingest.NoClock && s.source != ingest.Runner && s.source != ingest.Job {
+		if _, st := logtext.ProgramOf(text); st.Size > 0 {
+			r.times.Set(&d.Entry, st)
+		}
+	}
+	r.taint.streams = r.taint.streams || s != r.main && d.wraps&shipped == 0
+	if s != r.main && d.Trust == ingest.Attested && d.wraps&shipped == 0 {
+		r.taint.claimedProgram = true
+		d.Trust = r.taint.programTrust()
+	}
+	s.lines++
+	if !d.At.IsZero() {
+		s.from, s.to = span(s.from, s.to, d.At)
+	}
+}
+
+// span widens from..to to hold at.
+func span(from, to, at time.Time) (time.Time, time.Time) {
+	if from.IsZero() || at.Before(from) {
+		from = at
+	}
+	if at.After(to) {
+		to = at
+	}
+	return from, to
+}
+
+// peelCRI: `2026-05-04T10:00:00.123456789Z stdout F text`, the log files of
+// containerd and CRI-O. A line that the runtime split has P until its end.
+func peelCRI(r *reader, d *draft, s string) (string, bool) {
+	st, ok := logtext.ISOStamp(s)
+	if !ok || len(s) < st.Size+10 || !strings.HasPrefix(s[st.Size:], " std") || st.Zone == nil {
+		return s, false
+	}
+	rest := s[st.Size+1:]
+	if !strings.HasPrefix(rest, "stdout ") && !strings.HasPrefix(rest, "stderr ") {
+		return s, false
+	}
+	tag, i := logtext.NextWord(rest, 7)
+	full := tag == "F" || strings.HasPrefix(tag, "F:")
+	if !full && tag != "P" && !strings.HasPrefix(tag, "P:") {
+		return s, false
+	}
+	r.times.Set(&d.Entry, st)
+	if d.stream == nil {
+		d.stream = r.main
+	}
+	if d.stream == nil {
+		d.stream = r.stream(ingest.Container{})
+	}
+	output := 0
+	if rest[3] == 'e' { // stderr: the runtime interleaves the two
+		output = 1
+	}
+	return r.join(d, output, strings.TrimPrefix(rest[i:], " "), full), true
+}
+
+// join collects the parts of a split line of one output.
+func (r *reader) join(d *draft, output int, text string, full bool) string {
+	p := &d.stream.parts[output]
+	if full && len(p.text) == 0 {
+		return text
+	}
+	if len(p.text) == 0 {
+		p.at = *d
+	}
+	room := min(len(text), maxJoined-len(p.text))
+	p.text = append(p.text, text[:room]...)
+	p.cut += len(text) - room
+	if !full {
+		d.swallowed = true
+		return ""
+	}
+	text = string(p.text)
+	d.Cut += p.cut
+	p.text, p.cut = p.text[:0], 0
+	if cap(p.text) > 4*ingest.MaxText {
+		p.text = nil
+	}
+	return text
+}
+
+// flushPart yields the lines whose ends never came.
+func (r *reader) flushPart(s *stream) {
+	for i := range s.parts {
+		p := &s.parts[i]
+		if len(p.text) == 0 {
+			continue
+		}
+		d := p.at
+		d.Cut += p.cut
+		text := logtext.Cleaned(logtext.TrimNewline(string(p.text)))
+		p.text = nil
+		r.fromStream(&d, text)
+	}
+}
+
+// peelPrefix: `[pod/NAME/CONTAINER] text`, kubectl logs --prefix, since 1.17.
+func peelPrefix(r *reader, d *draft, s string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, "[pod/")
+	if !ok {
+		return s, false
+	}
+	id, text, ok := strings.Cut(rest, "]")
+	pod, container, both := strings.Cut(id, "/")
+	if !ok || !both || !logtext.IsDNSName(pod) || !logtext.IsDNSName(container) {
+		return s, false
+	}
+	d.stream = r.stream(ingest.Container{Pod: pod, Name: container})
+	return strings.TrimPrefix(text, " "), true
+}
+
+// peelStern: `pod container text`, with -A `namespace pod container text`, and
+// the lines that announce a container, `+ pod › container`. docker compose
+// writes `container  | text`.
+func peelStern(r *reader, d *draft, s string) (string, bool) {
+	if s[0] == '+' || s[0] == '-' {
+		return r.announced(d, s)
+	}
+	a, i := logtext.NextWord(s, 0)
+	b, j := logtext.NextWord(s, i)
+	if !logtext.IsDNSName(a) || i == len(s) {
+		return s, false
+	}
+	if b == "|" && j < len(s) && (r.streams[ingest.Container{Name: a}] != nil || r.tells(s[j+1:])) {
+		d.stream = r.stream(ingest.Container{Name: a})
+		return strings.TrimPrefix(s[j:], " "), true
+	}
+	if rest := strings.TrimLeft(s[i:], " "); r.streams[ingest.Container{Name: a}] != nil || logtext.IsActionsRunner(rest) {
+		d.stream = r.stream(ingest.Container{Name: a})
+		return rest, true
+	}
+	if j == len(s) || !logtext.IsDNSName(b) || len(s)-j < 2 {
+		return s, false
+	}
+	if k := (ingest.Container{Pod: a, Name: b}); r.streams[k] != nil || strings.Contains(a, "-") && r.tells(s[j+1:]) {
+		d.stream = r.stream(k)
+		return s[j+1:], true
+	}
+	c, k := logtext.NextWord(s, j)
+	key := ingest.Container{Namespace: a, Pod: b, Name: c}
+	if k < len(s) && logtext.IsDNSName(c) && (r.streams[key] != nil || strings.Contains(b, "-") && r.tells(s[k+1:])) {
+		d.stream = r.stream(key)
+		return s[k+1:], true
+	}
+	return s, false
+}
+
+// announced reads stern's `+ namespace pod › container`; `-` ends it.
+func (r *reader) announced(d *draft, s string) (string, bool) {
+	names, container, ok := strings.Cut(s[1:], "›")
+	w := strings.Fields(names)
+	container = strings.TrimSpace(container)
+	if !ok || len(w) == 0 || len(w) > 2 || !logtext.IsDNSName(container) || !logtext.IsDNSName(w[len(w)-1]) {
+		return s, false
+	}
+	k := ingest.Container{Pod: w[len(w)-1], Name: container}
+	if len(w) == 2 {
+		k.Namespace = w[0]
+	}
+	r.stream(k)
+	d.swallowed = true
+	return "", true
+}
+
+// tells says whether a text is so clearly a log line that the words before it
+// must be its stream's name.
+func (r *reader) tells(s string) bool {
+	s = strings.TrimLeft(s, " ")
+	if _, ok := logtext.ISOStamp(s); ok {
+		return true
+	}
+	return logtext.IsActionsRunner(s) || logtext.IsStructured(s)
+}

@@ -1,0 +1,82 @@
+package kubectl
+
+import (
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+// factOrder is the order in which Text names the fields of a fact about a
+// Kubernetes object, the same for every way in which it can be read.
+var factOrder = []string{
+	"container", "exit_code", "reason", "signal", "started_at", "finished_at", "container_id", "which",
+	"type", "status", "ready", "restarts", "init", "age", "phase", "qos", "from", "object", "count", "deletion_timestamp", "grace_seconds", "message",
+}
+
+// Fact is one thing that kubectl's text says about an object.
+type Fact struct {
+	id     ingest.Entry // whom it is about, and when
+	msg    string
+	fields map[string]string
+}
+
+// Entry is the fact as an entry of source Kube, whose text names its fields.
+func (f *Fact) Entry() ingest.Entry {
+	e := f.id
+	e.Source = ingest.Kube
+	e.Fields = make(map[string]string, len(f.fields)+1)
+	e.Fields["msg"] = f.msg
+	var b strings.Builder
+	b.WriteString(f.msg)
+	for _, key := range factOrder {
+		v := logtext.Brief(strings.TrimSpace(f.fields[key]), 4<<10)
+		if v == "" {
+			continue
+		}
+		e.Fields[key] = v
+		b.WriteString(" " + key + "=" + logtext.QuoteWord(v))
+	}
+	e.Text = b.String()
+	return e
+}
+
+// JobText says whether the fact holds words of the container: a job writes its
+// own termination message, line ends and all.
+func (f *Fact) JobText() bool {
+	return f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ")
+}
+
+// apiTime reads a time as the API (RFC 3339) or kubectl describe (RFC 1123)
+// writes it.
+func apiTime(s string) (at time.Time, text string) {
+	if st, ok := logtext.ISOStamp(s); ok {
+		at = st.In(time.UTC).UTC()
+	} else if t, err := time.Parse(time.RFC1123Z, s); err == nil {
+		at = t.UTC()
+	} else {
+		return at, ""
+	}
+	return at, at.Format(time.RFC3339Nano)
+}
+
+// at sets the fact's time.
+func (f *Fact) at(t time.Time) {
+	if f.id.At = t; !t.IsZero() {
+		f.id.Clock = ingest.WallClock
+	}
+}
+
+// bareContainerID strips the runtime from `containerd://…`.
+func bareContainerID(s string) string {
+	if _, id, ok := strings.Cut(s, "://"); ok {
+		return logtext.Brief(id, 253)
+	}
+	return logtext.Brief(s, 253)
+}
+
+// belongsTo says whose pod or node the fact is about.
+func (f *Fact) belongsTo(of ingest.Entry) {
+	f.id.Namespace, f.id.Pod, f.id.PodUID, f.id.Node = of.Namespace, of.Pod, of.PodUID, of.Node
+}

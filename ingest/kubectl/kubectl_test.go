@@ -1,0 +1,291 @@
+package kubectl_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/ingest"
+	"coroner/ingest/document"
+)
+
+// read gives the entries of a document with the text.
+func read(t *testing.T, text string) (entries []ingest.Entry) {
+	t.Helper()
+	err := document.Document{Name: "kubectl.txt"}.Read(strings.NewReader(text), func(e ingest.Entry) bool {
+		if e.Mark == nil {
+			entries = append(entries, e)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// kubeOf gives those of them that tell of objects.
+func kubeOf(t *testing.T, text string) (out []ingest.Entry) {
+	t.Helper()
+	for _, e := range read(t, text) {
+		if e.Source == ingest.Kube {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func at(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestKubeRows(t *testing.T) {
+	for _, tt := range []struct{ line, pod, node, text string }{
+		{"pool-runner-a   0/1   OOMKilled   3 (5m ago)   15m", "/pool-runner-a", "", "pod row status=OOMKilled ready=0/1 restarts=3 age=15m"},
+		{"   ci   pool-runner-a   1/2   Init:0/1   0   84s   <none>   node-a   <none>   <none>", "ci/pool-runner-a", "node-a", "pod row status=Init:0/1 ready=1/2 restarts=0 age=84s"},
+		{"pod/pool-runner-a 1/1 Running 0 2d3h", "/pool-runner-a", "", "pod row status=Running ready=1/1 restarts=0 age=2d3h"},
+		{"pool-runner-a Terminating", "/pool-runner-a", "", "pod row status=Terminating"},
+		{"node-a   NotReady,SchedulingDisabled   worker   3d   v1.34.1", "/", "node-a", "node condition reason=SchedulingDisabled type=Ready status=False age=3d"},
+		{"  Warning  Failed  27s (x2 over 60s)  kubelet  Error: ErrImagePull", "/", "", `event reason=Failed type=Warning age="27s (x2 over 60s)" from=kubelet count=2 message="Error: ErrImagePull"`},
+		{"  Normal   Killing  1s   kubelet, node-a  Stopping container", "/", "node-a", `event reason=Killing type=Normal age=1s from=kubelet message="Stopping container"`},
+		{"27s   Warning   Evicted   pod/pool-runner-a   too much", "/pool-runner-a", "", `event reason=Evicted type=Warning age=27s object=Pod/pool-runner-a message="too much"`},
+		{"ci   3m   Normal   NodeNotReady   node/node-a   it is not", "ci/", "node-a", `event reason=NodeNotReady type=Normal age=3m object=Node/node-a message="it is not"`},
+		{"5m 6m 3 pool-runner-a.15a1b2c3d4e5f607 Pod spec.containers{runner} Warning BackOff kubelet, node-a Back-off", "/pool-runner-a", "node-a", `event reason=BackOff type=Warning from=kubelet object=Pod/pool-runner-a count=3 message=Back-off`},
+		{"Warning OOMKilling Memory cgroup out", "/", "", `event reason=OOMKilling type=Warning message="Memory cgroup out"`},
+		{`Error from server (BadRequest): container "runner" in pod "pool-runner-a" is waiting to start: ContainerCreating`, "/pool-runner-a", "", "container waiting container=runner reason=ContainerCreating message=ContainerCreating"},
+	} {
+		got := kubeOf(t, tt.line)
+		if len(got) != 1 {
+			t.Errorf("%q: %d facts", tt.line, len(got))
+			continue
+		}
+		e := got[0]
+		if e.Namespace+"/"+e.Pod != tt.pod || e.Node != tt.node || e.Text != tt.text || e.Clock != ingest.NoClock {
+			t.Errorf("%q:\n got %s/%s %q %s\nwant %s %q %s", tt.line, e.Namespace, e.Pod, e.Node, e.Text, tt.pod, tt.node, tt.text)
+		}
+	}
+	for _, line := range []string{
+		"Normal words here", "Warning: disk is full", "a/b c d e f", "step 1/2 Running 3 tests", "foo Running", "1/1 OK", "NAME READY STATUS RESTARTS AGE",
+		"Warning Something happened to us", "Normal  Lowercase",
+	} {
+		if got := kubeOf(t, line); len(got) != 0 {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+const described = `Name:             pool-runner-a
+Namespace:        ci
+Node:             node-a/10.0.0.7
+Status:           Failed
+Reason:           Evicted
+Message:          The node was low on resource: memory.
+Init Containers:
+  poller:
+    State:          Terminated
+      Reason:       Completed
+      Exit Code:    0
+Containers:
+  runner:
+    Container ID:   containerd://aa
+    State:          Waiting
+      Reason:       CrashLoopBackOff
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Message:      two
+                    lines
+      Exit Code:    137
+      Started:      Mon, 04 May 2026 12:00:00 +0200
+      Finished:     Mon, 04 May 2026 12:05:00 +0200
+    Ready:          False
+    Restart Count:  4
+  dind-1:
+    State:          Running
+      Started:      Mon, 04 May 2026 12:00:00 +0200
+Conditions:
+  Type              Status
+  DisruptionTarget  True
+  Ready             False
+Events:
+  Type     Reason   Age   From     Message
+  ----     ------   ----  ----     -------
+  Warning  Evicted  10s   kubelet  The node was low on resource: memory.
+`
+
+func TestDescribe(t *testing.T) {
+	want := []string{
+		`pod status reason=Evicted phase=Failed message="The node was low on resource: memory."`,
+		`container terminated container=poller exit_code=0 reason=Completed which=state init=true`,
+		`container waiting container=runner reason=CrashLoopBackOff`,
+		`container terminated container=runner exit_code=137 reason=OOMKilled started_at=2026-05-04T10:00:00Z finished_at=2026-05-04T10:05:00Z which=lastState restarts=4 message="two lines"`,
+		`container running container=dind-1 started_at=2026-05-04T10:00:00Z`,
+		`pod condition type=DisruptionTarget status=True`,
+		`pod condition type=Ready status=False`,
+		`event reason=Evicted type=Warning age=10s from=kubelet message="The node was low on resource: memory."`,
+	}
+	got := kubeOf(t, described)
+	if len(got) != len(want) {
+		t.Fatalf("%d facts, want %d: %+v", len(got), len(want), got)
+	}
+	for i, e := range got {
+		if e.Text != want[i] {
+			t.Errorf("fact %d\n got %s\nwant %s", i, e.Text, want[i])
+		}
+		if e.Namespace != "ci" || e.Pod != "pool-runner-a" || e.Node != "node-a" {
+			t.Errorf("%s: %s/%s on %s", e.Text, e.Namespace, e.Pod, e.Node)
+		}
+	}
+	if e := got[3]; !e.At.Equal(at("2026-05-04T10:05:00Z")) || e.Container != "runner" {
+		t.Errorf("at %v, container %q", e.At, e.Container)
+	}
+}
+
+func TestDescribeNode(t *testing.T) {
+	got := kubeOf(t, `Name:               node-a
+Roles:              worker
+Conditions:
+  Type             Status  LastHeartbeatTime                 LastTransitionTime                Reason                       Message
+  ----             ------  -----------------                 ------------------                ------                       -------
+  MemoryPressure   True    Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   KubeletHasInsufficientMemory kubelet has  none
+`)
+	if len(got) != 1 || got[0].Node != "node-a" || got[0].Fields["msg"] != "node condition" || !got[0].At.Equal(at("2026-05-04T10:05:00Z")) {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestFragments(t *testing.T) {
+	const want = `container terminated container=runner exit_code=137 reason=OOMKilled finished_at=2026-05-04T10:05:00Z container_id=aa which=lastState restarts=2`
+	for what, text := range map[string]string{
+		"json": `            "lastState": {
+                "terminated": {
+                    "containerID": "containerd://aa",
+                    "exitCode": 137,
+                    "finishedAt": "2026-05-04T10:05:00Z",
+                    "reason": "OOMKilled",
+                    "startedAt": null
+                }
+            },
+            "name": "runner",
+            "ready": false,
+            "restartCount": 2,
+`,
+		"yaml": `  - containerID: containerd://bb
+    lastState:
+      terminated:
+        containerID: containerd://aa
+        exitCode: 137
+        finishedAt: "2026-05-04T10:05:00Z"
+        reason: OOMKilled
+    name: runner
+    restartCount: 2
+`,
+		"margin": `lastState:
+  terminated:
+    containerID: containerd://aa
+    exitCode: 137
+    finishedAt: 2026-05-04T10:05:00Z
+    reason: OOMKilled
+name: runner
+restartCount: 2
+`,
+	} {
+		got := kubeOf(t, text)
+		if len(got) != 1 || got[0].Text != want {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}
+
+func TestTwoContainers(t *testing.T) {
+	one := `  lastState:
+    terminated:
+      exitCode: 255
+      reason: Unknown
+`
+	if got := kubeOf(t, one+one); len(got) != 2 {
+		t.Errorf("without names: %+v", got)
+	}
+	got := kubeOf(t, one+"  name: a\n  state:\n    running:\n      startedAt: 2026-05-04T10:05:00Z\n- containerID: x\n"+one+"  name: b\n")
+	if len(got) != 3 || got[0].Container != "a" || got[1].Container != "a" || got[2].Container != "b" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestStatusFragments(t *testing.T) {
+	for text, want := range map[string]string{
+		"Reason: Evicted": "pod status reason=Evicted",
+		"  message: 'gone'\n  phase: Failed\n  reason: NodeLost\n":                                                                         "pod status reason=NodeLost phase=Failed message=gone",
+		"  - lastTransitionTime: x\n    message: m\n    reason: EvictionByEvictionAPI\n    status: \"True\"\n    type: DisruptionTarget\n": "pod condition reason=EvictionByEvictionAPI type=DisruptionTarget status=True message=m",
+		"state:\n  waiting:\n    reason: ImagePullBackOff\n":                                                                               "container waiting reason=ImagePullBackOff",
+		`{"terminated":{"exitCode":9,"reason":"Error"}}`:                                                                                   "container terminated exit_code=9 reason=Error which=state",
+		`map[lastState:map[terminated:map[exitCode:9 reason:Error]]]`:                                                                      "container terminated exit_code=9 reason=Error which=lastState",
+	} {
+		got := kubeOf(t, text)
+		if len(got) != 1 || got[0].Text != want {
+			t.Errorf("%q\n got %+v\nwant %s", text, got, want)
+		}
+	}
+	for _, text := range []string{
+		"reason: because", "status: ok", "phase: beta", "Reason: none\nStatus: fine", "message: hello", "state: open", "terminated: yes",
+		"type: bug\nstatus: True story", "the job was terminated: sorry",
+	} {
+		if got := kubeOf(t, text); len(got) != 0 {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+// TestKubeKeepsText: lines that become no fact stay lines.
+func TestKubeKeepsText(t *testing.T) {
+	doc := "key: value\nname: x\nStatus: 200 OK\nWarning: no\n- item: 1\n"
+	entries := read(t, doc)
+	if len(entries) != strings.Count(doc, "\n") {
+		t.Errorf("%d entries: %+v", len(entries), entries)
+	}
+}
+
+func TestMetadataFragment(t *testing.T) {
+	got := kubeOf(t, `metadata:
+  creationTimestamp: "2026-05-04T09:00:00Z"
+  deletionGracePeriodSeconds: 30
+  deletionTimestamp: "2026-05-04T10:00:00Z"
+  labels:
+    name: not-this
+  name: pool-runner-a
+  namespace: ci
+  ownerReferences:
+  - kind: EphemeralRunner
+    name: nor-this
+  uid: 00000000-1111-2222-3333-444444444444
+spec:
+  nodeName: node-a
+status:
+  containerStatuses:
+  - name: runner
+    state:
+      terminated:
+        exitCode: 143
+        reason: Error
+  phase: Failed
+`)
+	want := []string{
+		"pod deleting deletion_timestamp=2026-05-04T10:00:00Z grace_seconds=30",
+		"container terminated container=runner exit_code=143 reason=Error which=state",
+		"pod status phase=Failed",
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, e := range got {
+		if e.Text != want[i] || e.Pod != "pool-runner-a" || e.Namespace != "ci" || e.PodUID != "00000000-1111-2222-3333-444444444444" {
+			t.Errorf("fact %d: %s/%s %s %q, want %q", i, e.Namespace, e.Pod, e.PodUID, e.Text, want[i])
+		}
+	}
+	if got[0].Container != "" || got[1].Node != "node-a" {
+		t.Errorf("container %q node %q", got[0].Container, got[1].Node)
+	}
+}

@@ -1,0 +1,221 @@
+package kubectl
+
+import (
+	"regexp"
+	"strings"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+const (
+	ageWord = `(?:\d+[smhdy](?:\d+[smhd])*|<unknown>|<invalid>)`
+	ageText = ageWord + `(?: \(x\d+ over ` + ageWord + `\))?`
+	reason  = `[A-Z][A-Za-z0-9_-]{2,}`
+)
+
+var (
+	// describe's events: Type Reason Age From Message. Old ones have the node in From.
+	describeEvent = regexp.MustCompile(`^(Normal|Warning)\s+(` + reason + `)\s+(` + ageText + `)\s+([a-zA-Z0-9][-a-zA-Z0-9_./]*(?:, \S+)?)\s+(\S.*)$`)
+	// kubectl get events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE; -A puts the namespace first.
+	listedEvent = regexp.MustCompile(`^(?:([a-z0-9][-a-z0-9]*)\s+)?(` + ageText + `)\s+(Normal|Warning)\s+(` + reason + `)\s+([A-Za-z.]+/[^\s/]+)\s+(\S.*)$`)
+	// kubectl get events before 1.14: … COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
+	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason + `)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
+	// the same with its columns run together, or with a column of dots: only
+	// behind a reason that we know
+	barestEvent = regexp.MustCompile(`^(?:(Normal|Warning)|\.\.\.)\s+(` + reason + `)\s+(\S.*)$`)
+	repeated    = regexp.MustCompile(` \(x(\d+) over `)
+)
+
+// reasons are the event reasons that tell of a death or of a life that did not
+// begin.
+var reasons = map[string]bool{
+	"Failed": true, "BackOff": true, "FailedScheduling": true, "Killing": true, "Evicted": true, "OOMKilling": true,
+	"SystemOOM": true, "NodeNotReady": true, "FailedMount": true, "FailedCreatePodSandBox": true, "FailedKillPod": true,
+	"Preempted": true, "Unhealthy": true, "TaintManagerEviction": true, "DeadlineExceeded": true, "FailedAttachVolume": true,
+	"Preempting": true, "ExceededGracePeriod": true, "Rebooted": true, "Shutdown": true, "NodeShutdown": true, "InspectFailed": true, "ErrImageNeverPull": true,
+}
+
+// statuses are words of kubectl's STATUS column that can follow a pod's name
+// alone on a line.
+var statuses = map[string]bool{
+	"Running": true, "Pending": true, "Succeeded": true, "Failed": true, "Completed": true, "Error": true, "OOMKilled": true,
+	"Evicted": true, "Terminating": true, "ContainerCreating": true, "PodInitializing": true, "CrashLoopBackOff": true,
+	"ImagePullBackOff": true, "ErrImagePull": true, "ContainerStatusUnknown": true, "NodeLost": true, "DeadlineExceeded": true,
+	"CreateContainerError": true, "CreateContainerConfigError": true, "RunContainerError": true, "ContainerCannotRun": true,
+	"StartError": true, "InvalidImageName": true, "NodeShutdown": true, "Shutdown": true, "NodeAffinity": true, "UnexpectedAdmissionError": true, "Unknown": true,
+}
+
+// row reads a line of one of kubectl's tables.
+func (k *Text) row(s string) bool {
+	w := strings.Fields(s)
+	if len(w) < 2 {
+		return false
+	}
+	if isHeader(w) {
+		return true
+	}
+	for _, read := range []func() (Fact, bool){
+		func() (Fact, bool) { return podRow(w) },
+		func() (Fact, bool) { return nodeRow(w) },
+		func() (Fact, bool) { return eventRow(s, w, k.of) },
+		func() (Fact, bool) { return serverError(s) },
+	} {
+		if f, ok := read(); ok {
+			k.Yield(f)
+			return true
+		}
+	}
+	return false
+}
+
+// isHeader says whether the words are the head of a table.
+func isHeader(w []string) bool {
+	switch strings.Join(w[:min(len(w), 4)], " ") {
+	case "NAME READY STATUS RESTARTS", "NAMESPACE NAME READY STATUS", "LAST SEEN TYPE REASON", "NAMESPACE LAST SEEN TYPE",
+		"NAME STATUS ROLES AGE", "LAST SEEN FIRST SEEN", "LASTSEEN FIRSTSEEN COUNT NAME", "LASTSEEN TYPE REASON OBJECT",
+		"Type Reason Age From", "---- ------ ---- ----", "Type Status", "FirstSeen LastSeen Count From":
+		return true
+	}
+	return false
+}
+
+// podRow: `[NAMESPACE] NAME 0/1 STATUS RESTARTS [(5m ago)] AGE [IP NODE …]`.
+func podRow(w []string) (f Fact, ok bool) {
+	if len(w) == 2 && statuses[w[1]] && strings.Count(w[0], "-") >= 2 && logtext.IsDNSName(w[0]) {
+		return Fact{ingest.Entry{Pod: w[0]}, "pod row", map[string]string{"status": w[1]}}, true
+	}
+	i := 1
+	if len(w) > 2 && !isReady(w[1]) {
+		i = 2
+	}
+	if len(w) < i+4 || !isReady(w[i]) || logtext.Number(w[i+2], 0, len(w[i+2])) < 0 || !isStatus(w[i+1]) {
+		return f, false
+	}
+	f = Fact{msg: "pod row", fields: map[string]string{"ready": w[i], "status": w[i+1], "restarts": w[i+2]}}
+	f.id.Pod = strings.TrimPrefix(strings.TrimPrefix(w[i-1], "pods/"), "pod/")
+	if i == 2 {
+		f.id.Namespace = w[0]
+	}
+	rest := w[i+3:]
+	if len(rest) > 2 && strings.HasPrefix(rest[0], "(") && rest[1] == "ago)" {
+		rest = rest[2:]
+	}
+	if f.fields["age"] = rest[0]; !logtext.IsDigit(rest[0][0]) && rest[0][0] != '<' {
+		return f, false
+	}
+	if len(rest) > 2 && rest[2] != "<none>" && logtext.IsDNSName(rest[2]) {
+		f.id.Node = rest[2]
+	}
+	if !logtext.IsDNSName(f.id.Pod) {
+		return f, false
+	}
+	return f, true
+}
+
+// isReady: `1/2`.
+func isReady(s string) bool {
+	a, b, ok := strings.Cut(s, "/")
+	return ok && len(a) < 4 && len(b) < 4 && a != "" && b != "" && logtext.Number(a, 0, len(a)) >= 0 && logtext.Number(b, 0, len(b)) >= 0
+}
+
+func isStatus(s string) bool { return s[0]-'A' < 26 && len(s) < 64 }
+
+// nodeRow: `NAME Ready,SchedulingDisabled ROLES AGE v1.34.1 …`.
+func nodeRow(w []string) (f Fact, ok bool) {
+	if len(w) < 5 || !strings.HasPrefix(w[4], "v1.") || !logtext.IsDNSName(w[0]) {
+		return f, false
+	}
+	ready, rest, _ := strings.Cut(w[1], ",")
+	f = Fact{ingest.Entry{Node: w[0]}, "node condition", map[string]string{"type": "Ready", "reason": rest, "age": w[3]}}
+	switch ready {
+	case "Ready":
+		f.fields["status"] = "True"
+	case "NotReady":
+		f.fields["status"] = "False"
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// eventRow reads an event in any of the forms that kubectl had for it.
+func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
+	if !strings.Contains(s, "Normal") && !strings.Contains(s, "Warning") && w[0] != "..." {
+		return f, false
+	}
+	if m := describeEvent.FindStringSubmatch(s); m != nil {
+		from, node, _ := strings.Cut(m[4], ", ")
+		f = event(m[1], m[2], from, m[5], m[3])
+		f.belongsTo(of)
+		if node != "" {
+			f.id.Node = node
+		}
+		return f, true
+	}
+	if m := listedEvent.FindStringSubmatch(s); m != nil {
+		f = event(m[3], m[4], "", m[6], m[2])
+		f.about(m[1], m[5])
+		return f, true
+	}
+	if m := oldEvent.FindStringSubmatch(s); m != nil {
+		from, node, _ := strings.Cut(m[7], ", ")
+		f = event(m[5], m[6], from, m[8], "")
+		f.about("", m[3]+"/"+m[2])
+		f.fields["count"] = m[1]
+		if node != "" {
+			f.id.Node = node
+		}
+		return f, true
+	}
+	if m := barestEvent.FindStringSubmatch(s); m != nil && reasons[m[2]] {
+		f = event(m[1], m[2], "", m[3], "")
+		f.id.Namespace, f.id.Pod, f.id.PodUID = of.Namespace, of.Pod, of.PodUID
+		return f, true
+	}
+	return f, false
+}
+
+// event makes the fact of an event. Its age is relative to a moment that
+// nobody wrote down, so it has no time.
+func event(kind, reason, from, message, age string) Fact {
+	f := Fact{msg: "event", fields: map[string]string{"type": kind, "reason": reason, "from": from, "message": message, "age": age}}
+	if m := repeated.FindStringSubmatch(age); m != nil {
+		f.fields["count"] = m[1]
+	}
+	return f
+}
+
+// about says whom an event is about: `pod/NAME`, `Node/NAME`.
+func (f *Fact) about(namespace, object string) {
+	kind, name, _ := strings.Cut(object, "/")
+	f.id.Namespace = namespace
+	switch strings.ToLower(kind) {
+	case "pod", "po", "pods":
+		kind, f.id.Pod = "Pod", name
+	case "node", "no", "nodes":
+		kind, f.id.Node = "Node", name
+	default:
+		kind = strings.ToUpper(kind[:1]) + kind[1:]
+	}
+	f.fields["object"] = kind + "/" + name
+}
+
+var waitingError = regexp.MustCompile(`container "([^"]+)" in pod "([^"]+)" is waiting to start: (\S.*)$`)
+
+// serverError: `Error from server (BadRequest): container "c" in pod "p" is
+// waiting to start: ContainerCreating`, what kubectl logs says then.
+func serverError(s string) (f Fact, ok bool) {
+	if !strings.HasPrefix(s, "Error from server (BadRequest): container ") {
+		return f, false
+	}
+	m := waitingError.FindStringSubmatch(s)
+	if m == nil {
+		return f, false
+	}
+	f = Fact{ingest.Entry{Pod: m[2], Container: m[1]}, "container waiting", map[string]string{"container": m[1], "message": m[3]}}
+	if !strings.Contains(m[3], " ") {
+		f.fields["reason"] = m[3]
+	}
+	return f, true
+}

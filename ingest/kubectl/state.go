@@ -1,0 +1,196 @@
+package kubectl
+
+import (
+	"strings"
+
+	"coroner/ingest/logtext"
+)
+
+// opens takes the lines that begin a container's state.
+func (k *Text) opens(p kv) bool {
+	open := p.val == "" || p.val == "{"
+	switch p.key {
+	case "state", "laststate":
+		if !open && p.val != "Terminated" && p.val != "Waiting" && p.val != "Running" {
+			return false
+		}
+		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
+		if k.whichHeld(which) && p.indent <= k.state.whichAt {
+			k.release()
+		}
+		k.closeBeside()
+		k.state.which, k.state.whichAt = which, p.indent
+		if !open {
+			k.open(strings.ToLower(p.val), p.indent)
+		}
+		return true
+	case "terminated", "waiting", "running":
+		if !open {
+			return false
+		}
+		if k.state.which == "" || p.indent <= k.state.whichAt {
+			k.state.which, k.state.whichAt = "state", p.indent
+		}
+		k.open(p.key, p.indent)
+		return true
+	}
+	return false
+}
+
+// whichHeld says whether the container at hand already told this state, so
+// that another telling must be another container's.
+func (k *Text) whichHeld(which string) bool {
+	for _, f := range k.held {
+		if f.fields["which"] == which {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *Text) open(kind string, indent int) {
+	s := &k.state
+	s.kind, s.kindAt, s.keys, s.lastKey, s.row = kind, indent, map[string]string{}, "", k.line
+}
+
+// brace closes a JSON block.
+func (k *Text) brace(raw, s string) bool {
+	if s[0] != '}' && s[0] != ']' {
+		return false
+	}
+	inside := k.state.keys != nil || len(k.held) > 0
+	indent := len(raw) - len(s)
+	if k.state.keys != nil && indent <= k.state.kindAt {
+		k.closeBlock()
+	}
+	if len(k.held) > 0 && indent < k.state.whichAt {
+		k.release()
+		k.container, k.restarts = "", ""
+	}
+	k.closeBeside()
+	return inside && strings.Trim(s, "]}, ") == ""
+}
+
+// continued takes a line that goes on with the value of the key before.
+func (k *Text) continued(raw, s string) bool {
+	if k.state.keys == nil || k.state.lastKey == "" || len(raw)-len(s) <= k.state.kindAt || len(k.state.keys[k.state.lastKey]) > 4<<10 {
+		return false
+	}
+	k.state.keys[k.state.lastKey] = strings.TrimSpace(k.state.keys[k.state.lastKey] + " " + s)
+	return true
+}
+
+// closeBlock turns a state's keys into a fact. It is held until the name of its
+// container is known.
+func (k *Text) closeBlock() {
+	b := k.state.keys
+	if b == nil {
+		return
+	}
+	k.state.keys = nil
+	f := Fact{msg: "container " + k.state.kind, fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
+	f.id = k.of
+	f.id.Line = k.state.row
+	started, startedAt := apiTime(first(b, "startedat", "started"))
+	switch k.state.kind {
+	case "terminated":
+		finished, finishedAt := apiTime(first(b, "finishedat", "finished"))
+		f.fields["exit_code"], f.fields["which"] = b["exitcode"], k.state.which
+		f.fields["started_at"], f.fields["finished_at"] = startedAt, finishedAt
+		if b["signal"] != "0" {
+			f.fields["signal"] = b["signal"]
+		}
+		f.id.ContainerID = bareContainerID(b["containerid"])
+		f.fields["container_id"] = f.id.ContainerID
+		f.at(finished)
+	case "running":
+		f.fields["started_at"] = startedAt
+		f.at(started)
+	}
+	if len(b) > 0 {
+		k.held = append(k.held, f)
+	}
+	if len(k.held) > 16 {
+		k.release()
+	}
+}
+
+// release yields the held facts of one container.
+func (k *Text) release() {
+	for _, f := range k.held {
+		if strings.HasPrefix(f.msg, "container ") {
+			f.id.Container, f.fields["container"] = k.container, k.container
+		}
+		if f.msg == "container terminated" {
+			f.fields["restarts"] = k.restarts
+			if k.inits {
+				f.fields["init"] = "true"
+			}
+		}
+		if f.id.Pod == "" {
+			f.belongsTo(k.of)
+		}
+		k.Yield(f)
+	}
+	k.held = k.held[:0]
+}
+
+func first(m map[string]string, keys ...string) string {
+	for _, key := range keys {
+		if m[key] != "" {
+			return m[key]
+		}
+	}
+	return ""
+}
+
+// inline reads a state on one line: `"terminated":{"exitCode":137,…}` of
+// compact JSON, `terminated:map[exitCode:137 …]` of Go.
+func (k *Text) inline(s string) bool {
+	found := false
+	for rest, tries := s, 0; tries < 64; tries++ {
+		i := strings.Index(rest, "erminated")
+		if i < 1 || i > 64<<10 {
+			return found
+		}
+		head, tail := rest[:i-1], rest[i+len("erminated"):]
+		rest = tail
+		b := inlineBlock(strings.TrimLeft(tail, `": `))
+		if b == nil {
+			continue
+		}
+		k.state.which = "state"
+		if strings.LastIndex(strings.ToLower(head), "laststate") > strings.LastIndex(strings.ToLower(head), `"state`) {
+			k.state.which = "lastState"
+		}
+		k.state.kind, k.state.keys, k.state.row, found = "terminated", b, k.line, true
+		k.closeBlock()
+		k.release()
+	}
+	return found
+}
+
+// inlineBlock reads the keys of one state.
+func inlineBlock(s string) map[string]string {
+	b := map[string]string{}
+	if inner, ok := strings.CutPrefix(s, "map["); ok {
+		inner, _, _ = strings.Cut(inner, "]")
+		for _, w := range strings.Fields(inner) {
+			if key, v, ok := strings.Cut(w, ":"); ok {
+				b[strings.ToLower(key)] = v
+			}
+		}
+	} else if o, ok := logtext.ScanObject([]byte(s)); ok {
+		for {
+			key, v, more := o.Next()
+			if !more {
+				break
+			}
+			b[strings.ToLower(string(key))] = v.Text()
+		}
+	}
+	if b["exitcode"] == "" && b["reason"] == "" {
+		return nil
+	}
+	return b
+}

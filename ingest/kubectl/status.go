@@ -1,0 +1,110 @@
+package kubectl
+
+import "strings"
+
+// besides collects keys of one indentation that together are a condition or a
+// pod's status.
+func (k *Text) besides(p kv) bool {
+	switch p.key {
+	case "status", "reason", "message", "phase", "type", "lasttransitiontime", "qosclass", "qos":
+		k.note(p)
+	default:
+		if p.item || p.indent < k.besideAt {
+			k.closeBeside()
+		}
+	}
+	return false
+}
+
+func (k *Text) note(p kv) {
+	if _, told := k.beside[p.key]; told || p.item || p.indent != k.besideAt {
+		k.closeBeside()
+	}
+	if k.beside == nil {
+		k.beside = map[string]string{}
+	}
+	k.besideAt = p.indent
+	k.beside[p.key] = p.val
+}
+
+var phases = map[string]bool{"Pending": true, "Running": true, "Succeeded": true, "Failed": true, "Unknown": true}
+
+// podReasons are the reasons that the kubelet and the controllers give a pod
+// as a whole.
+var podReasons = map[string]bool{
+	"Evicted": true, "Terminated": true, "NodeShutdown": true, "Shutdown": true, "DeadlineExceeded": true, "NodeLost": true,
+	"NodeAffinity": true, "UnexpectedAdmissionError": true, "Preempting": true, "OutOfcpu": true, "OutOfmemory": true, "OutOfpods": true,
+}
+
+// closeBeside yields the condition or the status that the collected keys are.
+func (k *Text) closeBeside() {
+	b := k.beside
+	if len(b) == 0 {
+		return
+	}
+	k.beside = nil
+	f := Fact{id: k.of}
+	phase := first(b, "phase", "status")
+	word, _, _ := strings.Cut(phase, " ")
+	switch {
+	case b["type"] != "" && (phase == "True" || phase == "False" || phase == "Unknown"):
+		f.msg, f.fields = conditionMsg(b["type"]), map[string]string{"type": b["type"], "status": phase, "reason": b["reason"], "message": b["message"]}
+		at, _ := apiTime(b["lasttransitiontime"])
+		f.at(at)
+	case word == "Terminating" && k.of.Pod != "":
+		f.msg = "pod deleting"
+	case phases[phase] && (k.of.Pod != "" || b["reason"] != "" || b["phase"] != "") || phase == "" && podReasons[b["reason"]]:
+		f.msg, f.fields = "pod status", map[string]string{"phase": phase, "reason": b["reason"], "message": b["message"], "qos": first(b, "qosclass", "qos")}
+	default:
+		return
+	}
+	k.Yield(f)
+}
+
+func conditionMsg(kind string) string {
+	switch kind {
+	case "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "KernelDeadlock", "ReadonlyFilesystem":
+		return "node condition"
+	}
+	return "pod condition"
+}
+
+// describedCondition reads a row below describe's `Conditions:`. A node's has
+// two times, a reason and a message.
+func (k *Text) describedCondition(raw, s string) bool {
+	if k.table != "conditions" || raw == s {
+		return false
+	}
+	w := columns(s)
+	if len(w) < 2 || w[1] != "True" && w[1] != "False" && w[1] != "Unknown" {
+		return false
+	}
+	f := Fact{k.of, "pod condition", map[string]string{"type": w[0], "status": w[1]}}
+	if k.of.Pod == "" {
+		f.msg = "node condition"
+	}
+	if len(w) >= 6 {
+		at, _ := apiTime(w[3])
+		f.at(at)
+		f.fields["reason"], f.fields["message"] = w[4], strings.Join(w[5:], " ")
+	}
+	k.Yield(f)
+	return true
+}
+
+// columns splits a row where two spaces or a tab stand.
+func columns(s string) []string {
+	var out []string
+	for s = strings.TrimSpace(s); s != "" && len(out) < 12; s = strings.TrimLeft(s, " \t") {
+		i := strings.Index(s, "  ")
+		if t := strings.IndexByte(s, '\t'); t >= 0 && (i < 0 || t < i) {
+			i = t
+		}
+		if i < 0 {
+			return append(out, s)
+		}
+		out = append(out, s[:i])
+		s = s[i:]
+	}
+	return out
+}

@@ -1,0 +1,287 @@
+// Package kubectl reads what people paste of kubectl: describe's text, tables,
+// events, and pieces of a pod's JSON or YAML.
+//
+// Invariant: a line that tells nothing of an object is left to be text. A fact
+// about a container is yielded once it is known which container it is.
+//
+// Crash behaviour: the package holds no state outside the text being read; what
+// was not yielded when a reader stops is lost with it.
+package kubectl
+
+import (
+	"strings"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+// Text reads what people paste of kubectl: tables, describe's text, and
+// pieces of a pod's JSON or YAML that are no whole object (package kube reads
+// those). Lines that add nothing stay text.
+//
+// In all three forms a container's end is a block of keys under an opening
+// line, and the container's name is a key beside that opening line:
+//
+//	"lastState": {             lastState:              Last State:  Terminated
+//	    "terminated": {          terminated:             Reason:    OOMKilled
+//	        "exitCode": 137        exitCode: 137         Exit Code: 137
+type Text struct {
+	Yield func(Fact)
+	line  int // number of the line that is being read
+
+	of        ingest.Entry // whose text this is: a pod or a node
+	container string       // whose lines follow, or that was named last
+	inits     bool         // below Init Containers:
+	restarts  string
+	state     stateText
+	held      []Fact // of a container whose name may follow
+
+	beside   map[string]string // keys of one indentation outside blocks
+	besideAt int
+	meta     int    // 1 + indentation of an open metadata:, 0 outside
+	metaAt   int    // indentation of its members
+	grace    string // its deletionGracePeriodSeconds
+	table    string // describe: the table whose rows follow
+}
+
+// stateText is one state of a container, as it is read.
+type stateText struct {
+	which   string            // state or lastState
+	whichAt int               // indentation of the line that said so
+	kind    string            // terminated, waiting or running
+	kindAt  int               // indentation of its opening line
+	keys    map[string]string // of the state; nil outside
+	row     int               // number of its opening line
+	lastKey string
+}
+
+// restart forgets all but what the text that follows is of.
+func (k *Text) restart(of ingest.Entry) { *k = Text{Yield: k.Yield, line: k.line, of: of} }
+
+// maxRow is the longest line that can be a row or a key of kubectl's text.
+const maxRow = 32 << 10
+
+// kv is a line as indentation, key and value, whatever the notation.
+type kv struct {
+	indent   int
+	key, val string // the key without case, spaces and dashes
+	name     string // the key as it was written
+	title    bool   // written with a capital: describe's
+	item     bool   // the line starts a list item
+}
+
+// Read reads one bare line with its number; false leaves it to be text.
+func (k *Text) Read(raw string, line int) bool {
+	k.line = line
+	s := strings.TrimLeft(raw, " \t")
+	if k.inline(s) {
+		return true
+	}
+	if len(raw) > maxRow {
+		return false
+	}
+	k.announced(s)
+	p, ok := keyValue(raw)
+	if !ok {
+		if k.brace(raw, s) {
+			return true
+		}
+		return k.describedCondition(raw, s) || k.row(s) || k.continued(raw, s)
+	}
+	if k.row(s) {
+		return true
+	}
+	return k.pair(p)
+}
+
+// announced takes note of a line in which somebody says what follows:
+// `$ kubectl describe pod NAME -n NS`, `--- Description for NAME ---`.
+func (k *Text) announced(s string) {
+	if !strings.Contains(s, "describe po") && !(strings.HasPrefix(s, "---") || strings.HasPrefix(s, "===")) {
+		return
+	}
+	w := strings.Fields(strings.ReplaceAll(s, "pod/", "pod "))
+	for i, word := range w {
+		switch {
+		case i > 0 && (w[i-1] == "pod" || w[i-1] == "pods" || w[i-1] == "po" || w[i-1] == "for") && logtext.IsDNSName(word):
+			k.End()
+			k.restart(ingest.Entry{Pod: word, Namespace: k.of.Namespace})
+		case i > 0 && (w[i-1] == "-n" || w[i-1] == "--namespace") && logtext.IsDNSName(word):
+			k.of.Namespace = word
+		}
+	}
+}
+
+// Blank ends what an empty line ends.
+func (k *Text) Blank() { k.closeBeside() }
+
+// End yields what is still held back.
+func (k *Text) End() {
+	k.closeBlock()
+	k.closeBeside()
+	k.release()
+}
+
+// keyValue reads `"key": value,`, `- key: value` and `Some Key:   value`.
+func keyValue(raw string) (p kv, ok bool) {
+	s := strings.TrimLeft(raw, " \t")
+	p.indent = len(raw) - len(s)
+	if rest, item := strings.CutPrefix(s, "- "); item {
+		inner := strings.TrimLeft(rest, " ")
+		p.indent += len(s) - len(inner)
+		s, p.item = inner, true
+	}
+	i := strings.IndexByte(s, ':')
+	if i <= 0 || i > 40 || i+1 < len(s) && s[i+1] != ' ' && s[i+1] != '\t' && s[0] != '"' {
+		return p, false
+	}
+	name := strings.Trim(strings.TrimRight(s[:i], " "), `"`)
+	var b strings.Builder
+	for j := 0; j < len(name); j++ {
+		switch c := name[j]; {
+		case c == ' ' || c == '-' || c == '_':
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || logtext.IsDigit(c) || c == '.' || c == '/':
+			b.WriteByte(lower(c))
+		default:
+			return p, false
+		}
+	}
+	p.key, p.name, p.title = b.String(), name, name != "" && name[0]-'A' < 26
+	p.val = strings.TrimSuffix(strings.TrimSpace(s[i+1:]), ",")
+	if len(p.val) > 1 && p.val[0] == '"' {
+		p.val, _ = logtext.Unquote(p.val)
+	} else if len(p.val) > 1 && p.val[0] == '\'' {
+		p.val = strings.Trim(p.val, "'")
+	}
+	return p, p.key != ""
+}
+
+func lower(c byte) byte {
+	if c-'A' < 26 {
+		return c | 0x20
+	}
+	return c
+}
+
+// pair takes a key.
+func (k *Text) pair(p kv) bool {
+	if k.state.keys != nil {
+		if p.indent > k.state.kindAt {
+			k.state.keys[p.key] = p.val
+			k.state.lastKey = p.key
+			return true
+		}
+		k.closeBlock()
+	}
+	if len(k.held) > 0 && (p.indent < k.state.whichAt || p.item && p.indent <= k.state.whichAt) {
+		k.release()
+		k.container, k.restarts = "", ""
+	}
+	if k.opens(p) {
+		return true
+	}
+	return k.identity(p) || k.besides(p)
+}
+
+// identity takes the keys that say whose text this is.
+func (k *Text) identity(p kv) bool {
+	if k.meta > 0 && p.indent >= k.meta {
+		if k.metaAt == 0 {
+			k.metaAt = p.indent
+		}
+		if p.indent == k.metaAt && !p.item {
+			k.metadata(p)
+		}
+		return false
+	}
+	k.meta = 0
+	switch p.key {
+	case "name":
+		return k.name(p)
+	case "namespace", "node":
+		return p.indent == 0 && p.title && k.margin(p)
+	case "nodename":
+		if logtext.IsDNSName(p.val) {
+			k.of.Node = p.val
+		}
+	case "restartcount":
+		if p.indent <= k.state.whichAt {
+			k.restarts = p.val
+		}
+	default:
+		k.section(p)
+	}
+	return false
+}
+
+// margin takes what describe says at its margin below the name.
+func (k *Text) margin(p kv) bool {
+	value, _, _ := strings.Cut(p.val, "/") // a node has its address behind it
+	if !logtext.IsDNSName(value) || p.key == "node" && k.of.Pod == "" {
+		return false
+	}
+	if p.key == "node" {
+		k.of.Node = value
+		return true
+	}
+	k.of.Namespace = value
+	if k.of.Pod == "" { // the name before it was no node's
+		k.of.Pod, k.of.Node = k.of.Node, ""
+	}
+	return k.of.Pod != ""
+}
+
+// section takes the keys that begin a part of an object.
+func (k *Text) section(p kv) {
+	open := p.val == "" || p.val == "{"
+	switch {
+	case p.key == "metadata" && open:
+		k.release()
+		k.meta, k.metaAt = p.indent+1, 0
+	case p.key == "containers" || p.key == "initcontainers":
+		k.release()
+		if open {
+			k.inits = p.key == "initcontainers"
+		}
+	case (p.key == "conditions" || p.key == "events") && open && p.indent == 0:
+		k.End()
+		k.table = p.key
+	case open && p.indent == 2 && k.of.Pod != "" && logtext.IsDNSName(p.name): // describe's line that names a container
+		k.release()
+		k.container, k.restarts = p.name, ""
+	}
+}
+
+// metadata takes the identity of the object that a fragment begins with.
+func (k *Text) metadata(p kv) {
+	switch p.key {
+	case "name":
+		k.of.Pod, k.container = logtext.Brief(p.val, 253), ""
+	case "namespace":
+		k.of.Namespace = logtext.Brief(p.val, 253)
+	case "uid":
+		k.of.PodUID = logtext.Brief(p.val, 64)
+	case "deletiongraceperiodseconds":
+		k.grace = p.val
+	case "deletiontimestamp":
+		f := Fact{ingest.Entry{}, "pod deleting", map[string]string{"grace_seconds": k.grace}}
+		at, text := apiTime(p.val)
+		f.fields["deletion_timestamp"] = text
+		f.at(at)
+		k.state.which, k.state.whichAt = "", p.indent
+		k.held = append(k.held, f)
+	}
+}
+
+// name: of a described object at the margin, of a container beside its state.
+func (k *Text) name(p kv) bool {
+	if p.indent == 0 && p.title && logtext.IsDNSName(p.val) {
+		k.End()
+		k.restart(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows
+		return true
+	}
+	if len(k.held) > 0 && p.indent == k.state.whichAt || k.state.keys == nil && logtext.IsDNSName(p.val) {
+		k.container = logtext.Brief(p.val, 253)
+	}
+	return false
+}

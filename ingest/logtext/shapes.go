@@ -1,0 +1,190 @@
+package logtext
+
+import (
+	"bytes"
+	"strings"
+
+	"coroner/ingest"
+)
+
+// ProgramOf says which program's log format a text has, and the time that it
+// carries (size 0 where it has none). It splits nothing.
+func ProgramOf(s string) (ingest.Source, Stamp) {
+	if s == "" {
+		return ingest.Unknown, Stamp{}
+	}
+	switch c := s[0]; {
+	case c == '{':
+		return jsonShape(s)
+	case c == 'I' || c == 'W' || c == 'E' || c == 'F':
+		if st, ok := klogStamp(s[1:]); ok && strings.Contains(s[:min(len(s), 160)], "] ") {
+			return ingest.Kubelet, st
+		}
+	case c == 't' || c == 'l' || c == 'm':
+		return logfmtShape(s)
+	case IsDigit(c):
+		return zapShape(s)
+	}
+	if _, _, ok := klogHead(s); ok && strings.Contains(s, ".go:") {
+		return ingest.Kubelet, Stamp{}
+	}
+	if IsLevel(Before(s, "\t")) || IsLevel(Before(s, " ")) {
+		return loggerOfText(s), Stamp{}
+	}
+	return ingest.Unknown, Stamp{}
+}
+
+// IsStructured says whether s is zap, slog or logrus text or JSON.
+func IsStructured(s string) bool {
+	switch {
+	case strings.HasPrefix(s, "{\""):
+		return (strings.Contains(s, `"msg"`) || strings.Contains(s, `"message"`)) &&
+			(strings.Contains(s, `"level"`) || strings.Contains(s, `"severity"`) || strings.Contains(s, `"ts"`))
+	case strings.HasPrefix(s, "time=") || strings.HasPrefix(s, "ts=") || strings.HasPrefix(s, "level="):
+		return strings.Contains(s, "msg=")
+	}
+	if st, ok := ISOStamp(s); ok {
+		s = strings.TrimLeft(s[st.Size:], " \t")
+		return IsLevel(Before(Before(s, "\t"), " "))
+	}
+	return IsLevel(Before(s, "\t")) && strings.Contains(s, "\t")
+}
+
+// logfmtShape: logrus quotes its time and writes its levels small (containerd,
+// dockerd, the kata shim); slog does neither (ARC's listener since 0.14).
+func logfmtShape(s string) (ingest.Source, Stamp) {
+	if !strings.HasPrefix(s, "time=") && !strings.HasPrefix(s, "level=") && !strings.HasPrefix(s, "msg=") && !strings.HasPrefix(s, "ts=") {
+		return ingest.Unknown, Stamp{}
+	}
+	st, _ := InnerStamp(s)
+	switch {
+	case strings.HasPrefix(s, "time=\"") && strings.Contains(s, " level=") && strings.Contains(s, " msg="):
+		if FromKata(s) {
+			return ingest.Kata, st
+		}
+		return ingest.Containerd, st
+	case strings.Contains(s, "component=") || strings.Contains(s, "logger="):
+		var room [16]Field
+		_, fields, _ := splitLogfmt(s, room[:0])
+		return namedShape(fields), st
+	}
+	return ingest.Unknown, st
+}
+
+func namedShape(fields Fields) ingest.Source {
+	for _, key := range []string{"logger", "component"} {
+		if src := loggerSource(fields.Get(key)); src != ingest.Unknown {
+			return src
+		}
+	}
+	return ingest.Unknown
+}
+
+// zapShape: `2026-05-04T10:00:00Z<TAB>INFO<TAB>logger<TAB>…`, also with spaces.
+func zapShape(s string) (ingest.Source, Stamp) {
+	st, ok := ISOStamp(s)
+	if !ok {
+		if st, ok = EpochStamp(s); !ok {
+			return ingest.Unknown, Stamp{}
+		}
+	}
+	rest := strings.TrimLeft(s[st.Size:], " \t")
+	if !IsLevel(Before(Before(rest, "\t"), " ")) {
+		return ingest.Unknown, st
+	}
+	return loggerOfText(rest), st
+}
+
+// loggerOfText names the program of zap's text by its logger, or by the fields
+// that controller-runtime adds.
+func loggerOfText(s string) ingest.Source {
+	var room [16]Field
+	msg, fields, ok := splitTabbed(s, room[:0])
+	if !ok {
+		msg, fields, ok = splitSpaced(s, room[:0])
+	}
+	if !ok || msg == "" {
+		return ingest.Unknown
+	}
+	if src := namedShape(fields); src != ingest.Unknown {
+		return src
+	}
+	if fields.Get("controller") != "" || fields.Get("controllerKind") != "" || fields.Get("ephemeralrunner") != "" {
+		return ingest.Controller
+	}
+	return ingest.Unknown
+}
+
+// jsonShape: zap (severity/level, logger), slog (source, component), klog
+// (`"ts":1e12,"caller":…,"v":0`), containerd's logrus (level, msg, time only).
+func jsonShape(s string) (ingest.Source, Stamp) {
+	var room [24]Field
+	o, _ := ScanObject(BytesOf(s))
+	fields := Fields(room[:0]).flatten("", &o, 3)
+	st, _ := InnerStamp(s)
+	if src := namedShape(fields); src != ingest.Unknown {
+		return src, st
+	}
+	has := fields.has
+	_, isEpoch := EpochStamp(fields.Get("ts"))
+	switch {
+	case has("ephemeralrunner") || has("controllerKind") || has("reconcileID"):
+		return ingest.Controller, st
+	case isEpoch && has("caller") && has("msg") && (has("v") || has("err")):
+		return ingest.Kubelet, st
+	case has("time") && has("level") && has("msg") && has("source") && fields.Get("source") != "" && FromKata(" source="+fields.Get("source")):
+		return ingest.Kata, st
+	case has("time") && has("level") && has("msg") && !has("source") && !has("job") && !has("logger"):
+		return ingest.Containerd, st
+	}
+	return ingest.Unknown, st
+}
+
+// FromKata says whether a line of containerd's is one that it copied from a
+// kata shim.
+func FromKata(text string) bool {
+	i := strings.Index(text, " source=")
+	if i < 0 {
+		return false
+	}
+	s := strings.TrimPrefix(text[i+len(" source="):], "\"")
+	return strings.HasPrefix(s, "containerd-kata-shim-v2") || strings.HasPrefix(s, "virtcontainers") || strings.HasPrefix(s, "katautils")
+}
+
+// HasSource says whether b has the words that fromKata looks for. Text has
+// many blanks and few equals signs.
+func HasSource(b []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(b[at:], '=')
+		if i < 0 {
+			return false
+		}
+		if at += i; bytes.HasSuffix(b[:at], []byte(" source")) {
+			return true
+		}
+	}
+}
+
+// loggers names the programs behind zap loggers whose names have no dot.
+var loggers = map[string]ingest.Source{
+	"EphemeralRunner": ingest.Controller, "EphemeralRunnerSet": ingest.Controller, "AutoscalingRunnerSet": ingest.Controller,
+	"AutoscalingListener": ingest.Controller, "setup": ingest.Controller, "runner": ingest.Controller, "runnerpod": ingest.Controller,
+	"runnerreplicaset": ingest.Controller, "runnerdeployment": ingest.Controller, "runnerset": ingest.Controller, "horizontalrunnerautoscaler": ingest.Controller,
+	"controller-runtime": ingest.Controller, "listener-app": ingest.Listener, "listener": ingest.Listener, "worker": ingest.Listener,
+	"service": ingest.Listener, "auto_scaler": ingest.Listener,
+}
+
+// loggerSource is the program that a zap logger's or slog component's name betrays.
+func loggerSource(name string) ingest.Source {
+	first, _, dotted := strings.Cut(name, ".")
+	switch first {
+	case "listener-app":
+		return ingest.Listener
+	case "controller-runtime", "controllers":
+		return ingest.Controller
+	}
+	if dotted {
+		return ingest.Unknown
+	}
+	return loggers[name]
+}
