@@ -30,7 +30,7 @@ func TestSameAsDocument(t *testing.T) {
 	c.delete()
 	s.polls(2)
 
-	want := document(t, c.doc(), strings.NewReader(string(data)))
+	want := readDocument(t, c.doc(), strings.NewReader(string(data)))
 	for i := range want {
 		want[i].Node = "node-a"
 	}

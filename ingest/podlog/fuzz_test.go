@@ -30,7 +30,7 @@ func FuzzSplit(f *testing.F) {
 		if (h.Split || h.Whole) && h.At.IsZero() || h.Split && h.Whole {
 			t.Errorf("%q: %+v", line, h)
 		}
-		feed := ingest.Document{Name: "ci_a_" + uid + "/runner/0.log"}.Feed()
+		feed := document.Document{Name: "ci_a_" + uid + "/runner/0.log"}.Feed()
 		held := len(feed.Line(line, 0)) == 0 && len(feed.Flush()) > 0
 		if held && !h.Split && len(bytes.TrimSpace(line)) > 0 && bytes.HasPrefix(line, []byte("2026-05-04T10:00:00.123456789Z stdout P ")) {
 			t.Errorf("%q: held back, but not called split", line)
@@ -142,7 +142,7 @@ func checkRead(t *testing.T, s *steps, data []byte, restart bool) {
 	}
 	if !restart {
 		var want []string
-		for _, e := range document(t, "ci_a_"+uid+"/runner/0.log", bytes.NewReader(data)) {
+		for _, e := range readDocument(t, "ci_a_"+uid+"/runner/0.log", bytes.NewReader(data)) {
 			if e.Mark == nil {
 				want = append(want, e.Text)
 			}

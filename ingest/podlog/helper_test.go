@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 const uid = "00000000-1111-2222-3333-444444444444"
@@ -272,10 +273,10 @@ func (s *steps) again(n *node, c Config) *steps {
 	return next
 }
 
-// document reads a log the way a saved one is read.
-func document(t testing.TB, doc string, r io.Reader) (out []ingest.Entry) {
+// readDocument reads a log the way a saved one is read.
+func readDocument(t testing.TB, doc string, r io.Reader) (out []ingest.Entry) {
 	t.Helper()
-	err := ingest.Document{Name: doc}.Read(r, func(e ingest.Entry) bool {
+	err := document.Document{Name: doc}.Read(r, func(e ingest.Entry) bool {
 		out = append(out, e)
 		return true
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 var errName = errors.New("not the name of a container's log directory")
@@ -21,7 +22,7 @@ func identify(path string) (ingest.Entry, error) {
 	if !ok || container == "" || container == "." || container == ".." {
 		return ingest.Entry{}, errName
 	}
-	id, ok := ingest.Document{Name: path + "/0.log"}.Identity()
+	id, ok := document.Document{Name: path + "/0.log"}.Identity()
 	if !ok || id.Container != container || id.Namespace+"_"+id.Pod+"_"+id.PodUID != pod {
 		return ingest.Entry{}, errName
 	}
