@@ -6,6 +6,7 @@ import (
 
 	"coroner/classify"
 	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/rules"
 )
 
@@ -72,7 +73,7 @@ func BenchmarkReadJournal(b *testing.B) {
 	text := strings.Repeat(line, 10_000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		d := ingest.Document{Name: "journal.jsonl"}
+		d := document.Document{Name: "journal.jsonl"}
 		err := d.Read(strings.NewReader(text), func(e ingest.Entry) bool { book.Scan(&e); return true })
 		if err != nil {
 			b.Fatal(err)

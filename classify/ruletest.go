@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/rules"
 )
 
@@ -45,7 +46,7 @@ func testRule(book *rules.Rulebook, r *rules.Rule, t rules.RuleTest) string {
 func documents(files map[string]string) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			d, stopped := ingest.Document{Name: name}, false
+			d, stopped := document.Document{Name: name}, false
 			err := d.Read(strings.NewReader(files[name]), func(e ingest.Entry) bool {
 				stopped = !yield(e)
 				return !stopped

@@ -15,13 +15,14 @@ import (
 
 	"coroner/fixtures/bench"
 	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/rules/book"
 )
 
 // scanBuffer is the scan as the readers do it: the lines that can hold a signal
 // are found in the buffer, cut into their parts and recognised, captures and all.
 func scanBuffer(b *Rulebook, buf []byte) (signals int) {
-	feed := ingest.Document{Name: "journal.log"}.Feed()
+	feed := document.Document{Name: "journal.log"}.Feed()
 	scan := func(entries []ingest.Entry) {
 		for i := range entries {
 			signals += len(b.Scan(&entries[i]))

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // program is a compiled expression and the signals that it looks at.
@@ -75,7 +76,7 @@ func gist(record any) string {
 		}
 	}
 	text, _ := m["text"].(string)
-	msg, _, _ := ingest.Message(&ingest.Entry{Text: text}, nil)
+	msg, _, _ := logtext.Message(&ingest.Entry{Text: text}, nil)
 	return strings.TrimRight(msg, " .:")
 }
 

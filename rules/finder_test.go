@@ -13,6 +13,7 @@ import (
 
 	"coroner/fixtures/bench"
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 func defaultBook(t testing.TB) *Rulebook {
@@ -28,8 +29,8 @@ func defaultBook(t testing.TB) *Rulebook {
 // every line.
 func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
 	m := matching{e: e, steps: math.MaxInt}
-	var fields ingest.Fields
-	m.msg, fields, _ = ingest.Message(e, nil)
+	var fields logtext.Fields
+	m.msg, fields, _ = logtext.Message(e, nil)
 	for _, v := range b.words {
 		for _, w := range v.words {
 			m.words = append(m.words, w.number)

@@ -12,6 +12,8 @@ import (
 	"coroner/fixtures"
 	"coroner/fixtures/bench"
 	"coroner/ingest"
+	"coroner/ingest/document"
+	"coroner/ingest/logtext"
 )
 
 // like makes a text that an expression matches, or nearly so: what repeats it
@@ -171,8 +173,8 @@ func TestHonestLinesAreNotCutShort(t *testing.T) {
 	honest(t, b, func(where string, e *ingest.Entry) {
 		hits, symptoms := b.candidates(e, nil)
 		m := matching{e: e, steps: math.MaxInt}
-		var fields ingest.Fields
-		m.msg, fields, _ = ingest.Message(e, nil)
+		var fields logtext.Fields
+		m.msg, fields, _ = logtext.Message(e, nil)
 		for _, i := range hits {
 			m.recognise(b.Signals[i], fields)
 		}
@@ -204,7 +206,7 @@ func honest(t *testing.T, b *Rulebook, take func(where string, e *ingest.Entry))
 	}
 	for _, in := range all {
 		for _, f := range in.Files {
-			err := ingest.Document{Name: f.Name}.Read(strings.NewReader(string(f.Data)), func(e ingest.Entry) bool {
+			err := document.Document{Name: f.Name}.Read(strings.NewReader(string(f.Data)), func(e ingest.Entry) bool {
 				if e.Mark == nil {
 					take(in.Name, &e)
 				}

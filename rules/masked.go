@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // People mask the ids in what they publish, and cut them short. A line with
@@ -106,9 +106,9 @@ func (b *Rulebook) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 	masked := *plain.e
 	masked.Text = text
 	m := matching{e: &masked, steps: steps(plain.e)}
-	var room [24]ingest.Field
-	var fields ingest.Fields
-	m.msg, fields, _ = ingest.Message(&masked, room[:0])
+	var room [24]logtext.Field
+	var fields logtext.Fields
+	m.msg, fields, _ = logtext.Message(&masked, room[:0])
 	for _, i := range hits {
 		d := b.Signals[i]
 		words, ok := m.recognise(d, fields)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 	"coroner/rules/redact"
 )
 
@@ -110,7 +111,7 @@ func sameFacts(a, b []Signal) bool {
 func (b *Rulebook) redactEntry(e *ingest.Entry, wanted func(redact.Span) bool) (changed bool) {
 	if text, found := b.redact.Text(e.Text, wanted); found {
 		var cut int
-		e.Text, cut = ingest.Shorten(text)
+		e.Text, cut = logtext.Shorten(text)
 		e.Cut, changed = e.Cut+cut, true
 	}
 	if fields, found := b.redactFields(e.Fields, wanted); found {
@@ -140,7 +141,7 @@ func (b *Rulebook) redactFields(fields map[string]string, wanted func(redact.Spa
 		if clean == nil {
 			clean = maps.Clone(fields)
 		}
-		clean[name], _ = ingest.Shorten(v)
+		clean[name], _ = logtext.Shorten(v)
 	}
 	return clean, clean != nil
 }

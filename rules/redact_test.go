@@ -12,6 +12,7 @@ import (
 	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
+	"coroner/ingest/logtext"
 )
 
 // lines are those of every incident.
@@ -242,7 +243,7 @@ func TestCutLinesEndWithAWord(t *testing.T) {
 	b := defaultBook(t)
 	for kind, p := range fixtures.Secrets() {
 		for at := 1; at < len(p.Line()); at += 1 + len(p.Line())/20 {
-			text, cut := ingest.Shorten(fixtures.Filler(ingest.MaxText-at-1, "ab c") + " " + p.Line() + " and more")
+			text, cut := logtext.Shorten(fixtures.Filler(ingest.MaxText-at-1, "ab c") + " " + p.Line() + " and more")
 			e := ingest.Entry{Text: text, Cut: cut}
 			b.Redact(&e)
 			if secret := p.Value[:min(len(p.Value), 12)]; strings.Contains(e.Text, secret) && len(p.Value) >= 12 {
@@ -292,7 +293,7 @@ func FuzzRedact(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, field string) {
-		text, _ = ingest.Shorten(strings.ToValidUTF8(text, "?"))
+		text, _ = logtext.Shorten(strings.ToValidUTF8(text, "?"))
 		e := ingest.Entry{Source: ingest.Kernel, Trust: ingest.Attested, Text: text,
 			Fields: map[string]string{"message": strings.ToValidUTF8(field, "?")}}
 		once := e

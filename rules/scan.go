@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // Scan returns the signals in an entry, in rulebook order, and takes the secrets
@@ -35,9 +36,9 @@ func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
 	if e.Source.Forgeable() && len(hits) > maxCandidates {
 		hits, m.short = hits[:maxCandidates], true
 	}
-	var fieldRoom [24]ingest.Field // not in a struct: then it stays on the stack
-	var fields ingest.Fields
-	m.msg, fields, _ = ingest.Message(e, fieldRoom[:0])
+	var fieldRoom [24]logtext.Field // not in a struct: then it stays on the stack
+	var fields logtext.Fields
+	m.msg, fields, _ = logtext.Message(e, fieldRoom[:0])
 	for _, i := range hits {
 		d := b.Signals[i]
 		if words, ok := m.recognise(d, fields); ok {
@@ -149,7 +150,7 @@ func (d *SignalDef) mayComeFrom(s ingest.Source) bool {
 
 // recognise matches the line against the definition's shapes and returns what
 // it has for each capture.
-func (m *matching) recognise(d *SignalDef, fields ingest.Fields) ([]string, bool) {
+func (m *matching) recognise(d *SignalDef, fields logtext.Fields) ([]string, bool) {
 	var room [16]string
 	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
@@ -162,7 +163,7 @@ func (m *matching) recognise(d *SignalDef, fields ingest.Fields) ([]string, bool
 }
 
 // words is what was found, and what the fields have of the rest.
-func (d *SignalDef) words(e *ingest.Entry, fields ingest.Fields, found []string) []string {
+func (d *SignalDef) words(e *ingest.Entry, fields logtext.Fields, found []string) []string {
 	words := slices.Clone(found)
 	for i, c := range d.captures {
 		if words[i] == "" && c.field != "" {
@@ -173,7 +174,7 @@ func (d *SignalDef) words(e *ingest.Entry, fields ingest.Fields, found []string)
 }
 
 // fits says whether the line has the shape, and what its groups hold.
-func (m *matching) fits(sh *shape, fields ingest.Fields, found []string) bool {
+func (m *matching) fits(sh *shape, fields logtext.Fields, found []string) bool {
 	own := m.e.Trust == ingest.Attested && m.e.Source.Host() // a quoted part is somebody else's words
 	switch {
 	case slices.Contains(sh.messages, m.msg):
@@ -202,7 +203,7 @@ func (m *matching) fits(sh *shape, fields ingest.Fields, found []string) bool {
 func (m *matching) mayBeAnywhere() bool { return m.e.Source.Forgeable() && m.msg != m.e.Text }
 
 // fieldOf is a field of the text, else one that travelled beside it.
-func fieldOf(e *ingest.Entry, fields ingest.Fields, name string) string {
+func fieldOf(e *ingest.Entry, fields logtext.Fields, name string) string {
 	if v, ok := fields.Lookup(name); ok {
 		return v
 	}

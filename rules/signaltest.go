@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // TestSignals runs the inline tests of the secrets and the signals, and returns
@@ -47,7 +48,7 @@ func (t SignalTest) entries(assumed ingest.Source, f func(*ingest.Entry)) {
 		f(&ingest.Entry{Source: cmp.Or(t.Source, assumed), Text: t.Fields["msg"], Fields: t.Fields})
 		return
 	}
-	doc := ingest.Document{Name: "line"}
+	doc := document.Document{Name: "line"}
 	_ = doc.Read(strings.NewReader(t.Line), func(e ingest.Entry) bool { // a string does not fail to be read
 		if e.Source == ingest.Unknown || t.Source != "" {
 			e.Source = cmp.Or(t.Source, assumed)

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"coroner/ingest"
-
 	"go.yaml.in/yaml/v4"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // Symptoms are what all programs share: words for what went wrong, beside words
@@ -202,7 +203,7 @@ func literalsOf(all []*vocabulary) (out []string) {
 
 // symptoms are those of an entry that no exact signal knows, or knows as a frame only.
 // They have steps of their own.
-func (m *matching) symptoms(b *Rulebook, all []int32, fields ingest.Fields) (found []Signal) {
+func (m *matching) symptoms(b *Rulebook, all []int32, fields logtext.Fields) (found []Signal) {
 	if len(all) == 0 {
 		return nil
 	}

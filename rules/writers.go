@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 )
 
 // An event proves what its writer can know. Anybody may use a reason: kubelet
@@ -40,7 +41,7 @@ func (b *builder) writers(all []pair) map[string][]writer {
 
 // mayWrite says whether whoever wrote an event may say its reason. sure is false
 // where the event does not name its writer, as in kubectl's table.
-func (d *SignalDef) mayWrite(e *ingest.Entry, fields ingest.Fields) (may, sure bool) {
+func (d *SignalDef) mayWrite(e *ingest.Entry, fields logtext.Fields) (may, sure bool) {
 	if d.writers == nil {
 		return true, true
 	}

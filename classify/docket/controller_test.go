@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/rules"
 )
 
@@ -28,7 +28,7 @@ func TestOwnController(t *testing.T) {
 		w := newWorld(t, Options{Controllers: tt.globs, Deadline: 30 * time.Second})
 		w.tell(w.born()...)
 		w.pass(10 * time.Minute)
-		feed := ingest.Document{Name: "loki", Controller: w.o.Controllers.Name}.Feed()
+		feed := document.Document{Name: "loki", Controller: w.o.Controllers.Name}.Feed()
 		labels := map[string]string{"namespace": tt.namespace, "pod": tt.pod, "container": "main"}
 		w.tell(slices.Clone(feed.Shipped(w.clock.at, labels, says))...)
 		w.tell(w.died(1)...)
@@ -56,7 +56,7 @@ func TestShippedAudit(t *testing.T) {
 		w := newWorld(t, Options{Deadline: 30 * time.Second})
 		w.tell(w.born()...)
 		w.pass(10 * time.Minute)
-		w.tell(slices.Clone(ingest.Document{Name: "loki"}.Feed().Shipped(w.clock.at, tt.labels, line))...)
+		w.tell(slices.Clone(document.Document{Name: "loki"}.Feed().Shipped(w.clock.at, tt.labels, line))...)
 		w.pass(5 * time.Second)
 		w.tell(w.died(143)...)
 		w.pass(time.Minute)

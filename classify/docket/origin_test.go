@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/rules"
-
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // api is an API server's word on where pods are: UID or NAMESPACE/NAME -> node.
@@ -45,7 +46,7 @@ func (w *world) from(a api, node string, entries ...ingest.Entry) {
 // shipped hands in what is read of plain streams.
 func (w *world) shipped(labels map[string]string, lines ...string) {
 	w.t.Helper()
-	feed := ingest.Document{Name: "loki"}.Feed()
+	feed := document.Document{Name: "loki"}.Feed()
 	var all []ingest.Entry
 	for _, line := range lines {
 		all = append(all, feed.Shipped(w.clock.at, labels, line)...)

@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"regexp"
 
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/tools/txtar"
+
 	"coroner/classify/ledger"
 	"coroner/classify/postmortem"
 	"coroner/ingest"
+	"coroner/ingest/recorded"
 	"coroner/rules"
-
-	"go.yaml.in/yaml/v4"
-	"golang.org/x/tools/txtar"
 )
 
 // incident answers with a case as a file: everything that its verdict was judged
@@ -65,14 +66,14 @@ func (a *API) file(ctx context.Context, c ledger.Case) (name string, data []byte
 		return "", nil, err
 	}
 	var evidence bytes.Buffer
-	if err := ingest.WriteRecorded(&evidence, entries); err != nil {
+	if err := recorded.Write(&evidence, entries); err != nil {
 		return "", nil, err
 	}
 	runner := c.UID
 	if runner == "" {
 		runner = c.Name
 	}
-	files := []txtar.File{{Name: "evidence" + ingest.RecordedName, Data: evidence.Bytes()}}
+	files := []txtar.File{{Name: "evidence" + recorded.Suffix, Data: evidence.Bytes()}}
 	now, err := a.now(ctx, c, &one)
 	if err != nil {
 		return "", nil, err

@@ -50,7 +50,7 @@ func (a *API) page(ctx context.Context, place *ledger.Cursor, out *list) (more b
 	defer leave()
 	some, err := a.Source.Next(ctx, place)
 	if err == nil {
-		err = out.add(recorded(some))
+		err = out.add(asRecorded(some))
 	}
 	return len(some) > 0, err
 }

@@ -140,10 +140,10 @@ const (
 func (a *API) List(ctx context.Context, q ledger.Query) ([]Recorded, error) {
 	q.Brief = true
 	found, err := a.Source.Verdicts(ctx, q)
-	return recorded(found), err
+	return asRecorded(found), err
 }
 
-func recorded(all []ledger.Record) []Recorded {
+func asRecorded(all []ledger.Record) []Recorded {
 	out := []Recorded{}
 	for _, r := range all {
 		out = append(out, Recorded{r.Case, r.Recorded, r.Verdict})
@@ -256,7 +256,7 @@ func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, err
 		State: string(c.State), Heard: c.Heard, Revisions: []Recorded{}}
 	all, err := a.Source.Revisions(ctx, c.ID)
 	if n := len(all); n > 0 {
-		list := recorded(all)
+		list := asRecorded(all)
 		out.Verdict, out.Revisions = &list[n-1], list[:n-1]
 		if ledger.PodOf(c.ID) != c.ID {
 			out.name(&list[n-1].Verdict)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/logtext"
 	"coroner/rules"
 )
 
@@ -117,7 +118,7 @@ var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 // and its fields, container ids cut short.
 func brief(l rules.EvidenceLine) string {
 	e := ingest.Entry{Source: ingest.Source(l.Source), Text: l.Text}
-	msg, list, ok := ingest.Message(&e, nil)
+	msg, list, ok := logtext.Message(&e, nil)
 	if !ok || l.Source == string(ingest.Kube) || l.Source == string(ingest.Runner) || l.Source == string(ingest.Job) {
 		return longID.ReplaceAllString(l.Text, "$1…")
 	}

@@ -16,17 +16,18 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"coroner/classify/ledger"
-	"coroner/ingest"
-	"coroner/ingest/push"
-	"coroner/rules"
-	"coroner/rules/book"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/grafana/loki/v3/pkg/logproto"
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"coroner/classify/ledger"
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+	"coroner/ingest/push"
+	"coroner/rules"
+	"coroner/rules/book"
 )
 
 var t0 = time.Date(2026, 5, 4, 10, 0, 0, 123456789, time.UTC)
@@ -257,7 +258,7 @@ func TestWhatLokiGets(t *testing.T) {
 	if diff := cmp.Diff(*verdict("amber-1"), got[0].verdict(t)); diff != "" {
 		t.Errorf("the line is not the verdict: %s", diff)
 	}
-	labels, ok := ingest.ParseLabels(got[2].Labels)
+	labels, ok := logtext.ParseLabels(got[2].Labels)
 	if diff := cmp.Diff(map[string]string{"job": "coroner", "verdict": "unknown", "confidence": "suspected", "namespace": bare.Namespace, "cluster": "prod"}, labels); diff != "" || !ok {
 		t.Errorf("%s: what is not known must be no label, and a value must not break out of its quotes: %s", got[2].Labels, diff)
 	}
