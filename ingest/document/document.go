@@ -72,7 +72,7 @@ func Sample(head []byte) Hints {
 	}
 	p := newReader(Document{}, prefilter.NewLines(bytes.NewReader(head)), func(ingest.Entry) bool { return true })
 	_ = p.run() // a bytes.Reader has no errors
-	h.Latest, h.Zone = p.times.Latest, p.times.InferredZone
+	h.Latest, h.Zone = p.account.clock.Latest, p.account.clock.InferredZone
 	return h
 }
 

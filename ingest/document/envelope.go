@@ -158,7 +158,7 @@ func peelStamp(r *reader, d *draft, s string) (string, bool) {
 		d.wraps |= jobbed
 	}
 	if d.Clock != ingest.WallClock {
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 	}
 	return inner, true
 }

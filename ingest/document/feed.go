@@ -31,7 +31,7 @@ func (d Document) Feed() *Feed {
 		f.out = append(f.out, e)
 		return true
 	})
-	f.r.fed = true
+	f.r.account.fed = true
 	return f
 }
 
@@ -49,8 +49,8 @@ func (f *Feed) Line(b []byte, cut int) []ingest.Entry {
 func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []ingest.Entry {
 	f.begin(0)
 	r := f.r
-	r.seen++
-	r.times.Saw(at)
+	r.account.lines++
+	r.account.clock.Saw(at)
 	d := &r.scratch
 	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.boot}, stream: r.main, wraps: criLine, size: len(text)}
 	s := r.join(d, int(out), logtext.Cleaned(string(text)), whole)
@@ -114,11 +114,11 @@ func (f *Feed) begin(cut int) {
 
 // end adds the gaps that journald told of.
 func (f *Feed) end() []ingest.Entry {
-	for _, g := range f.r.cover.gaps {
+	for _, g := range f.r.account.gaps {
 		g.Doc, g.At, g.Clock = f.r.doc.Name, g.Mark.To, ingest.WallClock
 		f.out = append(f.out, g)
 	}
-	f.r.cover.gaps, f.r.cover.kubePod = nil, nil
+	f.r.account.gaps, f.r.account.pods = nil, nil
 	return f.out
 }
 

@@ -34,8 +34,8 @@ func (f *Feed) Passes(text []byte) bool {
 
 // Skip takes note of a line that was left out.
 func (f *Feed) Skip(at time.Time) {
-	f.r.times.Last = at
-	f.r.times.Saw(at)
+	f.r.account.clock.Last = at
+	f.r.account.clock.Saw(at)
 }
 
 // Seen is what the entry of a record would say of its writer.
@@ -65,7 +65,7 @@ func (f *Feed) Classify(g *journald.RecordHead) (s Seen, ok bool) {
 		s.Source = ingest.Kata
 	}
 	if s.Trust == ingest.Attested {
-		s.Trust = f.r.taint.hostTrust()
+		s.Trust = f.r.account.provenance.hostTrust()
 	}
 	return s, true
 }
@@ -75,11 +75,11 @@ func (f *Feed) Classify(g *journald.RecordHead) (s Seen, ok bool) {
 func (f *Feed) SkipRecord(s Seen) {
 	f.begin(0)
 	r := f.r
-	r.seen++
-	r.times.Saw(s.At)
-	r.times.Last = s.At
+	r.account.lines++
+	r.account.clock.Saw(s.At)
+	r.account.clock.Last = s.At
 	if s.Source.Host() {
-		r.heard(s.Source, s.At)
-		r.taint.claimedHost = true
+		r.account.heard(s.Source, s.At)
+		r.account.provenance.add(claimsHost)
 	}
 }

@@ -35,15 +35,15 @@ func (r *reader) bareAudit(b []byte, torn bool) bool {
 	if !ok && !(torn && named) {
 		return false
 	}
-	r.seen++
+	r.account.lines++
 	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut, Source: ingest.Kube}}
 	if !ok {
 		r.emit(&d, logtext.Cleaned(string(b)))
 		return true
 	}
 	if named {
-		r.taint.claimedHost = true
-		d.Trust = r.taint.hostTrust()
+		r.account.provenance.add(claimsHost)
+		d.Trust = r.account.provenance.hostTrust()
 	}
 	r.audit(d, &a)
 	return true
@@ -59,10 +59,10 @@ func (r *reader) shippedAudit(d *draft, set logtext.Labels, text string) bool {
 	if !ok {
 		return false
 	}
-	r.taint.claimedHost = true
+	r.account.provenance.add(claimsHost)
 	audit := *d
-	audit.unidentified = false                                        // the path says it
-	audit.Node, audit.Unit, audit.Trust = "", "", r.taint.hostTrust() // the node is the API server's, not the pod's
+	audit.unidentified = false                                                     // the path says it
+	audit.Node, audit.Unit, audit.Trust = "", "", r.account.provenance.hostTrust() // the node is the API server's, not the pod's
 	r.audit(audit, &a)
 	return true
 }
@@ -72,7 +72,7 @@ func (r *reader) audit(d draft, a *logtext.Audit) {
 	d.Source = ingest.Kube
 	if at := a.At(); !at.IsZero() {
 		d.At, d.Clock = at, ingest.WallClock
-		r.times.Saw(at)
+		r.account.clock.Saw(at)
 	}
 	if o := a.ObjectRef; o.Resource == "pods" && o.APIGroup == "" {
 		d.Namespace, d.Pod, d.PodUID = logtext.Brief(o.Namespace, 253), logtext.Brief(o.Name, 253), logtext.Brief(o.UID, 253)

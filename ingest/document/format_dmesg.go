@@ -78,7 +78,7 @@ func seconds(s string) (time.Duration, bool) {
 func (r *reader) bracketTime(e *ingest.Entry, inside string) bool {
 	if st, ok := logtext.CtimeStamp(inside); ok {
 		if st.Month != 0 && st.Valid() {
-			r.times.Set(e, st)
+			r.account.clock.Set(e, st)
 		}
 		return true
 	}
@@ -88,7 +88,7 @@ func (r *reader) bracketTime(e *ingest.Entry, inside string) bool {
 	}
 	st, ok := logtext.SyslogStamp(w[0] + " " + w[1] + " " + w[2] + ":00")
 	if ok {
-		r.times.Set(e, st)
+		r.account.clock.Set(e, st)
 	}
 	return ok
 }
@@ -139,6 +139,6 @@ func peelRingISO(r *reader, d *draft, s string) (string, bool) {
 	}
 	text := strings.TrimPrefix(s[st.Size:], " ")
 	var e ingest.Entry
-	r.times.Set(&e, st)
+	r.account.clock.Set(&e, st)
 	return r.ringBuffer(d, e, text), true
 }

@@ -46,7 +46,7 @@ func (r *reader) journal() {
 	d.At, d.Mono = c.Time()
 	if !d.At.IsZero() {
 		d.Clock = ingest.WallClock
-		r.times.Saw(d.At)
+		r.account.clock.Saw(d.At)
 	} else if d.Mono > 0 {
 		d.Clock = ingest.BootClock
 	}
@@ -59,7 +59,7 @@ func (r *reader) journal() {
 	if c.Ident == "kata" && d.Source == ingest.Containerd {
 		d.Source = ingest.Kata
 	}
-	r.seen++
+	r.account.lines++
 	text := logtext.Cleaned(c.Message.Text())
 	if c.Container != "" {
 		r.driverOutput(&d, text)
@@ -140,13 +140,13 @@ func (r *reader) jsonRecord(torn bool, b []byte) bool {
 // driver. A line that it split has no newline at its end.
 func (r *reader) dockerLine() {
 	c := &r.rec
-	r.seen++
+	r.account.lines++
 	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut}, stream: r.main, wraps: criLine}
 	if d.stream == nil {
 		d.stream = r.stream(ingest.Container{})
 	}
 	if st, ok := logtext.ISOStamp(c.stamp.Text()); ok {
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 	}
 	text := c.log.Text()
 	full := len(text) > 0 && text[len(text)-1] == '\n'

@@ -21,7 +21,7 @@ func peelLoki(r *reader, d *draft, s string) (string, bool) {
 		if _, ok := logtext.ISOStamp(iso); !ok {
 			return s, false
 		}
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 		r.labels(d, nil)
 		return text, true
 	}
@@ -31,7 +31,7 @@ func peelLoki(r *reader, d *draft, s string) (string, bool) {
 	}
 	text, ok := r.labelled(d, s[st.Size+1:])
 	if ok {
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 	}
 	return text, ok
 }
@@ -81,7 +81,7 @@ func (x *export) prompt(seen int, s string) {
 // exported says, at a line with labels, whether the document is an export. A feed
 // has nothing but such lines.
 func (r *reader) exported() bool {
-	r.export.yes = r.export.yes || r.fed || r.seen <= r.export.prompts+1
+	r.export.yes = r.export.yes || r.account.fed || r.account.lines <= r.export.prompts+1
 	return r.export.yes
 }
 
@@ -147,9 +147,9 @@ func (r *reader) lokiRecord() {
 func (r *reader) shippedLine(d *draft, stamp string, set logtext.Labels, text string) {
 	at := time.Time{}
 	if st, ok := logtext.ISOStamp(stamp); ok {
-		at, _ = r.times.Resolve(st)
+		at, _ = r.account.clock.Resolve(st)
 	} else if st, ok := logtext.EpochStamp(stamp); ok {
-		at, _ = r.times.Resolve(st)
+		at, _ = r.account.clock.Resolve(st)
 	}
 	r.shippedAt(d, at, set, text)
 }
@@ -158,9 +158,9 @@ func (r *reader) shippedLine(d *draft, stamp string, set logtext.Labels, text st
 func (r *reader) shippedAt(d *draft, at time.Time, set logtext.Labels, text string) {
 	if !at.IsZero() {
 		d.At, d.Clock = at, ingest.WallClock
-		r.times.Saw(at)
+		r.account.clock.Saw(at)
 	}
-	r.seen++
+	r.account.lines++
 	r.labels(d, set)
 	if r.shippedAudit(d, set, text) {
 		return
@@ -185,7 +185,7 @@ type csvHead struct {
 // column `Line`.
 func (r *reader) csvLine(s string) bool {
 	h := &r.grafana
-	if !h.on && r.seen > 3 || r.closed() || strings.IndexByte(s, ',') < 0 {
+	if !h.on && r.account.lines > 3 || r.closed() || strings.IndexByte(s, ',') < 0 {
 		return false
 	}
 	if !h.on {

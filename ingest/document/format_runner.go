@@ -42,7 +42,7 @@ func peelRunner(r *reader, d *draft, s string) (string, bool) {
 		return s, false
 	}
 	if d.Clock != ingest.WallClock && st.Year != 0 {
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 	}
 	d.Fields = map[string]string{"severity": levels[level], "class": strings.TrimSpace(class)}
 	if process != "" {
@@ -61,7 +61,7 @@ func peelConsole(r *reader, d *draft, s string) (string, bool) {
 		return s, false
 	}
 	if d.Clock != ingest.WallClock {
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 	}
 	return strings.TrimLeft(s[21:], " "), true
 }
@@ -78,7 +78,7 @@ func peelTabs(r *reader, d *draft, s string) (string, bool) {
 	if !ok || st.Zone == nil || st.FractionDigits == 0 {
 		return s, false
 	}
-	r.times.Set(&d.Entry, st)
+	r.account.clock.Set(&d.Entry, st)
 	d.Fields = map[string]string{"job": logtext.Brief(job, 256), "step": logtext.Brief(step, 256)}
 	return strings.TrimPrefix(rest[st.Size:], " "), true
 }
@@ -94,7 +94,7 @@ func peelGitLab(r *reader, d *draft, s string) (string, bool) {
 	if !hexDigit(tag[0]) || !hexDigit(tag[1]) || tag[2] != 'O' && tag[2] != 'E' || tag[3] != ' ' && tag[3] != '+' {
 		return s, false
 	}
-	r.times.Set(&d.Entry, st)
+	r.account.clock.Set(&d.Entry, st)
 	return tag[4:], true
 }
 

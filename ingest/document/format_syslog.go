@@ -74,16 +74,16 @@ func unixStamp(s string) (st logtext.Stamp, ok bool) {
 
 // stampHost sets the time of a host's line.
 func (r *reader) stampHost(d *draft, st logtext.Stamp) {
-	if st.Month == 0 && !r.times.Last.IsZero() { // a time of day: of the day of the line before
-		last := r.times.Last.In(r.times.LocalZone())
+	if st.Month == 0 && !r.account.clock.Last.IsZero() { // a time of day: of the day of the line before
+		last := r.account.clock.Last.In(r.account.clock.LocalZone())
 		st.Year, st.Month, st.Day = last.Year(), last.Month(), last.Day()
 	}
-	if st.Month == 0 || !r.times.Set(&d.Entry, st) || d.Clock == ingest.LocalClock {
+	if st.Month == 0 || !r.account.clock.Set(&d.Entry, st) || d.Clock == ingest.LocalClock {
 		d.local = st
 	}
 	if st.Zone != nil && st.Zone != time.UTC && st.Year != 0 {
 		_, off := st.In(st.Zone).Zone()
-		r.times.InferZone(time.Duration(off) * time.Second)
+		r.account.clock.InferZone(time.Duration(off) * time.Second)
 	}
 }
 
@@ -239,7 +239,7 @@ func (r *reader) fromHost(d *draft, text string) {
 		r.innerTime(d, text)
 	}
 	r.letGo()
-	r.gap(d, text)
+	r.account.gap(d, text)
 	if d.Source == ingest.Kubelet && continuesKlog(text) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 	}
@@ -249,14 +249,9 @@ func (r *reader) fromHost(d *draft, text string) {
 
 // trustHost says what a line of the host is worth in this document.
 func (r *reader) trustHost(d *draft) {
-	switch {
-	case d.Source.Host():
-		r.taint.claimedHost = true
-		if d.wraps&shipped == 0 && d.Trust == ingest.Attested {
-			d.Trust = r.taint.hostTrust()
-		}
-	case d.Source == ingest.Unknown:
-		d.Trust = ingest.Claimed
+	trust := r.account.hostTrust(d.Source, d.Trust)
+	if !d.Source.Host() || d.wraps&shipped == 0 {
+		d.Trust = trust
 	}
 }
 
@@ -278,8 +273,8 @@ func (r *reader) innerTime(d *draft, text string) {
 		return
 	}
 	at := st.In(time.UTC)
-	r.times.Compare(d.local, at)
-	r.times.Set(&d.Entry, st)
+	r.account.clock.Compare(d.local, at)
+	r.account.clock.Set(&d.Entry, st)
 }
 
 // kernelStamp takes off the time since boot that rsyslog leaves in front of

@@ -18,10 +18,8 @@ type reader struct {
 	in      *prefilter.Lines
 	yield   func(ingest.Entry) bool
 	stopped bool
-	fed     bool // by a Feed, whose caller knows what was covered
-	n       int  // number of the line that is being read
+	n       int // number of the line that is being read
 
-	times   logtext.Clock
 	names   journald.Names
 	program ingest.Source // whose log the whole document is, by its name
 	proven  bool          // a line of it had the shape of a program's log
@@ -43,10 +41,7 @@ type reader struct {
 	common  logtext.Labels // labels that logcli gave once for all lines
 	export  export
 
-	cover   coverage
-	spoke   map[ingest.Source]*voice // the programs of a host that were read
-	taint   taint
-	seen    int  // lines that were not blank
+	account account
 	runners int  // of them, lines that only a runner prints
 	verbose bool // in the fields of a record of journalctl -o verbose
 	begun   bool // the first lines of a runner's output were among them
@@ -54,13 +49,16 @@ type reader struct {
 }
 
 func newReader(d Document, in *prefilter.Lines, yield func(ingest.Entry) bool) *reader {
-	r := &reader{doc: d, in: in, yield: yield, streams: map[ingest.Container]*stream{}, spoke: map[ingest.Source]*voice{}}
+	r := &reader{doc: d, in: in, yield: yield, streams: map[ingest.Container]*stream{}}
 	r.object.Yield = r.kubeFact
-	r.times = logtext.Clock{Ref: d.Ref, Zone: d.Zone}
+	r.account.lastSeen = map[ingest.Source]time.Time{}
+	r.account.clock = logtext.Clock{Ref: d.Ref, Zone: d.Zone}
 	r.main = d.streamOfPath()
 	if r.main == nil {
 		r.program = ingest.ProgramOfPath(d.Name)
-		r.taint.job = ingest.PrintedByJob(d.Name) || ingest.JobsPlace(d.Name)
+		if ingest.PrintedByJob(d.Name) || ingest.JobsPlace(d.Name) {
+			r.account.provenance.add(printedByJob)
+		}
 	}
 	return r
 }
@@ -74,7 +72,7 @@ func (r *reader) prepare(head []byte) {
 		return
 	}
 	h := Sample(head)
-	r.times.Latest, r.times.InferredZone = h.Latest, h.Zone
+	r.account.clock.Latest, r.account.clock.InferredZone = h.Latest, h.Zone
 }
 
 // run reads all lines, then says what was covered.
@@ -117,7 +115,7 @@ func (r *reader) line(b []byte) error {
 	if r.verboseLine(b) {
 		return nil
 	}
-	if isExportStart(b) && !r.fed && !r.closed() {
+	if isExportStart(b) && !r.account.fed && !r.closed() {
 		return r.exportRecord(b)
 	}
 	if r.prettyLine(b) {
@@ -135,7 +133,7 @@ func (r *reader) line(b []byte) error {
 func (r *reader) closed() bool { return r.main != nil || r.runnerLog() || r.jobLog() }
 
 // runnerLog says whether what was read so far is a runner's log.
-func (r *reader) runnerLog() bool { return r.runners >= 5 && r.runners*2 > r.seen }
+func (r *reader) runnerLog() bool { return r.runners >= 5 && r.runners*2 > r.account.lines }
 
 // jobLog says whether what was read so far is a job's log: what else it shows
 // was printed by the job.
@@ -152,8 +150,8 @@ func (r *reader) textLine(raw string) {
 		r.object.Blank()
 		return
 	}
-	r.seen++
-	r.export.prompt(r.seen, s)
+	r.account.lines++
+	r.export.prompt(r.account.lines, s)
 	d := &r.scratch
 	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.boot, Cut: r.in.Cut}, size: len(s)}
 	text, known := r.known(d, s)
@@ -182,8 +180,8 @@ func (r *reader) separator(s string) bool {
 	} else {
 		return true
 	}
-	if len(r.cover.spans) > 0 { // before the first record it says which boot, not that there was one before
-		r.fromHost(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: r.taint.hostTrust(), Line: r.n, Boot: r.boot}}, s)
+	if len(r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
+		r.fromHost(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: r.account.provenance.hostTrust(), Line: r.n, Boot: r.boot}}, s)
 	}
 	return true
 }
@@ -209,20 +207,20 @@ func (r *reader) attribute(d *draft, raw, text string) {
 func (r *reader) bare(d *draft, raw, text string) {
 	switch {
 	case strings.HasPrefix(text, "Running with gitlab-runner "):
-		r.taint.job = true
+		r.account.provenance.add(printedByJob)
 		r.jobs += 5 // the first line of a job's log
 		d.Source = ingest.Runner
 		r.emit(d, text)
 	case d.wraps&jobbed != 0 || logtext.IsJobLog(text):
 		d.Source = ingest.Job
-		r.taint.job = true
+		r.account.provenance.add(printedByJob)
 		r.jobs++
 		r.emit(d, text)
 	case d.wraps&running != 0 || logtext.IsRunner(text):
 		r.runners++
 		r.begun = r.begun || strings.Contains(text, "Runner is built for") || strings.HasSuffix(text, "Connected to GitHub")
 		d.Source = ingest.Runner
-		r.taint.job = true
+		r.account.provenance.add(printedByJob)
 		r.emit(d, text)
 	case r.runnerLog():
 		d.Source = ingest.Runner
@@ -245,7 +243,7 @@ func (r *reader) structured(d *draft, raw, text string) {
 		return
 	}
 	if st.Size > 0 && d.Clock != ingest.WallClock {
-		r.times.Set(&d.Entry, st)
+		r.account.clock.Set(&d.Entry, st)
 	}
 	if r.program != ingest.Unknown && (src != ingest.Unknown || logtext.IsStructured(text)) {
 		r.proven = true
@@ -253,20 +251,20 @@ func (r *reader) structured(d *draft, raw, text string) {
 	switch {
 	case r.proven && !r.program.Host():
 		d.Source = r.program
-		r.taint.claimedProgram = true
-		d.Trust = r.taint.programTrust()
+		r.account.provenance.add(claimsProgram)
+		d.Trust = r.account.provenance.programTrust()
 	case src.Host() || r.proven:
 		if d.Source = src; !src.Host() {
 			d.Source = r.program
 		}
-		r.taint.claimedHost = true
-		d.Trust = r.taint.hostTrust()
+		r.account.provenance.add(claimsHost)
+		d.Trust = r.account.provenance.hostTrust()
 	case src != ingest.Unknown:
 		d.Source = src
-		r.taint.claimedProgram = true
+		r.account.provenance.add(claimsProgram)
 	case d.wraps == 0 && strings.HasPrefix(raw, "        "): // journalctl indents the further lines of a message
 	case !decoration(text):
-		r.taint.unknown = true
+		r.account.provenance.add(ofNobody)
 		if r.continues(d, text) {
 			return
 		}
@@ -301,36 +299,22 @@ func (r *reader) deliver(d *draft, text string) {
 	if e.Source.Forgeable() || d.unidentified {
 		e.Trust = ingest.Claimed
 	}
-	r.account(d)
+	r.account.entry(d)
 	r.stopped = !r.yield(*e)
 }
 
-// account takes note of an entry on its way out.
-func (r *reader) account(d *draft) {
-	e := &d.Entry
-	e.After = time.Time{}
-	if e.Clock == ingest.LocalClock || e.Clock == ingest.WallClock {
-		r.times.Last = e.At
-	} else {
-		e.After = r.times.Last
+// kubeFact yields what kubectl's text says of an object.
+func (r *reader) kubeFact(f kubectl.Fact) {
+	d := draft{Entry: f.Entry()}
+	d.Trust = r.account.provenance.programTrust()
+	if f.JobText() {
+		d.Trust = ingest.Claimed
+		r.account.provenance.add(printedByJob)
 	}
-	if e.Source.Host() && !e.At.IsZero() {
-		r.heard(e.Source, e.At)
+	r.account.provenance.add(claimsKube)
+	if d.Line == 0 {
+		d.Line = r.n
 	}
-	if !r.fed {
-		r.cover.saw(d)
-	}
-}
-
-// voice is when a program of the host was last read.
-type voice struct{ last time.Time }
-
-// heard notes when a program of the host spoke last.
-func (r *reader) heard(src ingest.Source, at time.Time) {
-	v := r.spoke[src]
-	if v == nil {
-		v = new(voice)
-		r.spoke[src] = v
-	}
-	v.last = at
+	r.account.pod(podKey{d.Namespace, d.Pod, d.PodUID})
+	r.emit(&d, d.Text)
 }

@@ -50,7 +50,7 @@ func (r *reader) known(d *draft, s string) (text string, ok bool) {
 	}
 	d.At, d.Clock, d.wraps = l.At, l.Clock, hosted
 	if l.Dated {
-		r.times.Saw(d.At)
+		r.account.clock.Saw(d.At)
 	}
 	d.Node, d.Unit, d.Source, d.Trust = l.Node, l.Unit, l.Source, l.Trust
 	return s[len(s)-len(l.Text):], true
@@ -66,14 +66,8 @@ func (r *reader) settle() {
 
 // pass accounts for a line as if it had been read.
 func (r *reader) pass(l *prefilter.KnownLine) {
-	r.seen++
 	r.letGo()
-	if l.Dated {
-		r.times.Saw(l.At)
-	}
-	d := draft{Entry: ingest.Entry{At: l.At, Clock: l.Clock, Boot: r.boot, Node: l.Node, Unit: l.Unit, Source: l.Source, Trust: l.Trust}, wraps: hosted}
-	r.trustHost(&d)
-	r.account(&d)
+	r.account.skipped(l, r.boot)
 }
 
 // reread reads the line that waited in full.
@@ -92,7 +86,7 @@ func (r *reader) reread() {
 // a line than yield it, if its head tells all of it. Skipping one does not change
 // that.
 func (r *reader) canSkip() bool {
-	return r.seen > 3 && !r.verbose && r.pretty == nil && !r.grafana.on && !r.closed() && r.heads.Zone() == r.times.InferredZone
+	return r.account.lines > 3 && !r.verbose && r.pretty == nil && !r.grafana.on && !r.closed() && r.heads.Zone() == r.account.clock.InferredZone
 }
 
 // learn remembers how a line that was read in full begins: s is all of it, st
@@ -101,9 +95,9 @@ func (r *reader) learn(d *draft, st logtext.Stamp, s, rest string) {
 	if d.wraps != 0 || d.size != len(s) || d.Clock == ingest.NoClock || !d.Source.Host() && d.Source != ingest.Unknown {
 		return
 	}
-	if st.Month == 0 || st.Year == 0 && r.times.Ref.IsZero() { // the day or the year may change
+	if st.Month == 0 || st.Year == 0 && r.account.clock.Ref.IsZero() { // the day or the year may change
 		return
 	}
 	w := prefilter.Writer{Node: d.Node, Unit: d.Unit, Source: d.Source, Trust: d.Trust}
-	r.heads.Learn(w, d.At, d.Clock, st, s, rest, r.times.InferredZone)
+	r.heads.Learn(w, d.At, d.Clock, st, s, rest, r.account.clock.InferredZone)
 }

@@ -157,13 +157,15 @@ func (r *reader) inStream(d *draft, text string) {
 	}
 	if d.Clock == ingest.NoClock && s.source != ingest.Runner && s.source != ingest.Job {
 		if _, st := logtext.ProgramOf(text); st.Size > 0 {
-			r.times.Set(&d.Entry, st)
+			r.account.clock.Set(&d.Entry, st)
 		}
 	}
-	r.taint.streams = r.taint.streams || s != r.main && d.wraps&shipped == 0
+	if s != r.main && d.wraps&shipped == 0 {
+		r.account.provenance.add(prefixed)
+	}
 	if s != r.main && d.Trust == ingest.Attested && d.wraps&shipped == 0 {
-		r.taint.claimedProgram = true
-		d.Trust = r.taint.programTrust()
+		r.account.provenance.add(claimsProgram)
+		d.Trust = r.account.provenance.programTrust()
 	}
 	s.lines++
 	if !d.At.IsZero() {
@@ -198,7 +200,7 @@ func peelCRI(r *reader, d *draft, s string) (string, bool) {
 	if !full && tag != "P" && !strings.HasPrefix(tag, "P:") {
 		return s, false
 	}
-	r.times.Set(&d.Entry, st)
+	r.account.clock.Set(&d.Entry, st)
 	if d.stream == nil {
 		d.stream = r.main
 	}

@@ -1,0 +1,174 @@
+package document
+
+import (
+	"path"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+	"coroner/ingest/prefilter"
+)
+
+// maxSpans bounds how many boots of how many nodes one document tells apart.
+const maxSpans = 1024
+
+type spanKey struct{ node, boot string }
+
+// spanOf is the time between the first and the last record of one boot, and
+// who spoke in it.
+type spanOf struct {
+	spanKey
+	from, to time.Time
+	trust    map[ingest.Source]ingest.Trust
+}
+
+type podKey struct{ namespace, pod, uid string }
+
+// account is what the marks at a document's end are made of: how much was read, of
+// whom, over which time, and who may have written it. Reading a line in full and
+// skipping it both report to it.
+type account struct {
+	clock      logtext.Clock
+	provenance provenance
+	lines      int  // that were not blank
+	fed        bool // by a Feed, whose caller knows what was covered
+
+	lastSeen map[ingest.Source]time.Time // when each program of a host wrote last
+
+	spans       map[spanKey]*spanOf
+	last        *spanOf
+	gaps        []ingest.Entry
+	runner      spanOf // lines of a runner's _diag file, which names no pod
+	runnerLines int
+	pods        map[podKey]bool // of kubectl's text
+}
+
+// entry takes note of an entry on its way out, and dates it where it is undated.
+func (a *account) entry(d *draft) {
+	e := &d.Entry
+	e.After = time.Time{}
+	if e.Clock == ingest.LocalClock || e.Clock == ingest.WallClock {
+		a.clock.Last = e.At
+	} else {
+		e.After = a.clock.Last
+	}
+	a.heard(e.Source, e.At)
+	switch {
+	case a.fed || d.stream != nil || d.wraps&shipped != 0:
+	case e.Source == ingest.Runner && d.wraps&hosted == 0:
+		a.runnerLines++
+		if !e.At.IsZero() {
+			a.runner.from, a.runner.to = span(a.runner.from, a.runner.to, e.At)
+		}
+	case e.Source == ingest.Kube || e.Source == ingest.Job || e.Source == ingest.Runner:
+	case e.Source == ingest.Unknown && d.wraps&hosted == 0:
+	default:
+		a.cover(spanKey{e.Node, e.Boot}, e.Source, e.Trust, e.At)
+	}
+}
+
+// skipped takes note of a line of the host that gives no entry, as entry would.
+func (a *account) skipped(l *prefilter.KnownLine, boot string) {
+	a.lines++
+	if l.Dated {
+		a.clock.Saw(l.At)
+	}
+	a.clock.Last = l.At
+	a.heard(l.Source, l.At)
+	a.cover(spanKey{l.Node, boot}, l.Source, a.hostTrust(l.Source, l.Trust), l.At)
+}
+
+// heard notes when a program of the host wrote last.
+func (a *account) heard(src ingest.Source, at time.Time) {
+	if src.Host() && !at.IsZero() {
+		a.lastSeen[src] = at
+	}
+}
+
+// hostTrust is what a line of src is worth that its envelope makes that trusted.
+func (a *account) hostTrust(src ingest.Source, trust ingest.Trust) ingest.Trust {
+	switch {
+	case src.Host():
+		a.provenance.add(claimsHost)
+		return min(trust, a.provenance.hostTrust())
+	case src == ingest.Unknown:
+		return ingest.Claimed
+	}
+	return trust
+}
+
+// cover takes note that src wrote at that time, in that boot of that node.
+func (a *account) cover(k spanKey, src ingest.Source, trust ingest.Trust, at time.Time) {
+	s := a.span(k)
+	if s == nil {
+		return
+	}
+	if !at.IsZero() {
+		s.from, s.to = span(s.from, s.to, at)
+	}
+	if t, ok := s.trust[src]; !ok || t < trust {
+		s.trust[src] = trust
+	}
+}
+
+// pod takes note of a pod that kubectl's text tells of.
+func (a *account) pod(k podKey) {
+	if a.pods == nil {
+		a.pods = make(map[podKey]bool)
+	}
+	if k.pod != "" && len(a.pods) < maxStreams {
+		a.pods[k] = true
+	}
+}
+
+// span returns that of k, nil once there are too many.
+func (a *account) span(k spanKey) *spanOf {
+	if a.last != nil && a.last.spanKey == k {
+		return a.last
+	}
+	s := a.spans[k]
+	if s == nil {
+		if len(a.spans) >= maxSpans {
+			return nil
+		}
+		if a.spans == nil {
+			a.spans = make(map[spanKey]*spanOf)
+		}
+		s = &spanOf{spanKey: k, trust: make(map[ingest.Source]ingest.Trust)}
+		a.spans[k] = s
+	}
+	a.last = s
+	return s
+}
+
+// gap notes journald's own words about what it lost: `Suppressed N messages
+// from UNIT`, `Missed N kernel messages`.
+func (a *account) gap(d *draft, text string) {
+	if d.Source != ingest.Systemd || d.unidentified || len(a.gaps) >= maxSpans {
+		return
+	}
+	src := ingest.Unknown
+	if rest, ok := strings.CutPrefix(text, "Suppressed "); ok {
+		if _, unit, found := strings.Cut(rest, " messages from "); found {
+			src = ingest.ProgramSource(path.Base(strings.TrimRight(unit, ". ")))
+		}
+	} else if strings.HasPrefix(text, "Missed ") && strings.HasSuffix(text, " kernel messages") {
+		src = ingest.Kernel
+	}
+	if src == ingest.Unknown {
+		return
+	}
+	e := ingest.Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
+	e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At, Why: "journald: " + logtext.Brief(text, 256)}
+	a.gaps = append(a.gaps, e)
+}
+
+// lossBegan is the earliest that records of src can have been dropped: after
+// its last one, however much others said since.
+func (a *account) lossBegan(src ingest.Source) time.Time {
+	if at, ok := a.lastSeen[src]; ok {
+		return at
+	}
+	return a.clock.Last
+}

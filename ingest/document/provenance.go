@@ -1,0 +1,45 @@
+package document
+
+import "coroner/ingest"
+
+// provenance is what a document held that makes its claims worth less, text that
+// a job can print beside records that only look like somebody else's, and which
+// claims it made.
+type provenance uint8
+
+const (
+	printedByJob  provenance = 1 << iota // lines that only a runner or a job prints, outside any envelope
+	ofNobody                             // lines of nobody
+	prefixed                             // lines that a prefix gives to one of several containers
+	claimsHost                           // a program of the node, or the API server in its audit log
+	claimsProgram                        // a controller or a listener
+	claimsKube                           // kubectl's text
+)
+
+func (p *provenance) add(more provenance) { *p |= more }
+
+// has says whether the document held any of these.
+func (p provenance) has(any provenance) bool { return p&any != 0 }
+
+// hostTrust is what a host's line is worth so far: such text is attested only
+// in a document that is nothing else.
+func (p provenance) hostTrust() ingest.Trust {
+	if p.has(printedByJob | ofNobody) {
+		return ingest.Claimed
+	}
+	return ingest.Attested
+}
+
+// programTrust: the logs of controllers and kubectl's tables have lines of
+// every shape; only a runner's among them spoil them.
+func (p provenance) programTrust() ingest.Trust {
+	if p.has(printedByJob) {
+		return ingest.Claimed
+	}
+	return ingest.Attested
+}
+
+func (p provenance) mixed() bool {
+	return p.has(claimsHost) && p.has(printedByJob|ofNobody) || p.has(claimsProgram|claimsKube) && p.has(printedByJob) ||
+		p.has(claimsProgram) && p.has(prefixed) && p.has(ofNobody) // a job can print a prefix too
+}
