@@ -118,9 +118,9 @@ func (r *reader) unwrap(d *draft, s string, allowed wrap, depth int) string {
 // container's output everything but its own log's envelopes is just text.
 func (r *reader) allowed() wrap {
 	switch {
-	case r.main != nil:
+	case r.containers.main != nil:
 		return criLine | stamped | running
-	case r.runnerLog():
+	case r.contents.isRunnerLog(r.account.lines):
 		return criLine | stamped | running | streamed | quoted
 	}
 	return anything
@@ -154,7 +154,7 @@ func peelStamp(r *reader, d *draft, s string) (string, bool) {
 	if word, n := logtext.NextWord(inner, 0); st.Zone == nil && logtext.NamedZone(word) != nil {
 		st.Zone, inner = logtext.NamedZone(word), strings.TrimLeft(inner[n:], " ")
 	}
-	if st.FractionDigits == 7 && d.wraps&(streamed|criLine) == 0 && r.main == nil {
+	if st.FractionDigits == 7 && d.wraps&(streamed|criLine) == 0 && r.containers.main == nil {
 		d.wraps |= jobbed
 	}
 	if d.Clock != ingest.WallClock {

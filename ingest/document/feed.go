@@ -52,10 +52,10 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 	r.account.lines++
 	r.account.clock.Saw(at)
 	d := &r.scratch
-	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.boot}, stream: r.main, wraps: criLine, size: len(text)}
-	s := r.join(d, int(out), logtext.Cleaned(string(text)), whole)
+	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.hosts.boot}, stream: r.containers.main, wraps: criLine, size: len(text)}
+	s := r.containers.join(d, int(out), logtext.Cleaned(string(text)), whole)
 	if !d.swallowed {
-		r.fromStream(d, r.unwrap(d, s, stamped|running, maxDepth-1))
+		r.containers.emit(d, r.unwrap(d, s, stamped|running, maxDepth-1))
 	}
 	return f.end()
 }
@@ -64,11 +64,11 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
 func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []ingest.Entry {
 	f.begin(0)
-	f.r.rec = members{}
+	f.r.records.rec = members{}
 	for k, v := range fields {
-		f.r.rec.set(&f.r.names, k, logtext.Raw(v))
+		f.r.records.rec.set(&f.r.records.names, k, logtext.Raw(v))
 	}
-	f.r.journal()
+	f.r.records.journal()
 	return f.end()
 }
 
@@ -77,7 +77,7 @@ func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []ingest.Entry {
 func (f *Feed) Shipped(at time.Time, set map[string]string, text string) []ingest.Entry {
 	f.begin(0)
 	d := draft{Entry: ingest.Entry{Line: 0}, wraps: shipped}
-	f.r.shippedAt(&d, at, set, logtext.Cleaned(logtext.TrimNewline(text)))
+	f.r.loki.shippedAt(&d, at, set, logtext.Cleaned(logtext.TrimNewline(text)))
 	return f.end()
 }
 
@@ -85,9 +85,9 @@ func (f *Feed) Shipped(at time.Time, set map[string]string, text string) []inges
 // whose end never came.
 func (f *Feed) Flush() []ingest.Entry {
 	f.begin(0)
-	f.r.letGo()
-	for _, s := range f.r.ordered() {
-		f.r.flushPart(s)
+	f.r.flush()
+	for _, s := range f.r.containers.ordered() {
+		f.r.containers.flushParts(s)
 	}
 	return f.end()
 }
@@ -96,12 +96,12 @@ func (f *Feed) Flush() []ingest.Entry {
 // knows of its streams, and of lines that were split what has come.
 func (f *Feed) Size() int {
 	const own, each = 6 << 10, 3 << 9
-	n := own + each*len(f.r.streams)
-	for _, s := range f.r.streams {
+	n := own + each*len(f.r.containers.all)
+	for _, s := range f.r.containers.all {
 		n += s.begun()
 	}
-	if f.r.main != nil {
-		n += f.r.main.begun()
+	if f.r.containers.main != nil {
+		n += f.r.containers.main.begun()
 	}
 	return n
 }
@@ -124,7 +124,9 @@ func (f *Feed) end() []ingest.Entry {
 
 // Runner says whether the stream that the document is turned out to be a
 // runner's.
-func (f *Feed) Runner() bool { return f.r.main != nil && f.r.main.source == ingest.Runner }
+func (f *Feed) Runner() bool {
+	return f.r.containers.main != nil && f.r.containers.main.source == ingest.Runner
+}
 
 // Identity is the container that the document's path names, as an entry
 // without text; ok is false when the path names none.
@@ -140,6 +142,6 @@ func (d Document) Identity() (e ingest.Entry, ok bool) {
 // parts of a split line: a shipper's next push may hold its end.
 func (f *Feed) Held() []ingest.Entry {
 	f.begin(0)
-	f.r.letGo()
+	f.r.flush()
 	return f.end()
 }

@@ -19,16 +19,18 @@ const (
 
 // Reads says whether a line with its runtime's header will be read as one of the
 // container's log, whatever lines came before it.
-func (f *Feed) Reads() bool { return f.r.main != nil && f.r.pretty == nil }
+func (f *Feed) Reads() bool { return f.r.containers.main != nil && f.r.records.pretty == nil }
 
 // Alone says whether such a line, if it is whole, will be one entry by itself.
-func (f *Feed) Alone(out Output) bool { return f.Reads() && len(f.r.main.parts[out].text) == 0 }
+func (f *Feed) Alone(out Output) bool {
+	return f.Reads() && len(f.r.containers.main.parts[out].text) == 0
+}
 
 // Passes says whether such a line, with this text, can be left out: it is of what
 // the stream is already, and no other line would be read differently without it.
 // That is not sure of a line that is not Clean.
 func (f *Feed) Passes(text []byte) bool {
-	s := f.r.main
+	s := f.r.containers.main
 	return s.source == ingest.Runner || !s.listens && !logtext.MayBeRunner(text)
 }
 
@@ -53,7 +55,7 @@ func (f *Feed) Classify(g *journald.RecordHead) (s Seen, ok bool) {
 	if g.Rare {
 		return s, false
 	}
-	w := f.writers.Of(g, &f.r.names)
+	w := f.writers.Of(g, &f.r.records.names)
 	if !w.Fixed || !logtext.Clean(g.Message) || w.Tells(g.Message) {
 		return s, false
 	}

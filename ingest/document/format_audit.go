@@ -29,29 +29,29 @@ func auditPath(name string) bool {
 
 // bareAudit yields an audit record that is a line of the document itself. One
 // that is cut off, as the last of a log that is being written, says nothing.
-func (r *reader) bareAudit(b []byte, torn bool) bool {
-	named := auditFile(r.doc.Name)
+func (f *recordLines) bareAudit(b []byte, torn bool) bool {
+	named := auditFile(f.r.doc.Name)
 	a, ok := logtext.ParseAudit(b)
 	if !ok && !(torn && named) {
 		return false
 	}
-	r.account.lines++
-	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut, Source: ingest.Kube}}
+	f.r.account.lines++
+	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut, Source: ingest.Kube}}
 	if !ok {
-		r.emit(&d, logtext.Cleaned(string(b)))
+		f.r.emit(&d, logtext.Cleaned(string(b)))
 		return true
 	}
 	if named {
-		r.account.provenance.add(claimsHost)
-		d.Trust = r.account.provenance.hostTrust()
+		f.r.account.provenance.add(claimsHost)
+		d.Trust = f.r.account.provenance.hostTrust()
 	}
-	r.audit(d, &a)
+	f.r.audit(d, &a)
 	return true
 }
 
 // shippedAudit yields an audit record that a shipper read from a file and
 // labelled with its path, and with no container.
-func (r *reader) shippedAudit(d *draft, set logtext.Labels, text string) bool {
+func (f *lokiLines) shippedAudit(d *draft, set logtext.Labels, text string) bool {
 	if d.stream != nil || d.Source != ingest.Unknown || !strings.HasPrefix(text, "{") || !auditPath(set.First("filename", "log_file_path", "log_file_name")) {
 		return false
 	}
@@ -59,11 +59,11 @@ func (r *reader) shippedAudit(d *draft, set logtext.Labels, text string) bool {
 	if !ok {
 		return false
 	}
-	r.account.provenance.add(claimsHost)
+	f.r.account.provenance.add(claimsHost)
 	audit := *d
-	audit.unidentified = false                                                     // the path says it
-	audit.Node, audit.Unit, audit.Trust = "", "", r.account.provenance.hostTrust() // the node is the API server's, not the pod's
-	r.audit(audit, &a)
+	audit.unidentified = false                                                       // the path says it
+	audit.Node, audit.Unit, audit.Trust = "", "", f.r.account.provenance.hostTrust() // the node is the API server's, not the pod's
+	f.r.audit(audit, &a)
 	return true
 }
 

@@ -29,18 +29,18 @@ func peelDmesg(r *reader, d *draft, s string) (string, bool) {
 		if _, ok := seconds(strings.Trim(inside, "+<> ")); !ok {
 			return s, false
 		}
-	} else if !r.bracketTime(&e, inside) {
+	} else if !r.hosts.bracketTime(&e, inside) {
 		return s, false
 	}
-	return r.ringBuffer(d, e, strings.TrimPrefix(dropCaller(text), " ")), true
+	return r.hosts.ringBuffer(d, e, strings.TrimPrefix(dropCaller(text), " ")), true
 }
 
 // ringBuffer decides who wrote a line of the ring buffer: the kernel, unless
 // the line names a process (systemd writes there at boot; so can any root) or
 // a facility that is not the kernel's.
-func (r *reader) ringBuffer(d *draft, e ingest.Entry, text string) string {
+func (f *hostLines) ringBuffer(d *draft, e ingest.Entry, text string) string {
 	d.Mono, d.At, d.Clock = e.Mono, e.At, e.Clock
-	host, who, inner, ok := r.hostAndIdent(text, true)
+	host, who, inner, ok := f.hostAndIdent(text, true)
 	switch {
 	case ok && (who.pid || who.name == "kernel" || host != "" && who.name == "kubelet"):
 		other := d.pid
@@ -75,10 +75,10 @@ func seconds(s string) (time.Duration, bool) {
 }
 
 // bracketTime reads a date between dmesg's brackets.
-func (r *reader) bracketTime(e *ingest.Entry, inside string) bool {
+func (f *hostLines) bracketTime(e *ingest.Entry, inside string) bool {
 	if st, ok := logtext.CtimeStamp(inside); ok {
 		if st.Month != 0 && st.Valid() {
-			r.account.clock.Set(e, st)
+			f.r.account.clock.Set(e, st)
 		}
 		return true
 	}
@@ -88,7 +88,7 @@ func (r *reader) bracketTime(e *ingest.Entry, inside string) bool {
 	}
 	st, ok := logtext.SyslogStamp(w[0] + " " + w[1] + " " + w[2] + ":00")
 	if ok {
-		r.account.clock.Set(e, st)
+		f.r.account.clock.Set(e, st)
 	}
 	return ok
 }
@@ -140,5 +140,5 @@ func peelRingISO(r *reader, d *draft, s string) (string, bool) {
 	text := strings.TrimPrefix(s[st.Size:], " ")
 	var e ingest.Entry
 	r.account.clock.Set(&e, st)
-	return r.ringBuffer(d, e, text), true
+	return r.hosts.ringBuffer(d, e, text), true
 }

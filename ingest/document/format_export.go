@@ -14,36 +14,36 @@ func isExportStart(b []byte) bool {
 
 // exportRecord reads the fields up to the next empty line: `NAME=text`, or a
 // name alone, and then the size and the bytes of what is no plain text.
-func (r *reader) exportRecord(b []byte) error {
-	r.rec = members{}
+func (f *recordLines) exportRecord(b []byte) error {
+	f.rec = members{}
 	for lines := 0; len(b) > 0 && lines < 4096; lines++ {
-		if err := r.exportField(b); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		if err := f.exportField(b); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return err
 		}
 		var err error
-		if b, err = r.in.Next(); err == io.EOF {
+		if b, err = f.r.in.Next(); err == io.EOF {
 			break
 		} else if err != nil {
 			return err
 		}
 	}
-	r.journal()
+	f.journal()
 	return nil
 }
 
-func (r *reader) exportField(b []byte) error {
+func (f *recordLines) exportField(b []byte) error {
 	key, val, ok := bytes.Cut(b, []byte("="))
 	if ok {
-		r.rec.set(&r.names, key, logtext.Raw(bytes.Clone(val)))
+		f.rec.set(&f.names, key, logtext.Raw(bytes.Clone(val)))
 		return nil
 	}
 	key = bytes.Clone(b)
 	if !isFieldName(key) {
 		return nil
 	}
-	data, err := r.in.Sized()
-	r.in.Number += bytes.Count(data, []byte("\n")) + 1
-	r.rec.set(&r.names, key, logtext.Raw(data))
+	data, err := f.r.in.Sized()
+	f.r.in.Number += bytes.Count(data, []byte("\n")) + 1
+	f.rec.set(&f.names, key, logtext.Raw(data))
 	return err
 }
 

@@ -8,6 +8,16 @@ import (
 	"coroner/ingest/logtext"
 )
 
+// recordLines reads the formats that give a record its fields: JSON lines, export
+// records and verbose ones.
+type recordLines struct {
+	r       *reader
+	rec     members // the one that is being read
+	names   journald.Names
+	verbose bool    // in the fields of a record of journalctl -o verbose
+	pretty  *pretty // JSON object that goes over several lines
+}
+
 // members are those of one JSON line: a journald record's, or those that another
 // kind of line has.
 type members struct {
@@ -37,16 +47,16 @@ func (c *members) set(n *journald.Names, key []byte, v logtext.Value) {
 	}
 }
 
-// journal yields the record in r.rec.
-func (r *reader) journal() {
-	c := &r.rec
+// journal yields the record in r.records.rec.
+func (f *recordLines) journal() {
+	c := &f.rec
 	d := draft{wraps: hosted}
-	d.Line, d.Cut = r.n, r.in.Cut
+	d.Line, d.Cut = f.r.n, f.r.in.Cut
 	d.Node, d.Boot, d.Cursor, d.Fields = c.Host, c.Boot, c.Cursor, c.Fields
 	d.At, d.Mono = c.Time()
 	if !d.At.IsZero() {
 		d.Clock = ingest.WallClock
-		r.account.clock.Saw(d.At)
+		f.r.account.clock.Saw(d.At)
 	} else if d.Mono > 0 {
 		d.Clock = ingest.BootClock
 	}
@@ -59,25 +69,25 @@ func (r *reader) journal() {
 	if c.Ident == "kata" && d.Source == ingest.Containerd {
 		d.Source = ingest.Kata
 	}
-	r.account.lines++
+	f.r.account.lines++
 	text := logtext.Cleaned(c.Message.Text())
 	if c.Container != "" {
-		r.driverOutput(&d, text)
+		f.driverOutput(&d, text)
 		return
 	}
 	if d.Source == ingest.Runner {
-		text = r.inner(&d, text, running)
+		text = f.r.inner(&d, text, running)
 	}
-	r.fromHost(&d, text)
+	f.r.hosts.emit(&d, text)
 }
 
 // driverOutput is a container's line that docker or podman sent to journald:
 // its unit is the engine's, its text anybody's.
-func (r *reader) driverOutput(d *draft, text string) {
-	id := logtext.Brief(r.rec.Container, 253)
-	d.stream = r.stream(ingest.Container{ID: id})
+func (f *recordLines) driverOutput(d *draft, text string) {
+	id := logtext.Brief(f.rec.Container, 253)
+	d.stream = f.r.containers.of(ingest.Container{ID: id})
 	d.Fields = nil
-	r.fromStream(d, r.inner(d, text, running))
+	f.r.containers.emit(d, f.r.inner(d, text, running))
 }
 
 // inner peels what may follow inside a known envelope.
@@ -95,41 +105,41 @@ func (r *reader) inner(d *draft, s string, allowed wrap) string {
 
 // jsonLine reads a line that is one JSON object of a kind that wraps a log
 // line. Any other JSON is the program's own text: false.
-func (r *reader) jsonLine(b []byte) bool {
+func (f *recordLines) jsonLine(b []byte) bool {
 	o, ok := logtext.ScanObject(b)
 	if !ok {
 		return false
 	}
-	c := &r.rec
+	c := &f.rec
 	*c = members{}
 	for i := 0; ; i++ {
 		key, v, ok := o.Next()
 		if !ok {
 			break
 		}
-		c.set(&r.names, key, v)
-		if i == 3 && r.main != nil && c.log.Kind == 0 {
+		c.set(&f.names, key, v)
+		if i == 3 && f.r.containers.main != nil && c.log.Kind == 0 {
 			return false
 		}
 	}
-	return r.jsonRecord(o.Torn, b)
+	return f.jsonRecord(o.Torn, b)
 }
 
-// jsonRecord decides what kind of line r.rec is.
-func (r *reader) jsonRecord(torn bool, b []byte) bool {
-	c := &r.rec
+// jsonRecord decides what kind of line r.records.rec is.
+func (f *recordLines) jsonRecord(torn bool, b []byte) bool {
+	c := &f.rec
 	switch {
 	case c.log.Kind == '"' && (c.stdstream || c.stamp.Kind == '"'):
-		r.dockerLine()
-	case r.closed():
+		f.dockerLine()
+	case f.r.closed():
 		return false
 	case c.Known >= 2 || c.Known == 1 && c.Message.Kind != 0:
-		r.journal()
+		f.journal()
 	case c.line.Kind == '"' && (c.labels.Kind == '{' || c.stamp.Kind != 0):
-		r.lokiRecord()
+		f.r.loki.record()
 	case c.audit:
-		return r.bareAudit(b, torn)
-	case torn && r.openPretty(b):
+		return f.bareAudit(b, torn)
+	case torn && f.openPretty(b):
 	default:
 		return false
 	}
@@ -138,21 +148,21 @@ func (r *reader) jsonRecord(torn bool, b []byte) bool {
 
 // dockerLine: `{"log":"text\n","stream":"stdout","time":"…"}`, docker's json-file
 // driver. A line that it split has no newline at its end.
-func (r *reader) dockerLine() {
-	c := &r.rec
-	r.account.lines++
-	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut}, stream: r.main, wraps: criLine}
+func (f *recordLines) dockerLine() {
+	c := &f.rec
+	f.r.account.lines++
+	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, stream: f.r.containers.main, wraps: criLine}
 	if d.stream == nil {
-		d.stream = r.stream(ingest.Container{})
+		d.stream = f.r.containers.of(ingest.Container{})
 	}
 	if st, ok := logtext.ISOStamp(c.stamp.Text()); ok {
-		r.account.clock.Set(&d.Entry, st)
+		f.r.account.clock.Set(&d.Entry, st)
 	}
 	text := c.log.Text()
 	full := len(text) > 0 && text[len(text)-1] == '\n'
-	if text = r.join(&d, 0, text, full); d.swallowed {
+	if text = f.r.containers.join(&d, 0, text, full); d.swallowed {
 		return
 	}
 	text = logtext.Cleaned(logtext.TrimNewline(text))
-	r.fromStream(&d, r.inner(&d, text, stamped|running))
+	f.r.containers.emit(&d, f.r.inner(&d, text, stamped|running))
 }

@@ -9,12 +9,21 @@ import (
 	"coroner/ingest/logtext"
 )
 
+// lokiLines reads what logcli and Grafana save of a Loki, and what comes with the
+// labels of a stream.
+type lokiLines struct {
+	r      *reader
+	common logtext.Labels // labels that logcli gave once for all lines
+	csv    csvHead
+	export export
+}
+
 // peelLoki: `2026-05-04T10:00:00Z {unit="kubelet.service"} text` of logcli, its
 // `Common labels:` header, and Grafana's text download, `1777888800000<TAB>
 // 2026-05-04T10:00:00.000Z<TAB>text`.
 func peelLoki(r *reader, d *draft, s string) (string, bool) {
 	if s[0] == '{' {
-		return r.labelled(d, s)
+		return r.loki.labelled(d, s)
 	}
 	if st, ok := logtext.EpochStamp(s); ok && st.Size < len(s) && s[st.Size] == '\t' {
 		iso, text, _ := strings.Cut(s[st.Size+1:], "\t")
@@ -22,14 +31,14 @@ func peelLoki(r *reader, d *draft, s string) (string, bool) {
 			return s, false
 		}
 		r.account.clock.Set(&d.Entry, st)
-		r.labels(d, nil)
+		r.loki.setLabels(d, nil)
 		return text, true
 	}
 	st, ok := logtext.ISOStamp(s)
 	if !ok || st.Zone == nil || !strings.HasPrefix(s[st.Size:], " {") {
 		return s, false
 	}
-	text, ok := r.labelled(d, s[st.Size+1:])
+	text, ok := r.loki.labelled(d, s[st.Size+1:])
 	if ok {
 		r.account.clock.Set(&d.Entry, st)
 	}
@@ -37,20 +46,20 @@ func peelLoki(r *reader, d *draft, s string) (string, bool) {
 }
 
 // labelled reads `{a="b", c="d"} text`.
-func (r *reader) labelled(d *draft, s string) (string, bool) {
+func (f *lokiLines) labelled(d *draft, s string) (string, bool) {
 	set, text, ok := logtext.CutLabels(s)
 	if !ok {
 		return s, false
 	}
-	r.labels(d, set)
+	f.setLabels(d, set)
 	return strings.TrimLeft(text, " "), true
 }
 
-// lokiHeader takes the lines that logcli and Grafana print once for all.
-func (r *reader) lokiHeader(s string) bool {
+// header takes the lines that logcli and Grafana print once for all.
+func (f *lokiLines) header(s string) bool {
 	if rest, ok := strings.CutPrefix(s, "Common labels: "); ok {
 		if set, _, ok := logtext.CutLabels(rest); ok {
-			r.common = set
+			f.common = set
 			return true
 		}
 	}
@@ -80,16 +89,16 @@ func (x *export) prompt(seen int, s string) {
 
 // exported says, at a line with labels, whether the document is an export. A feed
 // has nothing but such lines.
-func (r *reader) exported() bool {
-	r.export.yes = r.export.yes || r.account.fed || r.account.lines <= r.export.prompts+1
-	return r.export.yes
+func (f *lokiLines) exported() bool {
+	f.export.yes = f.export.yes || f.r.account.fed || f.r.account.lines <= f.export.prompts+1
+	return f.export.yes
 }
 
-// labels ties a line to the stream that its labels name: a container, or a
+// setLabels ties a line to the stream that its labels name: a container, or a
 // unit of a node's journal.
-func (r *reader) labels(d *draft, l logtext.Labels) {
+func (f *lokiLines) setLabels(d *draft, l logtext.Labels) {
 	all := logtext.Labels{}
-	for _, set := range []logtext.Labels{r.common, l} {
+	for _, set := range []logtext.Labels{f.common, l} {
 		for k, v := range set {
 			all[k] = v
 		}
@@ -102,14 +111,14 @@ func (r *reader) labels(d *draft, l logtext.Labels) {
 		d.Node = "" // instance="NAMESPACE/POD:CONTAINER" of a pod's stream
 	}
 	d.Boot = all.First("boot_id", "_BOOT_ID")
-	if r.exported() {
+	if f.exported() {
 		d.Cluster = logtext.ClusterOf(all)
 	}
 	k := ingest.Container{Cluster: d.Cluster, Namespace: all.First("namespace", "exported_namespace", "k8s_namespace_name"),
 		Pod: all.First("pod", "pod_name", "k8s_pod_name"), UID: all.First("pod_uid", "k8s_pod_uid"),
 		Name: all.First("container", "container_name", "k8s_container_name")}
 	if k.Pod != "" {
-		d.stream = r.stream(k)
+		d.stream = f.r.containers.of(k)
 		return
 	}
 	d.Unit = all.First("unit", "systemd_unit", "_SYSTEMD_UNIT", "syslog_identifier")
@@ -132,46 +141,46 @@ func (r *reader) labels(d *draft, l logtext.Labels) {
 // containers print to the journal.
 var engines = map[string]bool{"docker.service": true, "podman.service": true}
 
-// lokiRecord reads one line of logcli -o jsonl or one object of Grafana's JSON
+// record reads one line of logcli -o jsonl or one object of Grafana's JSON
 // download.
-func (r *reader) lokiRecord() {
-	c := &r.rec
-	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut}, wraps: shipped}
+func (f *lokiLines) record() {
+	c := &f.r.records.rec
+	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, wraps: shipped}
 	set := logtext.LabelsOfJSON(string(c.labels.Raw))
 	text := logtext.Cleaned(logtext.TrimNewline(c.line.Text()))
 	stamp := c.stamp.Text()
-	r.shippedLine(&d, stamp, set, text)
+	f.shippedLine(&d, stamp, set, text)
 }
 
 // shippedLine yields a line that came with its labels.
-func (r *reader) shippedLine(d *draft, stamp string, set logtext.Labels, text string) {
+func (f *lokiLines) shippedLine(d *draft, stamp string, set logtext.Labels, text string) {
 	at := time.Time{}
 	if st, ok := logtext.ISOStamp(stamp); ok {
-		at, _ = r.account.clock.Resolve(st)
+		at, _ = f.r.account.clock.Resolve(st)
 	} else if st, ok := logtext.EpochStamp(stamp); ok {
-		at, _ = r.account.clock.Resolve(st)
+		at, _ = f.r.account.clock.Resolve(st)
 	}
-	r.shippedAt(d, at, set, text)
+	f.shippedAt(d, at, set, text)
 }
 
 // shippedAt is the same with a time that is known.
-func (r *reader) shippedAt(d *draft, at time.Time, set logtext.Labels, text string) {
+func (f *lokiLines) shippedAt(d *draft, at time.Time, set logtext.Labels, text string) {
 	if !at.IsZero() {
 		d.At, d.Clock = at, ingest.WallClock
-		r.account.clock.Saw(at)
+		f.r.account.clock.Saw(at)
 	}
-	r.account.lines++
-	r.labels(d, set)
-	if r.shippedAudit(d, set, text) {
+	f.r.account.lines++
+	f.setLabels(d, set)
+	if f.shippedAudit(d, set, text) {
 		return
 	}
 	allowed := anything &^ shipped
 	if d.stream != nil || d.Source != ingest.Unknown {
 		allowed = stamped | running | criLine
 	}
-	text = r.inner(d, text, allowed)
+	text = f.r.inner(d, text, allowed)
 	if !d.swallowed {
-		r.attribute(d, text, text)
+		f.r.attribute(d, text, text)
 	}
 }
 
@@ -183,9 +192,9 @@ type csvHead struct {
 
 // csvLine reads a row of Grafana's CSV download, whose head names a time and a
 // column `Line`.
-func (r *reader) csvLine(s string) bool {
-	h := &r.grafana
-	if !h.on && r.account.lines > 3 || r.closed() || strings.IndexByte(s, ',') < 0 {
+func (f *lokiLines) csvLine(s string) bool {
+	h := &f.csv
+	if !h.on && f.r.account.lines > 3 || f.r.closed() || strings.IndexByte(s, ',') < 0 {
 		return false
 	}
 	if !h.on {
@@ -195,12 +204,12 @@ func (r *reader) csvLine(s string) bool {
 	if err != nil || len(row) <= max(h.time, h.line) {
 		return false
 	}
-	d := draft{Entry: ingest.Entry{Line: r.n, Cut: r.in.Cut}, wraps: shipped}
+	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, wraps: shipped}
 	set := logtext.Labels{}
 	if h.labels >= 0 && h.labels < len(row) {
 		set = logtext.LabelsOfJSON(row[h.labels])
 	}
-	r.shippedLine(&d, row[h.time], set, row[h.line])
+	f.shippedLine(&d, row[h.time], set, row[h.line])
 	return true
 }
 

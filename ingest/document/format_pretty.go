@@ -18,14 +18,14 @@ type pretty struct {
 }
 
 // openPretty starts collecting if b can be the first line of such an object.
-func (r *reader) openPretty(b []byte) bool {
-	if r.pretty != nil || r.in.Cut > 0 {
+func (f *recordLines) openPretty(b []byte) bool {
+	if f.pretty != nil || f.r.in.Cut > 0 {
 		return false
 	}
 	if inner := bytes.TrimSpace(b)[1:]; len(inner) > 0 && !prettyKey(inner) {
 		return false
 	}
-	r.pretty = &pretty{first: r.n, rows: 1, buf: append(bytes.Clone(b), '\n')}
+	f.pretty = &pretty{first: f.r.n, rows: 1, buf: append(bytes.Clone(b), '\n')}
 	return true
 }
 
@@ -48,68 +48,68 @@ func prettyKey(b []byte) bool {
 
 // prettyLine takes the next line of an open object. An object that turns out
 // to be none is read again as text.
-func (r *reader) prettyLine(b []byte) bool {
-	p := r.pretty
+func (f *recordLines) prettyLine(b []byte) bool {
+	p := f.pretty
 	if p == nil {
 		return false
 	}
 	if p.rows == 1 && len(bytes.TrimSpace(p.buf)) == 1 && !prettyKey(b) {
-		r.endPretty()
+		f.endPretty()
 		return false
 	}
 	p.buf = append(append(p.buf, b...), '\n')
 	p.rows++
-	if line := bytes.TrimRight(bytes.TrimSpace(b), ","); bytes.HasSuffix(line, []byte("}")) && r.closePretty() {
+	if line := bytes.TrimRight(bytes.TrimSpace(b), ","); bytes.HasSuffix(line, []byte("}")) && f.closePretty() {
 		return true
 	}
 	if p.rows > 4096 || p.tries > 64 || len(p.buf) > prefilter.MaxLine || len(bytes.TrimSpace(b)) == 0 {
-		r.endPretty()
+		f.endPretty()
 	}
 	return true
 }
 
 // closePretty reads the object if it is whole.
-func (r *reader) closePretty() bool {
-	p := r.pretty
+func (f *recordLines) closePretty() bool {
+	p := f.pretty
 	p.tries++
 	o, _ := logtext.ScanObject(p.buf)
-	r.rec = members{}
+	f.rec = members{}
 	for {
 		key, v, ok := o.Next()
 		if !ok {
 			break
 		}
-		r.rec.set(&r.names, key, v)
+		f.rec.set(&f.names, key, v)
 	}
 	if o.Torn {
 		return false
 	}
-	r.pretty = nil
-	last := r.n
-	r.n = p.first
-	if !r.jsonRecord(false, p.buf) {
-		r.replay(p)
+	f.pretty = nil
+	last := f.r.n
+	f.r.n = p.first
+	if !f.jsonRecord(false, p.buf) {
+		f.replay(p)
 	}
-	r.n = last
+	f.r.n = last
 	return true
 }
 
 // endPretty reads what was collected as the lines that it was.
-func (r *reader) endPretty() {
-	p := r.pretty
+func (f *recordLines) endPretty() {
+	p := f.pretty
 	if p == nil {
 		return
 	}
-	r.pretty = nil
-	last := r.n
-	r.replay(p)
-	r.n = last
+	f.pretty = nil
+	last := f.r.n
+	f.replay(p)
+	f.r.n = last
 }
 
-func (r *reader) replay(p *pretty) {
-	r.n = p.first
+func (f *recordLines) replay(p *pretty) {
+	f.r.n = p.first
 	for line := range bytes.Lines(p.buf) {
-		r.textLine(string(prefilter.TrimEOL(line)))
-		r.n++
+		f.r.textLine(string(prefilter.TrimEOL(line)))
+		f.r.n++
 	}
 }

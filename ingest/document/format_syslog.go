@@ -8,6 +8,14 @@ import (
 	"coroner/ingest/logtext"
 )
 
+// hostLines reads the lines of a host's programs: syslog, journalctl's text, dmesg.
+type hostLines struct {
+	r        *reader
+	node     string   // that the line before named
+	boot     string   // of the entries that follow, from a separator
+	fileName fileName // the last line of the kernel that names a file
+}
+
 // peelSyslog: the lines of journalctl's text forms and of syslog files.
 //
 //	May 04 10:00:00 node kubelet[1]: text                     short, short-precise, RFC 3164
@@ -22,14 +30,14 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	if !ok || rest == "" || rest[0] != ' ' {
 		return s, false
 	}
-	host, who, text, ok := r.hostAndIdent(rest, st.Year != 0 || st.Month == 0)
+	host, who, text, ok := r.hosts.hostAndIdent(rest, st.Year != 0 || st.Month == 0)
 	if !ok {
 		return s, false
 	}
 	d.Node = host
-	r.stampHost(d, st)
+	r.hosts.date(d, st)
 	who.apply(d)
-	r.learn(d, st, s, rest)
+	r.skipper.learn(d, st, s, rest)
 	return text, true
 }
 
@@ -72,18 +80,18 @@ func unixStamp(s string) (st logtext.Stamp, ok bool) {
 	return logtext.EpochStamp(s)
 }
 
-// stampHost sets the time of a host's line.
-func (r *reader) stampHost(d *draft, st logtext.Stamp) {
-	if st.Month == 0 && !r.account.clock.Last.IsZero() { // a time of day: of the day of the line before
-		last := r.account.clock.Last.In(r.account.clock.LocalZone())
+// date sets the time of a host's line.
+func (f *hostLines) date(d *draft, st logtext.Stamp) {
+	if st.Month == 0 && !f.r.account.clock.Last.IsZero() { // a time of day: of the day of the line before
+		last := f.r.account.clock.Last.In(f.r.account.clock.LocalZone())
 		st.Year, st.Month, st.Day = last.Year(), last.Month(), last.Day()
 	}
-	if st.Month == 0 || !r.account.clock.Set(&d.Entry, st) || d.Clock == ingest.LocalClock {
+	if st.Month == 0 || !f.r.account.clock.Set(&d.Entry, st) || d.Clock == ingest.LocalClock {
 		d.local = st
 	}
 	if st.Zone != nil && st.Zone != time.UTC && st.Year != 0 {
 		_, off := st.In(st.Zone).Zone()
-		r.account.clock.InferZone(time.Duration(off) * time.Second)
+		f.r.account.clock.InferZone(time.Duration(off) * time.Second)
 	}
 }
 
@@ -115,18 +123,18 @@ func (w ident) apply(d *draft) {
 
 // hostAndIdent reads ` host ident[pid]: text`. Where the time alone does not
 // prove that this is a host's line (strict), the name of the program must.
-func (r *reader) hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
+func (f *hostLines) hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
 	word, i := logtext.NextWord(s, 0)
 	if who, text, ok = identOf(word, s, i); ok && (who.pid || ingest.ProgramSource(who.name) != ingest.Unknown || who.name == "kernel") {
 		return "", who, text, true
 	}
-	if word == "" || word != r.host && (!hostName(word) || logtext.IsLevel(word)) {
+	if word == "" || word != f.node && (!hostName(word) || logtext.IsLevel(word)) {
 		return "", who, "", false
 	}
-	if word != r.host {
-		r.host = strings.Clone(word)
+	if word != f.node {
+		f.node = strings.Clone(word)
 	}
-	host = r.host
+	host = f.node
 	word, i = logtext.NextWord(s, i)
 	if who, text, ok = identOf(word, s, i); !ok {
 		return "", who, "", false
@@ -185,7 +193,7 @@ func peelPriority(r *reader, d *draft, s string) (string, bool) {
 	if !ok || n < 0 || n > 191 || pri == "" || rest == "" {
 		return s, false
 	}
-	if text, ok := r.rfc5424(d, rest); ok {
+	if text, ok := r.hosts.rfc5424(d, rest); ok {
 		return text, true
 	}
 	if rest[0] != '[' {
@@ -199,7 +207,7 @@ func peelPriority(r *reader, d *draft, s string) (string, bool) {
 }
 
 // rfc5424 reads what follows the priority; -1- is a missing value.
-func (r *reader) rfc5424(d *draft, s string) (string, bool) {
+func (f *hostLines) rfc5424(d *draft, s string) (string, bool) {
 	rest, ok := strings.CutPrefix(s, "1 ")
 	if !ok {
 		return s, false
@@ -212,7 +220,7 @@ func (r *reader) rfc5424(d *draft, s string) (string, bool) {
 	if len(w) < 5 {
 		return s, false
 	}
-	r.stampHost(d, st)
+	f.date(d, st)
 	if w[0] != "-" {
 		d.Node = w[0]
 	}
@@ -226,30 +234,30 @@ func (r *reader) rfc5424(d *draft, s string) (string, bool) {
 	return strings.TrimLeft(text, " "), true
 }
 
-// fromHost yields a line of a host program, after what its text still tells:
+// emit yields a line of a host program, after what its text still tells:
 // a kernel time, a better clock, the shim that containerd speaks for.
-func (r *reader) fromHost(d *draft, text string) {
+func (f *hostLines) emit(d *draft, text string) {
 	if d.Source == ingest.Kernel {
-		text = r.kernelStamp(d, text)
+		text = f.kernelStamp(d, text)
 	}
 	if d.Source == ingest.Containerd && logtext.FromKata(text) {
 		d.Source = ingest.Kata
 	}
 	if d.Clock != ingest.WallClock && d.Source.WritesTimes() {
-		r.innerTime(d, text)
+		f.innerTime(d, text)
 	}
-	r.letGo()
-	r.account.gap(d, text)
+	f.r.flush()
+	f.r.account.gap(d, text)
 	if d.Source == ingest.Kubelet && continuesKlog(text) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 	}
-	r.trustHost(d)
-	r.emit(d, text)
+	f.trust(d)
+	f.r.emit(d, text)
 }
 
-// trustHost says what a line of the host is worth in this document.
-func (r *reader) trustHost(d *draft) {
-	trust := r.account.hostTrust(d.Source, d.Trust)
+// trust says what a line of the host is worth in this document.
+func (f *hostLines) trust(d *draft) {
+	trust := f.r.account.hostTrust(d.Source, d.Trust)
 	if !d.Source.Host() || d.wraps&shipped == 0 {
 		d.Trust = trust
 	}
@@ -264,7 +272,7 @@ func continuesKlog(text string) bool {
 
 // innerTime prefers the time that a host program wrote itself, with its zone,
 // to a host time without one, and learns the zone from the pair.
-func (r *reader) innerTime(d *draft, text string) {
+func (f *hostLines) innerTime(d *draft, text string) {
 	if len(text) < 20 || text[0] != 't' && text[0] != '{' {
 		return
 	}
@@ -273,18 +281,18 @@ func (r *reader) innerTime(d *draft, text string) {
 		return
 	}
 	at := st.In(time.UTC)
-	r.account.clock.Compare(d.local, at)
-	r.account.clock.Set(&d.Entry, st)
+	f.r.account.clock.Compare(d.local, at)
+	f.r.account.clock.Set(&d.Entry, st)
 }
 
 // kernelStamp takes off the time since boot that rsyslog leaves in front of
 // the kernel's text.
-func (r *reader) kernelStamp(d *draft, text string) string {
+func (f *hostLines) kernelStamp(d *draft, text string) string {
 	if text == "" || text[0] != '[' {
 		return text
 	}
 	var k draft
-	inner, ok := peelDmesg(r, &k, text)
+	inner, ok := peelDmesg(f.r, &k, text)
 	if !ok || k.Clock != ingest.BootClock {
 		return text
 	}

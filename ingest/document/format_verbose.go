@@ -9,30 +9,30 @@ import (
 
 // verboseLine reads journalctl -o verbose: a line of time and cursor, then the
 // fields, one on a line, indented by four blanks. Printed since systemd 38.
-func (r *reader) verboseLine(b []byte) bool {
-	if cursor := verboseHeader(b); cursor != nil && !r.closed() {
-		r.endVerbose()
-		r.rec, r.verbose = members{}, true
-		r.verboseCursor(cursor)
+func (f *recordLines) verboseLine(b []byte) bool {
+	if cursor := verboseHeader(b); cursor != nil && !f.r.closed() {
+		f.endVerbose()
+		f.rec, f.verbose = members{}, true
+		f.verboseCursor(cursor)
 		return true
 	}
-	if !r.verbose {
+	if !f.verbose {
 		return false
 	}
 	field, indented := bytes.CutPrefix(b, []byte("    "))
 	key, val, isField := bytes.Cut(field, []byte("="))
 	if indented && isField && isFieldName(key) {
-		r.rec.set(&r.names, bytes.Clone(key), logtext.Raw(bytes.Clone(val)))
+		f.rec.set(&f.names, bytes.Clone(key), logtext.Raw(bytes.Clone(val)))
 		return true
 	}
-	r.endVerbose()
+	f.endVerbose()
 	return false
 }
 
-func (r *reader) endVerbose() {
-	if r.verbose {
-		r.verbose = false
-		r.journal()
+func (f *recordLines) endVerbose() {
+	if f.verbose {
+		f.verbose = false
+		f.journal()
 	}
 }
 
@@ -49,8 +49,8 @@ func verboseHeader(b []byte) []byte {
 }
 
 // verboseCursor takes time and boot from the cursor, which has them exactly.
-func (r *reader) verboseCursor(cursor []byte) {
-	set := func(key, val string) { r.rec.set(&r.names, []byte(key), logtext.Raw([]byte(val))) }
+func (f *recordLines) verboseCursor(cursor []byte) {
+	set := func(key, val string) { f.rec.set(&f.names, []byte(key), logtext.Raw([]byte(val))) }
 	set("__CURSOR", string(cursor))
 	for part := range bytes.SplitSeq(cursor, []byte(";")) {
 		key, val, _ := bytes.Cut(part, []byte("="))

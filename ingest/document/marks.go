@@ -21,10 +21,10 @@ func (r *reader) marks() {
 		r.mark(g, *g.Mark)
 	}
 	r.hostMarks()
-	for _, s := range r.ordered() {
+	for _, s := range r.containers.ordered() {
 		r.streamMarks(s)
 	}
-	if a := &r.account; a.runnerLines > 0 && (r.begun || diagPath.MatchString(path.Base(r.doc.Name))) {
+	if a := &r.account; a.runnerLines > 0 && (r.contents.begun || diagPath.MatchString(path.Base(r.doc.Name))) {
 		from, to := a.runner.from, a.runner.to
 		r.mark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Covered, From: from, To: to, Lines: a.runnerLines})
 		r.mark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Ended, From: to, To: to})
@@ -56,7 +56,7 @@ func (r *reader) hostMarks() {
 // streamMarks: a file of the pod's log directory that is empty says that the
 // container printed nothing.
 func (r *reader) streamMarks(s *stream) {
-	if s.Pod == "" && s.ID == "" && s.Name == "" || s != r.main && s.lines == 0 {
+	if s.Pod == "" && s.ID == "" && s.Name == "" || s != r.containers.main && s.lines == 0 {
 		return
 	}
 	e := ingest.Entry{

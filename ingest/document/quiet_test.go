@@ -78,7 +78,7 @@ func readInFull(t *testing.T, d Document, data []byte) (entries, marks []ingest.
 		if err != nil {
 			break
 		}
-		r.n, r.heads, r.waiting = r.in.Number, prefilter.Heads{}, waitingLine{}
+		r.n, r.skipper.heads, r.skipper.waiting = r.in.Number, prefilter.Heads{}, waitingLine{}
 		if err := r.line(b); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"coroner/ingest"
-	"coroner/ingest/journald"
 	"coroner/ingest/kubectl"
 	"coroner/ingest/logtext"
 	"coroner/ingest/prefilter"
@@ -18,44 +17,32 @@ type reader struct {
 	in      *prefilter.Lines
 	yield   func(ingest.Entry) bool
 	stopped bool
-	n       int // number of the line that is being read
+	n       int   // number of the line that is being read
+	scratch draft // of that line
 
-	names   journald.Names
-	program ingest.Source // whose log the whole document is, by its name
-	proven  bool          // a line of it had the shape of a program's log
-	main    *stream       // the container whose output the whole document is, by its path
-	streams map[ingest.Container]*stream
-	host    string   // whose name the last line of a host had
-	boot    string   // of the entries that follow, from a separator
-	held    heldLine // a line that the next one may continue
+	account  account
+	contents contents
+	pending  pendingLine
+	skipper  skipper
 
-	fileName fileName        // the last line of the kernel that names a file
-	heads    prefilter.Heads // of the lines of the host that were read in full
-	waiting  waitingLine
-
-	scratch draft        // of the line that is being read
-	rec     members      // of the JSON line or export record being read
-	pretty  *pretty      // JSON object that goes over several lines
-	object  kubectl.Text // kubectl's text being read
-	grafana csvHead
-	common  logtext.Labels // labels that logcli gave once for all lines
-	export  export
-
-	account account
-	runners int  // of them, lines that only a runner prints
-	verbose bool // in the fields of a record of journalctl -o verbose
-	begun   bool // the first lines of a runner's output were among them
-	jobs    int  // of them, lines that only a job's log has
+	// The formats, with what they know of the lines before.
+	containers containers
+	hosts      hostLines
+	records    recordLines
+	loki       lokiLines
+	kubectl    kubectl.Text
 }
 
 func newReader(d Document, in *prefilter.Lines, yield func(ingest.Entry) bool) *reader {
-	r := &reader{doc: d, in: in, yield: yield, streams: map[ingest.Container]*stream{}}
-	r.object.Yield = r.kubeFact
+	r := &reader{doc: d, in: in, yield: yield}
+	r.skipper.r, r.containers.r, r.hosts.r, r.records.r, r.loki.r = r, r, r, r, r
+	r.kubectl.Yield = r.kubeFact
 	r.account.lastSeen = map[ingest.Source]time.Time{}
 	r.account.clock = logtext.Clock{Ref: d.Ref, Zone: d.Zone}
-	r.main = d.streamOfPath()
-	if r.main == nil {
-		r.program = ingest.ProgramOfPath(d.Name)
+	r.containers.all = map[ingest.Container]*stream{}
+	r.containers.main = d.streamOfPath()
+	if r.containers.main == nil {
+		r.contents.program = ingest.ProgramOfPath(d.Name)
 		if ingest.PrintedByJob(d.Name) || ingest.JobsPlace(d.Name) {
 			r.account.provenance.add(printedByJob)
 		}
@@ -65,8 +52,8 @@ func newReader(d Document, in *prefilter.Lines, yield func(ingest.Entry) bool) *
 
 // prepare learns from the document's head what its first lines do not say.
 func (r *reader) prepare(head []byte) {
-	if r.main != nil {
-		r.main.preview(head)
+	if r.containers.main != nil {
+		r.containers.main.preview(head)
 	}
 	if !r.doc.Ref.IsZero() && r.doc.Zone != nil {
 		return
@@ -86,7 +73,7 @@ func (r *reader) run() error {
 			return err
 		}
 		r.n = r.in.Number
-		if r.skips(b) {
+		if r.skipper.skips(b) {
 			continue
 		}
 		if err := r.line(b); err != nil {
@@ -98,13 +85,13 @@ func (r *reader) run() error {
 }
 
 func (r *reader) finish() {
-	r.reread()
-	r.endPretty()
-	r.endVerbose()
-	r.object.End()
-	r.letGo()
-	for _, s := range r.ordered() {
-		r.flushPart(s)
+	r.skipper.reread()
+	r.records.endPretty()
+	r.records.endVerbose()
+	r.kubectl.End()
+	r.flush()
+	for _, s := range r.containers.ordered() {
+		r.containers.flushParts(s)
 	}
 	r.marks()
 }
@@ -112,16 +99,16 @@ func (r *reader) finish() {
 // line reads one line: an export record, JSON, or text.
 func (r *reader) line(b []byte) error {
 	b = plainer(b)
-	if r.verboseLine(b) {
+	if r.records.verboseLine(b) {
 		return nil
 	}
 	if isExportStart(b) && !r.account.fed && !r.closed() {
-		return r.exportRecord(b)
+		return r.records.exportRecord(b)
 	}
-	if r.prettyLine(b) {
+	if r.records.prettyLine(b) {
 		return nil
 	}
-	if i := logtext.SkipSpace(b, 0); i < len(b) && b[i] == '{' && r.jsonLine(b) {
+	if i := logtext.SkipSpace(b, 0); i < len(b) && b[i] == '{' && r.records.jsonLine(b) {
 		return nil
 	}
 	r.textLine(string(b))
@@ -130,58 +117,53 @@ func (r *reader) line(b []byte) error {
 
 // closed says whether everything in the document is one container's output,
 // so that no line of it can be anybody else's.
-func (r *reader) closed() bool { return r.main != nil || r.runnerLog() || r.jobLog() }
-
-// runnerLog says whether what was read so far is a runner's log.
-func (r *reader) runnerLog() bool { return r.runners >= 5 && r.runners*2 > r.account.lines }
-
-// jobLog says whether what was read so far is a job's log: what else it shows
-// was printed by the job.
-func (r *reader) jobLog() bool { return r.jobs >= 5 }
+func (r *reader) closed() bool {
+	return r.containers.main != nil || r.contents.isRunnerLog(r.account.lines) || r.contents.isJobLog()
+}
 
 // textLine reads one line of text.
 func (r *reader) textLine(raw string) {
 	raw = logtext.Cleaned(raw)
 	s := strings.TrimLeft(raw, " \t")
-	if r.csvLine(s) {
+	if r.loki.csvLine(s) {
 		return
 	}
-	if s == "" || !r.closed() && (r.separator(s) || r.lokiHeader(s)) {
-		r.object.Blank()
+	if s == "" || !r.closed() && (r.hosts.separator(s) || r.loki.header(s)) {
+		r.kubectl.Blank()
 		return
 	}
 	r.account.lines++
-	r.export.prompt(r.account.lines, s)
+	r.loki.export.prompt(r.account.lines, s)
 	d := &r.scratch
-	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.boot, Cut: r.in.Cut}, size: len(s)}
-	text, known := r.known(d, s)
+	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.hosts.boot, Cut: r.in.Cut}, size: len(s)}
+	text, known := r.skipper.known(d, s)
 	if !known {
 		text = r.peel(d, s)
 	}
 	if d.swallowed {
 		return
 	}
-	if d.wraps == 0 && r.main != nil {
+	if d.wraps == 0 && r.containers.main != nil {
 		text = raw
 	}
 	r.attribute(d, raw, text)
 }
 
 // separator handles lines that are about the lines.
-func (r *reader) separator(s string) bool {
+func (f *hostLines) separator(s string) bool {
 	rest, ok := strings.CutPrefix(s, "-- ")
 	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") && !strings.HasPrefix(rest, "Journal begins") {
 		return false
 	}
 	if id, ok := strings.CutPrefix(rest, "Boot "); ok {
-		r.boot, _, _ = strings.Cut(id, " ")
+		f.boot, _, _ = strings.Cut(id, " ")
 	} else if strings.HasPrefix(rest, "Reboot") {
-		r.boot = "after line " + itoa(r.n)
+		f.boot = "after line " + itoa(f.r.n)
 	} else {
 		return true
 	}
-	if len(r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
-		r.fromHost(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: r.account.provenance.hostTrust(), Line: r.n, Boot: r.boot}}, s)
+	if len(f.r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
+		f.emit(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(), Line: f.r.n, Boot: f.boot}}, s)
 	}
 	return true
 }
@@ -191,13 +173,13 @@ func (r *reader) separator(s string) bool {
 func (r *reader) attribute(d *draft, raw, text string) {
 	switch {
 	case d.stream != nil:
-		r.fromStream(d, text)
-	case r.main != nil:
-		d.stream = r.main
-		r.fromStream(d, text)
+		r.containers.emit(d, text)
+	case r.containers.main != nil:
+		d.stream = r.containers.main
+		r.containers.emit(d, text)
 	case d.Source != ingest.Unknown || d.wraps&hosted != 0:
-		r.fileName.check(d, text)
-		r.fromHost(d, text)
+		r.hosts.fileName.check(d, text)
+		r.hosts.emit(d, text)
 	default:
 		r.bare(d, raw, text)
 	}
@@ -208,27 +190,27 @@ func (r *reader) bare(d *draft, raw, text string) {
 	switch {
 	case strings.HasPrefix(text, "Running with gitlab-runner "):
 		r.account.provenance.add(printedByJob)
-		r.jobs += 5 // the first line of a job's log
+		r.contents.jobs += 5 // the first line of a job's log
 		d.Source = ingest.Runner
 		r.emit(d, text)
 	case d.wraps&jobbed != 0 || logtext.IsJobLog(text):
 		d.Source = ingest.Job
 		r.account.provenance.add(printedByJob)
-		r.jobs++
+		r.contents.jobs++
 		r.emit(d, text)
 	case d.wraps&running != 0 || logtext.IsRunner(text):
-		r.runners++
-		r.begun = r.begun || strings.Contains(text, "Runner is built for") || strings.HasSuffix(text, "Connected to GitHub")
+		r.contents.runners++
+		r.contents.begun = r.contents.begun || strings.Contains(text, "Runner is built for") || strings.HasSuffix(text, "Connected to GitHub")
 		d.Source = ingest.Runner
 		r.account.provenance.add(printedByJob)
 		r.emit(d, text)
-	case r.runnerLog():
+	case r.contents.isRunnerLog(r.account.lines):
 		d.Source = ingest.Runner
 		r.emit(d, text)
-	case r.jobLog():
+	case r.contents.isJobLog():
 		d.Source = ingest.Job
 		r.emit(d, text)
-	case d.wraps == 0 && !logtext.IsStructured(text) && r.object.Read(raw, r.n):
+	case d.wraps == 0 && !logtext.IsStructured(text) && r.kubectl.Read(raw, r.n):
 	default:
 		r.structured(d, raw, text)
 	}
@@ -245,17 +227,17 @@ func (r *reader) structured(d *draft, raw, text string) {
 	if st.Size > 0 && d.Clock != ingest.WallClock {
 		r.account.clock.Set(&d.Entry, st)
 	}
-	if r.program != ingest.Unknown && (src != ingest.Unknown || logtext.IsStructured(text)) {
-		r.proven = true
+	if r.contents.program != ingest.Unknown && (src != ingest.Unknown || logtext.IsStructured(text)) {
+		r.contents.proven = true
 	}
 	switch {
-	case r.proven && !r.program.Host():
-		d.Source = r.program
+	case r.contents.proven && !r.contents.program.Host():
+		d.Source = r.contents.program
 		r.account.provenance.add(claimsProgram)
 		d.Trust = r.account.provenance.programTrust()
-	case src.Host() || r.proven:
+	case src.Host() || r.contents.proven:
 		if d.Source = src; !src.Host() {
-			d.Source = r.program
+			d.Source = r.contents.program
 		}
 		r.account.provenance.add(claimsHost)
 		d.Trust = r.account.provenance.hostTrust()
@@ -265,7 +247,7 @@ func (r *reader) structured(d *draft, raw, text string) {
 	case d.wraps == 0 && strings.HasPrefix(raw, "        "): // journalctl indents the further lines of a message
 	case !decoration(text):
 		r.account.provenance.add(ofNobody)
-		if r.continues(d, text) {
+		if r.pending.goesOn(d, text) {
 			return
 		}
 	}
@@ -279,8 +261,8 @@ func decoration(s string) bool {
 
 // emit yields d with its text, after the line before it.
 func (r *reader) emit(d *draft, text string) {
-	r.letGo()
-	if r.hold(d, text) {
+	r.flush()
+	if r.pending.hold(d, text) {
 		return
 	}
 	r.deliver(d, text)

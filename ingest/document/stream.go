@@ -15,6 +15,13 @@ import (
 // maxStreams bounds how many containers one document keeps apart.
 const maxStreams = 4096
 
+// containers are those whose output is in the document.
+type containers struct {
+	r    *reader
+	main *stream // whose output the whole document is, by its path; nil: nobody's
+	all  map[ingest.Container]*stream
+}
+
 // stream is the output of one container.
 type stream struct {
 	ingest.Container
@@ -67,32 +74,32 @@ func (d Document) newStream(k ingest.Container) *stream {
 // a pod's name alone can be anybody's choice.
 var controllerContainers = map[string]bool{"manager": true, "controller": true, "": true}
 
-// stream returns the stream of k, one for all once there are too many.
-func (r *reader) stream(k ingest.Container) *stream {
-	s := r.streams[k]
+// of returns the stream of k, one for all once there are too many.
+func (c *containers) of(k ingest.Container) *stream {
+	s := c.all[k]
 	if s == nil {
-		if len(r.streams) >= maxStreams {
+		if len(c.all) >= maxStreams {
 			k = ingest.Container{}
-			if s = r.streams[k]; s != nil {
+			if s = c.all[k]; s != nil {
 				return s
 			}
 		}
-		s = r.doc.newStream(k)
-		r.streams[k] = s
+		s = c.r.doc.newStream(k)
+		c.all[k] = s
 	}
 	return s
 }
 
 // ordered are the document's streams in an order that does not depend on chance.
-func (r *reader) ordered() []*stream {
-	if r.main == nil && len(r.streams) == 0 {
+func (c *containers) ordered() []*stream {
+	if c.main == nil && len(c.all) == 0 {
 		return nil
 	}
-	all := make([]*stream, 0, len(r.streams)+1)
-	if r.main != nil {
-		all = append(all, r.main)
+	all := make([]*stream, 0, len(c.all)+1)
+	if c.main != nil {
+		all = append(all, c.main)
 	}
-	for _, s := range r.streams {
+	for _, s := range c.all {
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b *stream) int {
@@ -129,8 +136,8 @@ func (s *stream) preview(head []byte) {
 	}
 }
 
-// fromStream yields one line of a container's output.
-func (r *reader) fromStream(d *draft, text string) {
+// emit yields one line of a container's output.
+func (c *containers) emit(d *draft, text string) {
 	s := d.stream
 	if s.source != ingest.Runner && (d.wraps&running != 0 || logtext.IsActionsRunner(text)) {
 		s.source, s.trust, s.listens = ingest.Runner, ingest.Claimed, false
@@ -141,13 +148,13 @@ func (r *reader) fromStream(d *draft, text string) {
 		}
 	}
 	d.Source, d.Trust = s.source, s.trust
-	r.inStream(d, text)
+	c.tie(d, text)
 	d.Namespace, d.Pod, d.PodUID, d.Container, d.ContainerID = s.Namespace, s.Pod, s.UID, s.Name, s.ID
-	r.emit(d, text)
+	c.r.emit(d, text)
 }
 
-// inStream sets what depends on how the line was tied to its stream.
-func (r *reader) inStream(d *draft, text string) {
+// tie sets what depends on how the line was tied to its stream.
+func (c *containers) tie(d *draft, text string) {
 	s := d.stream
 	if s.Pod == "" && s.ID == "" { // a container's line, but nobody knows which container's
 		d.Trust = ingest.Claimed
@@ -157,15 +164,15 @@ func (r *reader) inStream(d *draft, text string) {
 	}
 	if d.Clock == ingest.NoClock && s.source != ingest.Runner && s.source != ingest.Job {
 		if _, st := logtext.ProgramOf(text); st.Size > 0 {
-			r.account.clock.Set(&d.Entry, st)
+			c.r.account.clock.Set(&d.Entry, st)
 		}
 	}
-	if s != r.main && d.wraps&shipped == 0 {
-		r.account.provenance.add(prefixed)
+	if s != c.main && d.wraps&shipped == 0 {
+		c.r.account.provenance.add(prefixed)
 	}
-	if s != r.main && d.Trust == ingest.Attested && d.wraps&shipped == 0 {
-		r.account.provenance.add(claimsProgram)
-		d.Trust = r.account.provenance.programTrust()
+	if s != c.main && d.Trust == ingest.Attested && d.wraps&shipped == 0 {
+		c.r.account.provenance.add(claimsProgram)
+		d.Trust = c.r.account.provenance.programTrust()
 	}
 	s.lines++
 	if !d.At.IsZero() {
@@ -202,20 +209,20 @@ func peelCRI(r *reader, d *draft, s string) (string, bool) {
 	}
 	r.account.clock.Set(&d.Entry, st)
 	if d.stream == nil {
-		d.stream = r.main
+		d.stream = r.containers.main
 	}
 	if d.stream == nil {
-		d.stream = r.stream(ingest.Container{})
+		d.stream = r.containers.of(ingest.Container{})
 	}
 	output := 0
 	if rest[3] == 'e' { // stderr: the runtime interleaves the two
 		output = 1
 	}
-	return r.join(d, output, strings.TrimPrefix(rest[i:], " "), full), true
+	return r.containers.join(d, output, strings.TrimPrefix(rest[i:], " "), full), true
 }
 
 // join collects the parts of a split line of one output.
-func (r *reader) join(d *draft, output int, text string, full bool) string {
+func (c *containers) join(d *draft, output int, text string, full bool) string {
 	p := &d.stream.parts[output]
 	if full && len(p.text) == 0 {
 		return text
@@ -239,8 +246,8 @@ func (r *reader) join(d *draft, output int, text string, full bool) string {
 	return text
 }
 
-// flushPart yields the lines whose ends never came.
-func (r *reader) flushPart(s *stream) {
+// flushParts yields the lines whose ends never came.
+func (c *containers) flushParts(s *stream) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		if len(p.text) == 0 {
@@ -250,7 +257,7 @@ func (r *reader) flushPart(s *stream) {
 		d.Cut += p.cut
 		text := logtext.Cleaned(logtext.TrimNewline(string(p.text)))
 		p.text = nil
-		r.fromStream(&d, text)
+		c.emit(&d, text)
 	}
 }
 
@@ -265,7 +272,7 @@ func peelPrefix(r *reader, d *draft, s string) (string, bool) {
 	if !ok || !both || !logtext.IsDNSName(pod) || !logtext.IsDNSName(container) {
 		return s, false
 	}
-	d.stream = r.stream(ingest.Container{Pod: pod, Name: container})
+	d.stream = r.containers.of(ingest.Container{Pod: pod, Name: container})
 	return strings.TrimPrefix(text, " "), true
 }
 
@@ -274,39 +281,39 @@ func peelPrefix(r *reader, d *draft, s string) (string, bool) {
 // writes `container  | text`.
 func peelStern(r *reader, d *draft, s string) (string, bool) {
 	if s[0] == '+' || s[0] == '-' {
-		return r.announced(d, s)
+		return r.containers.announced(d, s)
 	}
 	a, i := logtext.NextWord(s, 0)
 	b, j := logtext.NextWord(s, i)
 	if !logtext.IsDNSName(a) || i == len(s) {
 		return s, false
 	}
-	if b == "|" && j < len(s) && (r.streams[ingest.Container{Name: a}] != nil || r.tells(s[j+1:])) {
-		d.stream = r.stream(ingest.Container{Name: a})
+	if b == "|" && j < len(s) && (r.containers.all[ingest.Container{Name: a}] != nil || r.tells(s[j+1:])) {
+		d.stream = r.containers.of(ingest.Container{Name: a})
 		return strings.TrimPrefix(s[j:], " "), true
 	}
-	if rest := strings.TrimLeft(s[i:], " "); r.streams[ingest.Container{Name: a}] != nil || logtext.IsActionsRunner(rest) {
-		d.stream = r.stream(ingest.Container{Name: a})
+	if rest := strings.TrimLeft(s[i:], " "); r.containers.all[ingest.Container{Name: a}] != nil || logtext.IsActionsRunner(rest) {
+		d.stream = r.containers.of(ingest.Container{Name: a})
 		return rest, true
 	}
 	if j == len(s) || !logtext.IsDNSName(b) || len(s)-j < 2 {
 		return s, false
 	}
-	if k := (ingest.Container{Pod: a, Name: b}); r.streams[k] != nil || strings.Contains(a, "-") && r.tells(s[j+1:]) {
-		d.stream = r.stream(k)
+	if k := (ingest.Container{Pod: a, Name: b}); r.containers.all[k] != nil || strings.Contains(a, "-") && r.tells(s[j+1:]) {
+		d.stream = r.containers.of(k)
 		return s[j+1:], true
 	}
 	c, k := logtext.NextWord(s, j)
 	key := ingest.Container{Namespace: a, Pod: b, Name: c}
-	if k < len(s) && logtext.IsDNSName(c) && (r.streams[key] != nil || strings.Contains(b, "-") && r.tells(s[k+1:])) {
-		d.stream = r.stream(key)
+	if k < len(s) && logtext.IsDNSName(c) && (r.containers.all[key] != nil || strings.Contains(b, "-") && r.tells(s[k+1:])) {
+		d.stream = r.containers.of(key)
 		return s[k+1:], true
 	}
 	return s, false
 }
 
 // announced reads stern's `+ namespace pod › container`; `-` ends it.
-func (r *reader) announced(d *draft, s string) (string, bool) {
+func (c *containers) announced(d *draft, s string) (string, bool) {
 	names, container, ok := strings.Cut(s[1:], "›")
 	w := strings.Fields(names)
 	container = strings.TrimSpace(container)
@@ -317,7 +324,7 @@ func (r *reader) announced(d *draft, s string) (string, bool) {
 	if len(w) == 2 {
 		k.Namespace = w[0]
 	}
-	r.stream(k)
+	c.of(k)
 	d.swallowed = true
 	return "", true
 }
