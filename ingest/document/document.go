@@ -29,7 +29,7 @@ const headSize = 64 << 10
 type Document struct {
 	Name string         // path inside the bundle; its base name and folders are hints
 	Ref  time.Time      // the latest moment it can speak of, which tells missing years; zero = unknown
-	Zone *time.Location // zone of times that name none; nil = whatever the document betrays, else UTC
+	Zone *time.Location // zone of times that name none; nil = what the document names, else UTC
 
 	// Next returns where in b, at or after from, a text begins without which no
 	// entry is wanted, -1 if there is none: lines of the node's programs without
@@ -56,7 +56,7 @@ func (d Document) Read(r io.Reader, yield func(ingest.Entry) bool) error {
 	return p.run()
 }
 
-// Hints is what the first bytes of a document betray about it.
+// Hints is what the first bytes of a document tell of it.
 type Hints struct {
 	Latest  time.Time      // the latest time in it that names its year, zero if none
 	Zone    *time.Location // the zone of its times, nil if it does not say
@@ -85,13 +85,13 @@ func looksBinary(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("LPKSHHRH")) || bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("PK\x03\x04")) {
 		return true
 	}
-	odd := 0
+	control := 0
 	for _, c := range head {
 		if c != 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b && c != '\f' && c != '\b' && c != 0x1e {
-			odd++
+			control++
 		}
 	}
-	return odd*50 > len(head)
+	return control*50 > len(head)
 }
 
 // objects says whether head begins with a Kubernetes object or a list of them.

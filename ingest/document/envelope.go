@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -26,11 +27,11 @@ const (
 // draft is an entry in the making.
 type draft struct {
 	ingest.Entry
-	stream    *stream
-	local     logtext.Stamp // the envelope's time, where it lacked a zone or a year
-	wraps     wrap          // the envelopes that were found
-	swallowed bool          // the line was no record: nothing to yield
-	pid       bool          // the host program named its process
+	stream     *stream
+	local      logtext.Stamp // the envelope's time, where it lacked a zone or a year
+	wraps      wrap          // the envelopes that were found
+	incomplete bool          // no record ends with the line: nothing to yield
+	pid        bool          // the host program named its process
 
 	unidentified bool // a log store's labels do not say who wrote the line: it is a claim
 	size         int  // length of the whole line
@@ -103,13 +104,26 @@ func (r *reader) unwrap(d *draft, s string, allowed wrap, depth int) string {
 		}
 		d.wraps |= env.class
 		s = inner
-		if d.swallowed || d.wraps&jobbed != 0 {
+		if d.incomplete || d.wraps&jobbed != 0 {
 			break
 		}
 		allowed &= env.inside
 		if d.stream != nil || d.Source != ingest.Unknown {
 			allowed &= stamped | running | criLine
 		}
+	}
+	return s
+}
+
+// peelInner peels what may follow inside a known envelope.
+func (r *reader) peelInner(d *draft, s string, allowed wrap) string {
+	for s != "" {
+		env, inner := r.fit(d, s, allowed)
+		if env == nil {
+			break
+		}
+		d.wraps |= env.class
+		s = inner
 	}
 	return s
 }
@@ -178,3 +192,22 @@ func peelQuote(_ *reader, _ *draft, s string) (string, bool) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// stripLine takes off what some formats put around a line: the record separator
+// of json-seq, the event marker of json-sse, the difference in short-delta's
+// `[ 123.456789 <    0.000123 >]`.
+func stripLine(b []byte) []byte {
+	switch {
+	case len(b) > 1 && b[0] == 0x1e:
+		return b[1:]
+	case bytes.HasPrefix(b, []byte("data: {")):
+		return b[len("data: "):]
+	case len(b) > 20 && b[0] == '[':
+		open := bytes.Index(b[:min(len(b), 40)], []byte(" <"))
+		shut := bytes.Index(b[:min(len(b), 60)], []byte(">]"))
+		if open > 0 && shut > open {
+			return append(append([]byte{}, b[:open]...), b[shut+1:]...)
+		}
+	}
+	return b
+}

@@ -54,7 +54,7 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 	d := &r.scratch
 	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.hosts.boot}, stream: r.containers.main, wraps: criLine, size: len(text)}
 	s := r.containers.join(d, int(out), logtext.Cleaned(string(text)), whole)
-	if !d.swallowed {
+	if !d.incomplete {
 		r.containers.emit(d, r.unwrap(d, s, stamped|running, maxDepth-1))
 	}
 	return f.end()
@@ -64,9 +64,9 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
 func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []ingest.Entry {
 	f.begin(0)
-	f.r.records.rec = members{}
+	f.r.records.begin()
 	for k, v := range fields {
-		f.r.records.rec.set(&f.r.records.names, k, logtext.Raw(v))
+		f.r.records.field(k, v)
 	}
 	f.r.records.journal()
 	return f.end()

@@ -15,7 +15,7 @@ func isExportStart(b []byte) bool {
 // exportRecord reads the fields up to the next empty line: `NAME=text`, or a
 // name alone, and then the size and the bytes of what is no plain text.
 func (f *recordLines) exportRecord(b []byte) error {
-	f.rec = members{}
+	f.begin()
 	for lines := 0; len(b) > 0 && lines < 4096; lines++ {
 		if err := f.exportField(b); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return err
@@ -34,7 +34,7 @@ func (f *recordLines) exportRecord(b []byte) error {
 func (f *recordLines) exportField(b []byte) error {
 	key, val, ok := bytes.Cut(b, []byte("="))
 	if ok {
-		f.rec.set(&f.names, key, logtext.Raw(bytes.Clone(val)))
+		f.field(key, bytes.Clone(val))
 		return nil
 	}
 	key = bytes.Clone(b)
@@ -43,7 +43,7 @@ func (f *recordLines) exportField(b []byte) error {
 	}
 	data, err := f.r.in.Sized()
 	f.r.in.Number += bytes.Count(data, []byte("\n")) + 1
-	f.rec.set(&f.names, key, logtext.Raw(data))
+	f.field(key, data)
 	return err
 }
 

@@ -178,8 +178,8 @@ func (f *lokiLines) shippedAt(d *draft, at time.Time, set logtext.Labels, text s
 	if d.stream != nil || d.Source != ingest.Unknown {
 		allowed = stamped | running | criLine
 	}
-	text = f.r.inner(d, text, allowed)
-	if !d.swallowed {
+	text = f.r.peelInner(d, text, allowed)
+	if !d.incomplete {
 		f.r.attribute(d, text, text)
 	}
 }

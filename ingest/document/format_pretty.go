@@ -73,14 +73,7 @@ func (f *recordLines) closePretty() bool {
 	p := f.pretty
 	p.tries++
 	o, _ := logtext.ScanObject(p.buf)
-	f.rec = members{}
-	for {
-		key, v, ok := o.Next()
-		if !ok {
-			break
-		}
-		f.rec.set(&f.names, key, v)
-	}
+	f.object(&o)
 	if o.Torn {
 		return false
 	}

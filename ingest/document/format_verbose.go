@@ -12,7 +12,8 @@ import (
 func (f *recordLines) verboseLine(b []byte) bool {
 	if cursor := verboseHeader(b); cursor != nil && !f.r.closed() {
 		f.endVerbose()
-		f.rec, f.verbose = members{}, true
+		f.begin()
+		f.verbose = true
 		f.verboseCursor(cursor)
 		return true
 	}
@@ -22,7 +23,7 @@ func (f *recordLines) verboseLine(b []byte) bool {
 	field, indented := bytes.CutPrefix(b, []byte("    "))
 	key, val, isField := bytes.Cut(field, []byte("="))
 	if indented && isField && isFieldName(key) {
-		f.rec.set(&f.names, bytes.Clone(key), logtext.Raw(bytes.Clone(val)))
+		f.field(bytes.Clone(key), bytes.Clone(val))
 		return true
 	}
 	f.endVerbose()
@@ -50,7 +51,7 @@ func verboseHeader(b []byte) []byte {
 
 // verboseCursor takes time and boot from the cursor, which has them exactly.
 func (f *recordLines) verboseCursor(cursor []byte) {
-	set := func(key, val string) { f.rec.set(&f.names, []byte(key), logtext.Raw([]byte(val))) }
+	set := func(key, val string) { f.field([]byte(key), []byte(val)) }
 	set("__CURSOR", string(cursor))
 	for part := range bytes.SplitSeq(cursor, []byte(";")) {
 		key, val, _ := bytes.Cut(part, []byte("="))
@@ -63,23 +64,4 @@ func (f *recordLines) verboseCursor(cursor []byte) {
 			}
 		}
 	}
-}
-
-// plainer takes off what some formats put around a line: the record separator
-// of json-seq, the event marker of json-sse, the difference in short-delta's
-// `[ 123.456789 <    0.000123 >]`.
-func plainer(b []byte) []byte {
-	switch {
-	case len(b) > 1 && b[0] == 0x1e:
-		return b[1:]
-	case bytes.HasPrefix(b, []byte("data: {")):
-		return b[len("data: "):]
-	case len(b) > 20 && b[0] == '[':
-		open := bytes.Index(b[:min(len(b), 40)], []byte(" <"))
-		shut := bytes.Index(b[:min(len(b), 60)], []byte(">]"))
-		if open > 0 && shut > open {
-			return append(append([]byte{}, b[:open]...), b[shut+1:]...)
-		}
-	}
-	return b
 }

@@ -17,8 +17,8 @@ type pendingLine struct {
 	rows  int // 0: nothing is held
 }
 
-// hold keeps d back if its line can have been broken by a mail program.
-func (p *pendingLine) hold(d *draft, text string) bool {
+// keep keeps d back if its line can have been broken by a mail program.
+func (p *pendingLine) keep(d *draft, text string) bool {
 	if d.size < shortWrap || d.size > longWrap || d.stream != nil || d.Source == ingest.Unknown || d.Source == ingest.Kube || d.wraps&(shipped|jobbed) != 0 {
 		return false
 	}

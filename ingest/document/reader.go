@@ -98,7 +98,7 @@ func (r *reader) finish() {
 
 // line reads one line: an export record, JSON, or text.
 func (r *reader) line(b []byte) error {
-	b = plainer(b)
+	b = stripLine(b)
 	if r.records.verboseLine(b) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (r *reader) textLine(raw string) {
 	if !known {
 		text = r.peel(d, s)
 	}
-	if d.swallowed {
+	if d.incomplete {
 		return
 	}
 	if d.wraps == 0 && r.containers.main != nil {
@@ -262,7 +262,7 @@ func decoration(s string) bool {
 // emit yields d with its text, after the line before it.
 func (r *reader) emit(d *draft, text string) {
 	r.flush()
-	if r.pending.hold(d, text) {
+	if r.pending.keep(d, text) {
 		return
 	}
 	r.deliver(d, text)

@@ -84,7 +84,7 @@ func (f Fields) addText(key, val string) Fields {
 // nobody writes to again, and what needs no unescaping stays there. Arrays stay
 // as they were written. An object of a name and a namespace is a reference and
 // is also given whole, `namespace/name`, as klog's text form has it.
-func (f Fields) flatten(prefix string, o *object, depth int) Fields {
+func (f Fields) flatten(prefix string, o *Object, depth int) Fields {
 	for len(f) < MaxFields {
 		k, v, ok := o.Next()
 		if !ok {

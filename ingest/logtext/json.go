@@ -19,22 +19,22 @@ type Value struct {
 // Raw is a value of a journal export field.
 func Raw(b []byte) Value { return Value{b, 'x'} }
 
-// object scans the members of one JSON object without building anything: a
+// Object scans the members of one JSON object without building anything: a
 // journal is a million of them, and most members are never looked at.
-type object struct {
+type Object struct {
 	b    []byte
 	i    int
 	Torn bool // the object ended before its closing brace
 }
 
 // ScanObject starts at the first brace of b.
-func ScanObject(b []byte) (object, bool) {
+func ScanObject(b []byte) (Object, bool) {
 	i := SkipSpace(b, 0)
-	return object{b: b, i: i + 1}, i < len(b) && b[i] == '{'
+	return Object{b: b, i: i + 1}, i < len(b) && b[i] == '{'
 }
 
 // Next returns the next member. ok is false at the end.
-func (o *object) Next() (key []byte, v Value, ok bool) {
+func (o *Object) Next() (key []byte, v Value, ok bool) {
 	i := SkipSpace(o.b, o.i)
 	if i < len(o.b) && o.b[i] == ',' {
 		i = SkipSpace(o.b, i+1)
@@ -58,7 +58,7 @@ func (o *object) Next() (key []byte, v Value, ok bool) {
 	return key, v, v.Kind != 0
 }
 
-func (o *object) tear() ([]byte, Value, bool) {
+func (o *Object) tear() ([]byte, Value, bool) {
 	o.Torn, o.i = true, len(o.b)
 	return nil, Value{}, false
 }

@@ -76,7 +76,7 @@ func (f *recordLines) journal() {
 		return
 	}
 	if d.Source == ingest.Runner {
-		text = f.r.inner(&d, text, running)
+		text = f.r.peelInner(&d, text, running)
 	}
 	f.r.hosts.emit(&d, text)
 }
@@ -87,20 +87,7 @@ func (f *recordLines) driverOutput(d *draft, text string) {
 	id := logtext.Brief(f.rec.Container, 253)
 	d.stream = f.r.containers.of(ingest.Container{ID: id})
 	d.Fields = nil
-	f.r.containers.emit(d, f.r.inner(d, text, running))
-}
-
-// inner peels what may follow inside a known envelope.
-func (r *reader) inner(d *draft, s string, allowed wrap) string {
-	for s != "" {
-		env, inner := r.fit(d, s, allowed)
-		if env == nil {
-			break
-		}
-		d.wraps |= env.class
-		s = inner
-	}
-	return s
+	f.r.containers.emit(d, f.r.peelInner(d, text, running))
 }
 
 // jsonLine reads a line that is one JSON object of a kind that wraps a log
@@ -110,20 +97,30 @@ func (f *recordLines) jsonLine(b []byte) bool {
 	if !ok {
 		return false
 	}
-	c := &f.rec
-	*c = members{}
+	return f.object(&o) && f.jsonRecord(o.Torn, b)
+}
+
+// object begins a record with the members of o. It is false where o cannot be a
+// line of the container whose output the document is.
+func (f *recordLines) object(o *logtext.Object) bool {
+	f.rec = members{}
 	for i := 0; ; i++ {
 		key, v, ok := o.Next()
 		if !ok {
-			break
+			return true
 		}
-		c.set(&f.names, key, v)
-		if i == 3 && f.r.containers.main != nil && c.log.Kind == 0 {
+		f.rec.set(&f.names, key, v)
+		if i == 3 && f.r.containers.main != nil && f.rec.log.Kind == 0 {
 			return false
 		}
 	}
-	return f.jsonRecord(o.Torn, b)
 }
+
+// begin begins a record whose fields come one by one.
+func (f *recordLines) begin() { f.rec = members{} }
+
+// field adds one, in memory that nobody writes to again.
+func (f *recordLines) field(key, val []byte) { f.rec.set(&f.names, key, logtext.Raw(val)) }
 
 // jsonRecord decides what kind of line r.records.rec is.
 func (f *recordLines) jsonRecord(torn bool, b []byte) bool {
@@ -144,25 +141,4 @@ func (f *recordLines) jsonRecord(torn bool, b []byte) bool {
 		return false
 	}
 	return true
-}
-
-// dockerLine: `{"log":"text\n","stream":"stdout","time":"…"}`, docker's json-file
-// driver. A line that it split has no newline at its end.
-func (f *recordLines) dockerLine() {
-	c := &f.rec
-	f.r.account.lines++
-	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, stream: f.r.containers.main, wraps: criLine}
-	if d.stream == nil {
-		d.stream = f.r.containers.of(ingest.Container{})
-	}
-	if st, ok := logtext.ISOStamp(c.stamp.Text()); ok {
-		f.r.account.clock.Set(&d.Entry, st)
-	}
-	text := c.log.Text()
-	full := len(text) > 0 && text[len(text)-1] == '\n'
-	if text = f.r.containers.join(&d, 0, text, full); d.swallowed {
-		return
-	}
-	text = logtext.Cleaned(logtext.TrimNewline(text))
-	f.r.containers.emit(&d, f.r.inner(&d, text, stamped|running))
 }
