@@ -39,7 +39,8 @@ const (
 
 // Sources lists every named source, in the order used to break ties in time:
 // what happens on the node first, what is told about it afterwards later.
-var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, Kube, Controller, Listener, GitHub, Agent}
+var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, Kube, Controller, Listener, GitHub,
+	Agent}
 
 // Forgeable says whether a job that runs in the pod can write records of s.
 func (s Source) Forgeable() bool { return s == Runner || s == Job || s == Unknown }
@@ -68,7 +69,7 @@ const (
 // Entry is one log record as read. Its JSON form is what coroner stores of it.
 type Entry struct {
 	At    time.Time     `json:"at,omitzero"`    // when it was written; zero when Clock is NoClock or BootClock
-	After time.Time     `json:"after,omitzero"` // where At is zero: the time of the last dated record before it in its document
+	After time.Time     `json:"after,omitzero"` // where At is zero: when the record before was written
 	Mono  time.Duration `json:"mono,omitzero"`  // time since boot, where the record has one
 	Clock Clock         `json:"clock,omitzero"`
 

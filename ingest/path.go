@@ -66,7 +66,8 @@ func ProgramOfPath(name string) Source {
 var programWords = []struct {
 	word string
 	src  Source
-}{{"listener", Listener}, {"controller", Controller}, {"manager", Controller}, {"kubelet", Kubelet}, {"containerd", Containerd}}
+}{{"listener", Listener}, {"controller", Controller}, {"manager", Controller}, {"kubelet", Kubelet},
+	{"containerd", Containerd}}
 
 // JobsPlace says whether a document comes from a folder that a runner's own user
 // writes to: a job can put any file there.
@@ -82,12 +83,21 @@ func PrintedByJob(name string) bool {
 		!slices.ContainsFunc(words, func(w string) bool { return hostWords[w] })
 }
 
-var outputWords = map[string]bool{
-	"runner": true, "runners": true, "job": true, "jobs": true, "stdout": true, "stderr": true, "build": true, "step": true,
-	"steps": true, "workflow": true, "output": true, "console": true,
-}
+var outputWords = wordSet(
+	"runner", "runners", "job", "jobs", "stdout", "stderr", "build", "step", "steps", "workflow", "output",
+	"console",
+)
 
-var hostWords = map[string]bool{
-	"controller": true, "manager": true, "listener": true, "kubelet": true, "containerd": true, "journal": true, "kernel": true,
-	"dmesg": true, "syslog": true, "node": true, "host": true, "events": true, "describe": true, "pod": true, "pods": true,
+var hostWords = wordSet(
+	"controller", "manager", "listener", "kubelet", "containerd", "journal", "kernel", "dmesg", "syslog",
+	"node", "host", "events", "describe", "pod", "pods",
+)
+
+// wordSet is a set of words.
+func wordSet(words ...string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
 }

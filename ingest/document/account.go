@@ -20,7 +20,7 @@ type spanKey struct{ node, boot string }
 type spanOf struct {
 	spanKey
 	from, to time.Time
-	trust    map[ingest.Source]ingest.Trust
+	trust    bySource[ingest.Trust]
 }
 
 type podKey struct{ namespace, pod, uid string }
@@ -34,7 +34,7 @@ type account struct {
 	lines      int  // that were not blank
 	fed        bool // by a Feed, whose caller knows what was covered
 
-	lastSeen map[ingest.Source]time.Time // when each program of a host wrote last
+	lastSeen bySource[time.Time] // when each program of a host wrote last
 
 	spans       map[spanKey]*spanOf
 	last        *spanOf
@@ -82,7 +82,7 @@ func (a *account) skipped(l *prefilter.KnownLine, boot string) {
 // heard notes when a program of the host wrote last.
 func (a *account) heard(src ingest.Source, at time.Time) {
 	if src.Host() && !at.IsZero() {
-		a.lastSeen[src] = at
+		*a.lastSeen.of(src) = at
 	}
 }
 
@@ -107,8 +107,8 @@ func (a *account) cover(k spanKey, src ingest.Source, trust ingest.Trust, at tim
 	if !at.IsZero() {
 		s.from, s.to = span(s.from, s.to, at)
 	}
-	if t, ok := s.trust[src]; !ok || t < trust {
-		s.trust[src] = trust
+	if best := s.trust.of(src); *best < trust {
+		*best = trust
 	}
 }
 
@@ -135,7 +135,7 @@ func (a *account) span(k spanKey) *spanOf {
 		if a.spans == nil {
 			a.spans = make(map[spanKey]*spanOf)
 		}
-		s = &spanOf{spanKey: k, trust: make(map[ingest.Source]ingest.Trust)}
+		s = &spanOf{spanKey: k}
 		a.spans[k] = s
 	}
 	a.last = s
@@ -160,15 +160,44 @@ func (a *account) gap(d *draft, text string) {
 		return
 	}
 	e := ingest.Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
-	e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At, Why: "journald: " + logtext.Brief(text, 256)}
+	e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At,
+		Why: "journald: " + logtext.Brief(text, 256)}
 	a.gaps = append(a.gaps, e)
 }
 
 // lossBegan is the earliest that records of src can have been dropped: after
 // its last one, however much others said since.
 func (a *account) lossBegan(src ingest.Source) time.Time {
-	if at, ok := a.lastSeen[src]; ok {
-		return at
+	if at := a.lastSeen.find(src); at != nil {
+		return *at
 	}
 	return a.clock.Last
+}
+
+// bySource has a value for each source that was met, of which there are few.
+type bySource[T any] []struct {
+	source ingest.Source
+	value  T
+}
+
+// find returns the value of src, nil if it was not met.
+func (b bySource[T]) find(src ingest.Source) *T {
+	for i := range b {
+		if b[i].source == src {
+			return &b[i].value
+		}
+	}
+	return nil
+}
+
+// of returns the value of src, which is met now.
+func (b *bySource[T]) of(src ingest.Source) *T {
+	if v := b.find(src); v != nil {
+		return v
+	}
+	*b = append(*b, struct {
+		source ingest.Source
+		value  T
+	}{source: src})
+	return &(*b)[len(*b)-1].value
 }

@@ -103,7 +103,8 @@ func (c *containers) ordered() []*stream {
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b *stream) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod),
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Pod, b.Pod),
 			cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.UID, b.UID), cmp.Compare(a.ID, b.ID))
 	})
@@ -143,7 +144,8 @@ func (c *containers) emit(d *draft, text string) {
 		s.source, s.trust, s.listens = ingest.Runner, ingest.Claimed, false
 	}
 	if s.listens {
-		if src, _ := logtext.ProgramOf(text); src == ingest.Listener || src == ingest.Controller || logtext.IsStructured(text) {
+		if src, _ := logtext.ProgramOf(text); src == ingest.Listener || src == ingest.Controller ||
+			logtext.IsStructured(text) {
 			s.source, s.trust, s.listens = ingest.Listener, ingest.Attested, false
 		}
 	}
@@ -158,7 +160,8 @@ func (c *containers) tie(d *draft, text string) {
 	s := d.stream
 	if s.Pod == "" && s.ID == "" { // a container's line, but nobody knows which container's
 		d.Trust = ingest.Claimed
-		if src, _ := logtext.ProgramOf(text); s.source == ingest.Job && (src == ingest.Controller || src == ingest.Listener) {
+		if src, _ := logtext.ProgramOf(text); s.source == ingest.Job &&
+			(src == ingest.Controller || src == ingest.Listener) {
 			d.Source = src
 		}
 	}

@@ -82,12 +82,14 @@ func looksBinary(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return false // UTF-16
 	}
-	if bytes.HasPrefix(head, []byte("LPKSHHRH")) || bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+	if bytes.HasPrefix(head, []byte("LPKSHHRH")) || bytes.HasPrefix(head, []byte("\x1f\x8b")) ||
+		bytes.HasPrefix(head, []byte("PK\x03\x04")) {
 		return true
 	}
 	control := 0
 	for _, c := range head {
-		if c != 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b && c != '\f' && c != '\b' && c != 0x1e {
+		if c != 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b && c != '\f' && c != '\b' &&
+			c != 0x1e {
 			control++
 		}
 	}
@@ -103,7 +105,8 @@ func objects(head []byte) bool {
 	}
 	if head[0] == '{' || head[0] == '[' {
 		return bytes.Contains(head, []byte(`"apiVersion"`)) && bytes.Contains(head, []byte(`"kind"`)) ||
-			bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"metadata"`)) && !bytes.Contains(head, []byte(`"MESSAGE"`))
+			bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"metadata"`)) &&
+				!bytes.Contains(head, []byte(`"MESSAGE"`))
 	}
 	return startsLine(head, "apiVersion:") && startsLine(head, "kind:")
 }

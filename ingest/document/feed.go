@@ -52,7 +52,8 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 	r.account.lines++
 	r.account.clock.Saw(at)
 	d := &r.scratch
-	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.hosts.boot}, stream: r.containers.main, wraps: criLine, size: len(text)}
+	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.hosts.boot},
+		stream: r.containers.main, wraps: criLine, size: len(text)}
 	s := r.containers.join(d, int(out), logtext.Cleaned(string(text)), whole)
 	if !d.incomplete {
 		r.containers.emit(d, r.unwrap(d, s, stamped|running, maxDepth-1))
@@ -135,7 +136,8 @@ func (d Document) Identity() (e ingest.Entry, ok bool) {
 	if s == nil {
 		return ingest.Entry{}, false
 	}
-	return ingest.Entry{Source: s.source, Trust: s.trust, Namespace: s.Namespace, Pod: s.Pod, PodUID: s.UID, Container: s.Name, ContainerID: s.ID}, true
+	return ingest.Entry{Source: s.source, Trust: s.trust, Namespace: s.Namespace, Pod: s.Pod, PodUID: s.UID,
+		Container: s.Name, ContainerID: s.ID}, true
 }
 
 // Held returns the line that waits for a possible continuation, but leaves the

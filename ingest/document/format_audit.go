@@ -52,7 +52,8 @@ func (f *recordLines) bareAudit(b []byte, torn bool) bool {
 // shippedAudit yields an audit record that a shipper read from a file and
 // labelled with its path, and with no container.
 func (f *lokiLines) shippedAudit(d *draft, set logtext.Labels, text string) bool {
-	if d.stream != nil || d.Source != ingest.Unknown || !strings.HasPrefix(text, "{") || !auditPath(set.First("filename", "log_file_path", "log_file_name")) {
+	if d.stream != nil || d.Source != ingest.Unknown || !strings.HasPrefix(text, "{") ||
+		!auditPath(set.First("filename", "log_file_path", "log_file_name")) {
 		return false
 	}
 	a, ok := logtext.ParseAudit([]byte(text))
@@ -61,8 +62,9 @@ func (f *lokiLines) shippedAudit(d *draft, set logtext.Labels, text string) bool
 	}
 	f.r.account.provenance.add(claimsHost)
 	audit := *d
-	audit.unidentified = false                                                       // the path says it
-	audit.Node, audit.Unit, audit.Trust = "", "", f.r.account.provenance.hostTrust() // the node is the API server's, not the pod's
+	audit.unidentified = false // the path says it
+	// the node is the API server's, not the pod's
+	audit.Node, audit.Unit, audit.Trust = "", "", f.r.account.provenance.hostTrust()
 	f.r.audit(audit, &a)
 	return true
 }
@@ -75,7 +77,8 @@ func (r *reader) audit(d draft, a *logtext.Audit) {
 		r.account.clock.Saw(at)
 	}
 	if o := a.ObjectRef; o.Resource == "pods" && o.APIGroup == "" {
-		d.Namespace, d.Pod, d.PodUID = logtext.Brief(o.Namespace, 253), logtext.Brief(o.Name, 253), logtext.Brief(o.UID, 253)
+		d.Namespace, d.Pod, d.PodUID = logtext.Brief(o.Namespace, 253), logtext.Brief(o.Name, 253),
+			logtext.Brief(o.UID, 253)
 	}
 	text := a.Fill(&d.Entry)
 	r.emit(&d, text)

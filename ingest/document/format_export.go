@@ -9,7 +9,8 @@ import (
 
 // isExportStart says whether a line begins a record of journalctl -o export.
 func isExportStart(b []byte) bool {
-	return len(b) > 12 && b[0] == '_' && (bytes.HasPrefix(b, []byte("__CURSOR=s=")) || bytes.HasPrefix(b, []byte("__REALTIME_TIMESTAMP=")))
+	return len(b) > 12 && b[0] == '_' &&
+		(bytes.HasPrefix(b, []byte("__CURSOR=s=")) || bytes.HasPrefix(b, []byte("__REALTIME_TIMESTAMP=")))
 }
 
 // exportRecord reads the fields up to the next empty line: `NAME=text`, or a

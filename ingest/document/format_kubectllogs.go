@@ -38,20 +38,23 @@ func peelStern(r *reader, d *draft, s string) (string, bool) {
 		d.stream = r.containers.of(ingest.Container{Name: a})
 		return strings.TrimPrefix(s[j:], " "), true
 	}
-	if rest := strings.TrimLeft(s[i:], " "); r.containers.all[ingest.Container{Name: a}] != nil || logtext.IsActionsRunner(rest) {
+	if rest := strings.TrimLeft(s[i:], " "); r.containers.all[ingest.Container{Name: a}] != nil ||
+		logtext.IsActionsRunner(rest) {
 		d.stream = r.containers.of(ingest.Container{Name: a})
 		return rest, true
 	}
 	if j == len(s) || !logtext.IsDNSName(b) || len(s)-j < 2 {
 		return s, false
 	}
-	if k := (ingest.Container{Pod: a, Name: b}); r.containers.all[k] != nil || strings.Contains(a, "-") && r.tells(s[j+1:]) {
+	if k := (ingest.Container{Pod: a, Name: b}); r.containers.all[k] != nil ||
+		strings.Contains(a, "-") && r.tells(s[j+1:]) {
 		d.stream = r.containers.of(k)
 		return s[j+1:], true
 	}
 	c, k := logtext.NextWord(s, j)
 	key := ingest.Container{Namespace: a, Pod: b, Name: c}
-	if k < len(s) && logtext.IsDNSName(c) && (r.containers.all[key] != nil || strings.Contains(b, "-") && r.tells(s[k+1:])) {
+	if k < len(s) && logtext.IsDNSName(c) &&
+		(r.containers.all[key] != nil || strings.Contains(b, "-") && r.tells(s[k+1:])) {
 		d.stream = r.containers.of(key)
 		return s[k+1:], true
 	}

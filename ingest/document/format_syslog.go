@@ -65,7 +65,8 @@ func hostStamp(s string) (st logtext.Stamp, rest string, ok bool) {
 		return st, s, false
 	}
 	rest = s[i+1+st.Size:]
-	if word, n := logtext.NextWord(rest, 0); st.Zone == nil && word != "" && !strings.HasSuffix(word, ":") && strings.ToUpper(word) == word {
+	if word, n := logtext.NextWord(rest, 0); st.Zone == nil && word != "" && !strings.HasSuffix(word, ":") &&
+		strings.ToUpper(word) == word {
 		st.Zone = logtext.NamedZone(word)
 		rest = rest[n:]
 	}
@@ -125,7 +126,8 @@ func (w ident) apply(d *draft) {
 // prove that this is a host's line (strict), the name of the program must.
 func (f *hostLines) hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
 	word, i := logtext.NextWord(s, 0)
-	if who, text, ok = identOf(word, s, i); ok && (who.pid || ingest.ProgramSource(who.name) != ingest.Unknown || who.name == "kernel") {
+	if who, text, ok = identOf(word, s, i); ok &&
+		(who.pid || ingest.ProgramSource(who.name) != ingest.Unknown || who.name == "kernel") {
 		return "", who, text, true
 	}
 	if word == "" || word != f.node && (!hostName(word) || logtext.IsLevel(word)) {

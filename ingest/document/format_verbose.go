@@ -60,7 +60,8 @@ func (f *recordLines) verboseCursor(cursor []byte) {
 			set("_BOOT_ID", string(val))
 		case "t", "m":
 			if n, err := strconv.ParseInt(string(val), 16, 64); err == nil && (key[0] == 'm' || n > 1e15) {
-				set(map[string]string{"t": "__REALTIME_TIMESTAMP", "m": "__MONOTONIC_TIMESTAMP"}[string(key)], strconv.FormatInt(n, 10))
+				set(map[string]string{"t": "__REALTIME_TIMESTAMP", "m": "__MONOTONIC_TIMESTAMP"}[string(key)],
+					strconv.FormatInt(n, 10))
 			}
 		}
 	}

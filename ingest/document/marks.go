@@ -26,7 +26,8 @@ func (r *reader) marks() {
 	}
 	if a := &r.account; a.runnerLines > 0 && (r.contents.begun || diagPath.MatchString(path.Base(r.doc.Name))) {
 		from, to := a.runner.from, a.runner.to
-		r.mark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Covered, From: from, To: to, Lines: a.runnerLines})
+		r.mark(ingest.Entry{Source: ingest.Runner},
+			ingest.Mark{Kind: ingest.Covered, From: from, To: to, Lines: a.runnerLines})
 		r.mark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Ended, From: to, To: to})
 	}
 	r.kubeMarks()
@@ -46,8 +47,9 @@ func (r *reader) hostMarks() {
 	})
 	for _, s := range spans {
 		for _, src := range ingest.Sources {
-			if trust, spoke := s.trust[src]; spoke {
-				r.mark(ingest.Entry{Source: src, Trust: trust, Node: s.node, Boot: s.boot}, ingest.Mark{Kind: ingest.Covered, From: s.from, To: s.to})
+			if trust := s.trust.find(src); trust != nil {
+				r.mark(ingest.Entry{Source: src, Trust: *trust, Node: s.node, Boot: s.boot},
+					ingest.Mark{Kind: ingest.Covered, From: s.from, To: s.to})
 			}
 		}
 	}
@@ -83,7 +85,8 @@ func (r *reader) kubeMarks() {
 		pods = append(pods, podKey{})
 	}
 	for _, k := range pods {
-		r.mark(ingest.Entry{Source: ingest.Kube, Trust: r.account.provenance.programTrust(), Namespace: k.namespace, Pod: k.pod, PodUID: k.uid}, ingest.Mark{Kind: ingest.Covered})
+		r.mark(ingest.Entry{Source: ingest.Kube, Trust: r.account.provenance.programTrust(), Namespace: k.namespace,
+			Pod: k.pod, PodUID: k.uid}, ingest.Mark{Kind: ingest.Covered})
 	}
 }
 

@@ -19,7 +19,8 @@ type pendingLine struct {
 
 // keep keeps d back if its line can have been broken by a mail program.
 func (p *pendingLine) keep(d *draft, text string) bool {
-	if d.size < shortWrap || d.size > longWrap || d.stream != nil || d.Source == ingest.Unknown || d.Source == ingest.Kube || d.wraps&(shipped|jobbed) != 0 {
+	if d.size < shortWrap || d.size > longWrap || d.stream != nil || d.Source == ingest.Unknown ||
+		d.Source == ingest.Kube || d.wraps&(shipped|jobbed) != 0 {
 		return false
 	}
 	*p = pendingLine{draft: *d, text: text, rows: 1}
@@ -29,7 +30,8 @@ func (p *pendingLine) keep(d *draft, text string) bool {
 // goesOn appends a bare line of nobody to the line before, if it reads like
 // the rest of it.
 func (p *pendingLine) goesOn(d *draft, text string) bool {
-	if p.rows == 0 || p.rows > maxWraps || d.wraps&^quoted != 0 || d.Line != p.draft.Line+p.rows || p.draft.size < shortWrap || !midSentence(text[0]) {
+	if p.rows == 0 || p.rows > maxWraps || d.wraps&^quoted != 0 || d.Line != p.draft.Line+p.rows ||
+		p.draft.size < shortWrap || !midSentence(text[0]) {
 		return false
 	}
 	p.text += " " + text

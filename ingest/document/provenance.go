@@ -40,6 +40,7 @@ func (p provenance) programTrust() ingest.Trust {
 }
 
 func (p provenance) mixed() bool {
-	return p.has(claimsHost) && p.has(printedByJob|ofNobody) || p.has(claimsProgram|claimsKube) && p.has(printedByJob) ||
+	return p.has(claimsHost) && p.has(printedByJob|ofNobody) ||
+		p.has(claimsProgram|claimsKube) && p.has(printedByJob) ||
 		p.has(claimsProgram) && p.has(prefixed) && p.has(ofNobody) // a job can print a prefix too
 }

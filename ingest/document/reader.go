@@ -3,7 +3,6 @@ package document
 import (
 	"io"
 	"strings"
-	"time"
 
 	"coroner/ingest"
 	"coroner/ingest/kubectl"
@@ -37,7 +36,6 @@ func newReader(d Document, in *prefilter.Lines, yield func(ingest.Entry) bool) *
 	r := &reader{doc: d, in: in, yield: yield}
 	r.skipper.r, r.containers.r, r.hosts.r, r.records.r, r.loki.r = r, r, r, r, r
 	r.kubectl.Yield = r.kubeFact
-	r.account.lastSeen = map[ingest.Source]time.Time{}
 	r.account.clock = logtext.Clock{Ref: d.Ref, Zone: d.Zone}
 	r.containers.all = map[ingest.Container]*stream{}
 	r.containers.main = d.streamOfPath()
@@ -152,7 +150,8 @@ func (r *reader) textLine(raw string) {
 // separator handles lines that are about the lines.
 func (f *hostLines) separator(s string) bool {
 	rest, ok := strings.CutPrefix(s, "-- ")
-	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") && !strings.HasPrefix(rest, "Journal begins") {
+	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") &&
+		!strings.HasPrefix(rest, "Journal begins") {
 		return false
 	}
 	if id, ok := strings.CutPrefix(rest, "Boot "); ok {
@@ -163,7 +162,8 @@ func (f *hostLines) separator(s string) bool {
 		return true
 	}
 	if len(f.r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
-		f.emit(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(), Line: f.r.n, Boot: f.boot}}, s)
+		f.emit(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(),
+			Line: f.r.n, Boot: f.boot}}, s)
 	}
 	return true
 }
@@ -200,7 +200,8 @@ func (r *reader) bare(d *draft, raw, text string) {
 		r.emit(d, text)
 	case d.wraps&running != 0 || logtext.IsRunner(text):
 		r.contents.runners++
-		r.contents.begun = r.contents.begun || strings.Contains(text, "Runner is built for") || strings.HasSuffix(text, "Connected to GitHub")
+		r.contents.begun = r.contents.begun || strings.Contains(text, "Runner is built for") ||
+			strings.HasSuffix(text, "Connected to GitHub")
 		d.Source = ingest.Runner
 		r.account.provenance.add(printedByJob)
 		r.emit(d, text)
@@ -256,7 +257,8 @@ func (r *reader) structured(d *draft, raw, text string) {
 
 // decoration says whether a line is what people type around a paste.
 func decoration(s string) bool {
-	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") || strings.Trim(s, ".-=*_~ …") == ""
+	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") ||
+		strings.Trim(s, ".-=*_~ …") == ""
 }
 
 // emit yields d with its text, after the line before it.

@@ -93,7 +93,8 @@ func (p *skipper) reread() {
 // a line than yield it, if its head tells all of it. Skipping one does not change
 // that.
 func (p *skipper) canSkip() bool {
-	return p.r.account.lines > 3 && !p.r.records.verbose && p.r.records.pretty == nil && !p.r.loki.csv.on && !p.r.closed() && p.heads.Zone() == p.r.account.clock.InferredZone
+	return p.r.account.lines > 3 && !p.r.records.verbose && p.r.records.pretty == nil && !p.r.loki.csv.on &&
+		!p.r.closed() && p.heads.Zone() == p.r.account.clock.InferredZone
 }
 
 // learn remembers how a line that was read in full begins: s is all of it, st

@@ -66,8 +66,10 @@ func (c *Record) Set(n *Names, key []byte, v logtext.Value) {
 		}
 	case "SYSLOG_PID":
 		c.pid = true
-	case "PRIORITY", "SYSLOG_TIMESTAMP", "SYSLOG_RAW", "TID", "INVOCATION_ID", "USER_INVOCATION_ID", "CODE_FILE", "CODE_LINE", "CODE_FUNC",
-		"JOB_ID", "IMAGE_NAME", "COREDUMP_ENVIRON", "COREDUMP_PROC_MAPS", "COREDUMP_PROC_LIMITS", "COREDUMP_PROC_MOUNTINFO":
+	case "PRIORITY", "SYSLOG_TIMESTAMP", "SYSLOG_RAW", "TID", "INVOCATION_ID", "USER_INVOCATION_ID", "CODE_FILE",
+		"CODE_LINE", "CODE_FUNC",
+		"JOB_ID", "IMAGE_NAME", "COREDUMP_ENVIRON", "COREDUMP_PROC_MAPS", "COREDUMP_PROC_LIMITS",
+		"COREDUMP_PROC_MOUNTINFO":
 		// of no use, and in nearly every record
 	default:
 		c.extra(key, v)
@@ -186,7 +188,8 @@ func deviceWriter(named ingest.Source) ingest.Source {
 // firstSource is the source by unit, then identifier, then command.
 func (c *Record) firstSource() ingest.Source {
 	for _, name := range []string{c.Unit, c.Ident, c.comm} {
-		if src := ingest.ProgramSource(name); src != ingest.Unknown && !(src == ingest.Systemd && name == "init.scope" && c.Ident != "systemd") {
+		if src := ingest.ProgramSource(name); src != ingest.Unknown &&
+			!(src == ingest.Systemd && name == "init.scope" && c.Ident != "systemd") {
 			return src
 		}
 	}

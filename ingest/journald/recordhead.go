@@ -50,7 +50,8 @@ type Field struct {
 // not be given to it. Writers are told apart by what record.writer looks at.
 var Fields = [...]Field{
 	{"MESSAGE", AsMessage}, {"_SOURCE_REALTIME_TIMESTAMP", AsSourceReal}, {"_SOURCE_MONOTONIC_TIMESTAMP", AsSourceMono},
-	{"_TRANSPORT", Writer}, {"SYSLOG_IDENTIFIER", Writer}, {"_SYSTEMD_UNIT", Writer}, {"_COMM", Writer}, {"_UID", Writer}, {"SYSLOG_FACILITY", Writer},
+	{"_TRANSPORT", Writer}, {"SYSLOG_IDENTIFIER", Writer}, {"_SYSTEMD_UNIT", Writer}, {"_COMM", Writer},
+	{"_UID", Writer}, {"SYSLOG_FACILITY", Writer},
 	{"_PID", WriterHas}, {"SYSLOG_PID", WriterHas},
 	{"CONTAINER_ID_FULL", Rare}, {"CONTAINER_ID", Rare}, {"CONTAINER_NAME", Rare}, {"CONTAINER_TAG", Rare},
 	{"_BOOT_ID", Unused}, {"_HOSTNAME", Unused},
@@ -106,7 +107,8 @@ func (all *Authors) Of(g *RecordHead, n *Names) *Author {
 // At is when the record was written.
 func (g *RecordHead) At() time.Time {
 	c := Record{recordTimes: recordTimes{
-		real: int64(g.Real), mono: int64(g.Mono), srcReal: logtext.Raw(g.SourceReal).Int(), srcMono: logtext.Raw(g.SourceMono).Int(),
+		real: int64(g.Real), mono: int64(g.Mono), srcReal: logtext.Raw(g.SourceReal).Int(),
+		srcMono: logtext.Raw(g.SourceMono).Int(),
 	}}
 	at, _ := c.Time()
 	return at

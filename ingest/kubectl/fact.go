@@ -12,7 +12,8 @@ import (
 // Kubernetes object, the same for every way in which it can be read.
 var factOrder = []string{
 	"container", "exit_code", "reason", "signal", "started_at", "finished_at", "container_id", "which",
-	"type", "status", "ready", "restarts", "init", "age", "phase", "qos", "from", "object", "count", "deletion_timestamp", "grace_seconds", "message",
+	"type", "status", "ready", "restarts", "init", "age", "phase", "qos", "from", "object", "count",
+	"deletion_timestamp", "grace_seconds", "message",
 }
 
 // Fact is one thing that kubectl's text says about an object.

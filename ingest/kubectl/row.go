@@ -16,11 +16,14 @@ const (
 
 var (
 	// describe's events: Type Reason Age From Message. Old ones have the node in From.
-	describeEvent = regexp.MustCompile(`^(Normal|Warning)\s+(` + reason + `)\s+(` + ageText + `)\s+([a-zA-Z0-9][-a-zA-Z0-9_./]*(?:, \S+)?)\s+(\S.*)$`)
+	describeEvent = regexp.MustCompile(`^(Normal|Warning)\s+(` + reason + `)\s+(` + ageText + `)\s+` +
+		`([a-zA-Z0-9][-a-zA-Z0-9_./]*(?:, \S+)?)\s+(\S.*)$`)
 	// kubectl get events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE; -A puts the namespace first.
-	listedEvent = regexp.MustCompile(`^(?:([a-z0-9][-a-z0-9]*)\s+)?(` + ageText + `)\s+(Normal|Warning)\s+(` + reason + `)\s+([A-Za-z.]+/[^\s/]+)\s+(\S.*)$`)
+	listedEvent = regexp.MustCompile(`^(?:([a-z0-9][-a-z0-9]*)\s+)?(` + ageText + `)\s+(Normal|Warning)\s+(` + reason +
+		`)\s+([A-Za-z.]+/[^\s/]+)\s+(\S.*)$`)
 	// kubectl get events before 1.14: … COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
-	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason + `)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
+	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+` +
+		`([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason + `)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
 	// the same with its columns run together, or with a column of dots: only
 	// behind a reason that we know
 	barestEvent = regexp.MustCompile(`^(?:(Normal|Warning)|\.\.\.)\s+(` + reason + `)\s+(\S.*)$`)
@@ -29,22 +32,22 @@ var (
 
 // reasons are the event reasons that tell of a death or of a life that did not
 // begin.
-var reasons = map[string]bool{
-	"Failed": true, "BackOff": true, "FailedScheduling": true, "Killing": true, "Evicted": true, "OOMKilling": true,
-	"SystemOOM": true, "NodeNotReady": true, "FailedMount": true, "FailedCreatePodSandBox": true, "FailedKillPod": true,
-	"Preempted": true, "Unhealthy": true, "TaintManagerEviction": true, "DeadlineExceeded": true, "FailedAttachVolume": true,
-	"Preempting": true, "ExceededGracePeriod": true, "Rebooted": true, "Shutdown": true, "NodeShutdown": true, "InspectFailed": true, "ErrImageNeverPull": true,
-}
+var reasons = wordSet(
+	"Failed", "BackOff", "FailedScheduling", "Killing", "Evicted", "OOMKilling", "SystemOOM",
+	"NodeNotReady", "FailedMount", "FailedCreatePodSandBox", "FailedKillPod", "Preempted", "Unhealthy",
+	"TaintManagerEviction", "DeadlineExceeded", "FailedAttachVolume", "Preempting", "ExceededGracePeriod",
+	"Rebooted", "Shutdown", "NodeShutdown", "InspectFailed", "ErrImageNeverPull",
+)
 
 // statuses are words of kubectl's STATUS column that can follow a pod's name
 // alone on a line.
-var statuses = map[string]bool{
-	"Running": true, "Pending": true, "Succeeded": true, "Failed": true, "Completed": true, "Error": true, "OOMKilled": true,
-	"Evicted": true, "Terminating": true, "ContainerCreating": true, "PodInitializing": true, "CrashLoopBackOff": true,
-	"ImagePullBackOff": true, "ErrImagePull": true, "ContainerStatusUnknown": true, "NodeLost": true, "DeadlineExceeded": true,
-	"CreateContainerError": true, "CreateContainerConfigError": true, "RunContainerError": true, "ContainerCannotRun": true,
-	"StartError": true, "InvalidImageName": true, "NodeShutdown": true, "Shutdown": true, "NodeAffinity": true, "UnexpectedAdmissionError": true, "Unknown": true,
-}
+var statuses = wordSet(
+	"Running", "Pending", "Succeeded", "Failed", "Completed", "Error", "OOMKilled", "Evicted",
+	"Terminating", "ContainerCreating", "PodInitializing", "CrashLoopBackOff", "ImagePullBackOff",
+	"ErrImagePull", "ContainerStatusUnknown", "NodeLost", "DeadlineExceeded", "CreateContainerError",
+	"CreateContainerConfigError", "RunContainerError", "ContainerCannotRun", "StartError",
+	"InvalidImageName", "NodeShutdown", "Shutdown", "NodeAffinity", "UnexpectedAdmissionError", "Unknown",
+)
 
 // row reads a line of one of kubectl's tables.
 func (k *Text) row(s string) bool {
@@ -72,7 +75,8 @@ func (k *Text) row(s string) bool {
 // isHeader says whether the words are the head of a table.
 func isHeader(w []string) bool {
 	switch strings.Join(w[:min(len(w), 4)], " ") {
-	case "NAME READY STATUS RESTARTS", "NAMESPACE NAME READY STATUS", "LAST SEEN TYPE REASON", "NAMESPACE LAST SEEN TYPE",
+	case "NAME READY STATUS RESTARTS", "NAMESPACE NAME READY STATUS", "LAST SEEN TYPE REASON",
+		"NAMESPACE LAST SEEN TYPE",
 		"NAME STATUS ROLES AGE", "LAST SEEN FIRST SEEN", "LASTSEEN FIRSTSEEN COUNT NAME", "LASTSEEN TYPE REASON OBJECT",
 		"Type Reason Age From", "---- ------ ---- ----", "Type Status", "FirstSeen LastSeen Count From":
 		return true
@@ -116,7 +120,8 @@ func podRow(w []string) (f Fact, ok bool) {
 // isReady: `1/2`.
 func isReady(s string) bool {
 	a, b, ok := strings.Cut(s, "/")
-	return ok && len(a) < 4 && len(b) < 4 && a != "" && b != "" && logtext.Number(a, 0, len(a)) >= 0 && logtext.Number(b, 0, len(b)) >= 0
+	return ok && len(a) < 4 && len(b) < 4 && a != "" && b != "" && logtext.Number(a, 0, len(a)) >= 0 &&
+		logtext.Number(b, 0, len(b)) >= 0
 }
 
 func isStatus(s string) bool { return s[0]-'A' < 26 && len(s) < 64 }
@@ -127,7 +132,8 @@ func nodeRow(w []string) (f Fact, ok bool) {
 		return f, false
 	}
 	ready, rest, _ := strings.Cut(w[1], ",")
-	f = Fact{ingest.Entry{Node: w[0]}, "node condition", map[string]string{"type": "Ready", "reason": rest, "age": w[3]}}
+	f = Fact{ingest.Entry{Node: w[0]}, "node condition",
+		map[string]string{"type": "Ready", "reason": rest, "age": w[3]}}
 	switch ready {
 	case "Ready":
 		f.fields["status"] = "True"
@@ -179,7 +185,8 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 // event makes the fact of an event. Its age is relative to a moment that
 // nobody wrote down, so it has no time.
 func event(kind, reason, from, message, age string) Fact {
-	f := Fact{msg: "event", fields: map[string]string{"type": kind, "reason": reason, "from": from, "message": message, "age": age}}
+	f := Fact{msg: "event",
+		fields: map[string]string{"type": kind, "reason": reason, "from": from, "message": message, "age": age}}
 	if m := repeated.FindStringSubmatch(age); m != nil {
 		f.fields["count"] = m[1]
 	}
@@ -213,9 +220,19 @@ func serverError(s string) (f Fact, ok bool) {
 	if m == nil {
 		return f, false
 	}
-	f = Fact{ingest.Entry{Pod: m[2], Container: m[1]}, "container waiting", map[string]string{"container": m[1], "message": m[3]}}
+	f = Fact{ingest.Entry{Pod: m[2], Container: m[1]}, "container waiting",
+		map[string]string{"container": m[1], "message": m[3]}}
 	if !strings.Contains(m[3], " ") {
 		f.fields["reason"] = m[3]
 	}
 	return f, true
+}
+
+// wordSet is a set of words.
+func wordSet(words ...string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
 }

@@ -73,7 +73,8 @@ func (k *Text) brace(raw, s string) bool {
 
 // continued takes a line that goes on with the value of the key before.
 func (k *Text) continued(raw, s string) bool {
-	if k.state.keys == nil || k.state.lastKey == "" || len(raw)-len(s) <= k.state.kindAt || len(k.state.keys[k.state.lastKey]) > 4<<10 {
+	if k.state.keys == nil || k.state.lastKey == "" || len(raw)-len(s) <= k.state.kindAt ||
+		len(k.state.keys[k.state.lastKey]) > 4<<10 {
 		return false
 	}
 	k.state.keys[k.state.lastKey] = strings.TrimSpace(k.state.keys[k.state.lastKey] + " " + s)
@@ -88,7 +89,8 @@ func (k *Text) closeBlock() {
 		return
 	}
 	k.state.keys = nil
-	f := Fact{msg: "container " + k.state.kind, fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
+	f := Fact{msg: "container " + k.state.kind,
+		fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
 	f.id = k.of
 	f.id.Line = k.state.row
 	started, startedAt := apiTime(first(b, "startedat", "started"))

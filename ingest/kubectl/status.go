@@ -31,10 +31,10 @@ var phases = map[string]bool{"Pending": true, "Running": true, "Succeeded": true
 
 // podReasons are the reasons that the kubelet and the controllers give a pod
 // as a whole.
-var podReasons = map[string]bool{
-	"Evicted": true, "Terminated": true, "NodeShutdown": true, "Shutdown": true, "DeadlineExceeded": true, "NodeLost": true,
-	"NodeAffinity": true, "UnexpectedAdmissionError": true, "Preempting": true, "OutOfcpu": true, "OutOfmemory": true, "OutOfpods": true,
-}
+var podReasons = wordSet(
+	"Evicted", "Terminated", "NodeShutdown", "Shutdown", "DeadlineExceeded", "NodeLost", "NodeAffinity",
+	"UnexpectedAdmissionError", "Preempting", "OutOfcpu", "OutOfmemory", "OutOfpods",
+)
 
 // closeBeside yields the condition or the status that the collected keys are.
 func (k *Text) closeBeside() {
@@ -48,13 +48,17 @@ func (k *Text) closeBeside() {
 	word, _, _ := strings.Cut(phase, " ")
 	switch {
 	case b["type"] != "" && (phase == "True" || phase == "False" || phase == "Unknown"):
-		f.msg, f.fields = conditionMsg(b["type"]), map[string]string{"type": b["type"], "status": phase, "reason": b["reason"], "message": b["message"]}
+		f.msg, f.fields = conditionMsg(b["type"]),
+			map[string]string{"type": b["type"], "status": phase, "reason": b["reason"], "message": b["message"]}
 		at, _ := apiTime(b["lasttransitiontime"])
 		f.at(at)
 	case word == "Terminating" && k.of.Pod != "":
 		f.msg = "pod deleting"
-	case phases[phase] && (k.of.Pod != "" || b["reason"] != "" || b["phase"] != "") || phase == "" && podReasons[b["reason"]]:
-		f.msg, f.fields = "pod status", map[string]string{"phase": phase, "reason": b["reason"], "message": b["message"], "qos": first(b, "qosclass", "qos")}
+	case phases[phase] && (k.of.Pod != "" || b["reason"] != "" || b["phase"] != "") ||
+		phase == "" && podReasons[b["reason"]]:
+		f.msg, f.fields = "pod status",
+			map[string]string{"phase": phase, "reason": b["reason"], "message": b["message"],
+				"qos": first(b, "qosclass", "qos")}
 	default:
 		return
 	}

@@ -103,7 +103,8 @@ func (k *Text) announced(s string) {
 	w := strings.Fields(strings.ReplaceAll(s, "pod/", "pod "))
 	for i, word := range w {
 		switch {
-		case i > 0 && (w[i-1] == "pod" || w[i-1] == "pods" || w[i-1] == "po" || w[i-1] == "for") && logtext.IsDNSName(word):
+		case i > 0 && (w[i-1] == "pod" || w[i-1] == "pods" || w[i-1] == "po" || w[i-1] == "for") &&
+			logtext.IsDNSName(word):
 			k.End()
 			k.restart(ingest.Entry{Pod: word, Namespace: k.of.Namespace})
 		case i > 0 && (w[i-1] == "-n" || w[i-1] == "--namespace") && logtext.IsDNSName(word):

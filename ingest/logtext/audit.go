@@ -56,7 +56,8 @@ func (a *Audit) Fill(e *ingest.Entry) string {
 	e.Fields = map[string]string{"msg": "audit"}
 	text := "audit"
 	for _, p := range [][2]string{
-		{"verb", a.Verb}, {"resource", a.resource()}, {"name", a.ObjectRef.Name}, {"user", a.User.Username}, {"as", a.ImpersonatedUser.Username},
+		{"verb", a.Verb}, {"resource", a.resource()}, {"name", a.ObjectRef.Name}, {"user", a.User.Username},
+		{"as", a.ImpersonatedUser.Username},
 		{"agent", a.UserAgent}, {"code", code}, {"stage", a.Stage}, {"dry_run", a.dryRun()},
 	} {
 		if v := Brief(strings.TrimSpace(p[1]), 512); v != "" {
@@ -80,7 +81,8 @@ func (a *Audit) resource() string {
 // dryRun is "All" if nothing was to happen. At the level Metadata only the
 // address tells, and kubectl says it in the body.
 func (a *Audit) dryRun() string {
-	if len(a.RequestObject.DryRun)+len(a.RequestObject.DeleteOptions.DryRun) > 0 || strings.Contains(a.RequestURI, "dryRun=") {
+	if len(a.RequestObject.DryRun)+len(a.RequestObject.DeleteOptions.DryRun) > 0 ||
+		strings.Contains(a.RequestURI, "dryRun=") {
 		return "All"
 	}
 	return ""

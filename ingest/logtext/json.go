@@ -215,7 +215,8 @@ func unescape(b []byte) string {
 	return string(append(out, b...))
 }
 
-var simpleEscapes = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/', '\'': '\'', 'a': '\a', 'v': '\v'}
+var simpleEscapes = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
+	'\'': '\'', 'a': '\a', 'v': '\v'}
 
 // unescapeOne decodes the escape that b starts with, of JSON and of Go.
 func unescapeOne(out, b []byte) ([]byte, int) {

@@ -37,7 +37,8 @@ func (l Labels) Unit() string { return l.First("unit", "systemd_unit", "_SYSTEMD
 // say beside that can be its own choice.
 func (l Labels) Containers() bool {
 	for name, v := range l {
-		if v != "" && (strings.HasPrefix(name, "k8s_") && name != "k8s_node_name" && name != "k8s_cluster_name" || containerLabels[name]) {
+		if v != "" && (strings.HasPrefix(name, "k8s_") && name != "k8s_node_name" && name != "k8s_cluster_name" ||
+			containerLabels[name]) {
 			return true
 		}
 	}
@@ -57,7 +58,8 @@ func (l Labels) Journals() bool {
 	case l.Containers():
 		return false
 	case job != "":
-		return strings.Contains(job, "journal") || strings.Contains(job, "systemd") || l["source"] == "journal" && strings.Contains(job, "kubernetes")
+		return strings.Contains(job, "journal") || strings.Contains(job, "systemd") ||
+			l["source"] == "journal" && strings.Contains(job, "kubernetes")
 	}
 	return l.Unit() != "" || l.First("transport", "_TRANSPORT") != ""
 }

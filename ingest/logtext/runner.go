@@ -35,18 +35,23 @@ var (
 		"Exiting runner...", "Restarting runner...", "Exiting with unknown error code:",
 		"Runner update in progress", "Runner will exit shortly for update", "Must not run interactively with sudo",
 		"A session for this runner already exists", "Failed to create a session. The runner registration",
-		"An error occurred: Runner version", "Runner version 'v", "Runner version v", "An error occurred: Not configured", "Starting Runner listener with startup type",
-		"Started listener process", "Runner reconnected.", "Http response code: NotFound from 'POST https://api.github.com/actions/runner",
+		"An error occurred: Runner version", "Runner version 'v", "Runner version v",
+		"An error occurred: Not configured", "Starting Runner listener with startup type",
+		"Started listener process", "Runner reconnected.",
+		"Http response code: NotFound from 'POST https://api.github.com/actions/runner",
 		"Unhandled exception happened in worker", "Cannot configure the runner because it is already configured",
 		"Runner.Listener", "Runner init exited. Exiting this process",
 	)
 	gitlabLines = newStarts(
 		"ERROR: Job failed", "Job failed (system failure)", "Error: Job failed", "Running with gitlab-runner",
-		"Preparing the \"", "WARNING: Failed to pull image with policy", "Error cleaning up pod", "Error cleaning up secrets",
-		"Error: Error cleaning up pod", "ERROR: Preparation failed", "section_start:", "section_end:", "ERROR: Error cleaning up",
+		"Preparing the \"", "WARNING: Failed to pull image with policy", "Error cleaning up pod",
+		"Error cleaning up secrets",
+		"Error: Error cleaning up pod", "ERROR: Preparation failed", "section_start:", "section_end:",
+		"ERROR: Error cleaning up",
 		"Waiting for pod", "Job succeeded",
 	)
-	jobLines = newStarts("##[error]", "##[warning]", "##[group]", "##[endgroup]", "##[debug]", "##[command]", "[command]/", "##[section]")
+	jobLines = newStarts("##[error]", "##[warning]", "##[group]", "##[endgroup]", "##[debug]", "##[command]",
+		"[command]/", "##[section]")
 )
 
 // IsActionsRunner says whether s is a line that only an actions runner or its
@@ -84,7 +89,8 @@ func MayBeRunner(text []byte) bool {
 	case c == '[':
 		return true
 	case IsDigit(c):
-		return len(text) >= 19 && text[4] == '-' && text[7] == '-' // of peel and actionsShaped, all look for an isoStamp
+		// of peel and actionsShaped, all look for an isoStamp
+		return len(text) >= 19 && text[4] == '-' && text[7] == '-'
 	}
 	return begins(text, "RUNNER_VITALS ") || begins(text, "run-job: ") || actionsLines.matchBytes(text)
 }

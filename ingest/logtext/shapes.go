@@ -53,7 +53,8 @@ func IsStructured(s string) bool {
 // logfmtShape: logrus quotes its time and writes its levels small (containerd,
 // dockerd, the kata shim); slog does neither (ARC's listener since 0.14).
 func logfmtShape(s string) (ingest.Source, Stamp) {
-	if !strings.HasPrefix(s, "time=") && !strings.HasPrefix(s, "level=") && !strings.HasPrefix(s, "msg=") && !strings.HasPrefix(s, "ts=") {
+	if !strings.HasPrefix(s, "time=") && !strings.HasPrefix(s, "level=") && !strings.HasPrefix(s, "msg=") &&
+		!strings.HasPrefix(s, "ts=") {
 		return ingest.Unknown, Stamp{}
 	}
 	st, _ := InnerStamp(s)
@@ -132,7 +133,8 @@ func jsonShape(s string) (ingest.Source, Stamp) {
 		return ingest.Controller, st
 	case isEpoch && has("caller") && has("msg") && (has("v") || has("err")):
 		return ingest.Kubelet, st
-	case has("time") && has("level") && has("msg") && has("source") && fields.Get("source") != "" && FromKata(" source="+fields.Get("source")):
+	case has("time") && has("level") && has("msg") && has("source") && fields.Get("source") != "" &&
+		FromKata(" source="+fields.Get("source")):
 		return ingest.Kata, st
 	case has("time") && has("level") && has("msg") && !has("source") && !has("job") && !has("logger"):
 		return ingest.Containerd, st
@@ -148,7 +150,8 @@ func FromKata(text string) bool {
 		return false
 	}
 	s := strings.TrimPrefix(text[i+len(" source="):], "\"")
-	return strings.HasPrefix(s, "containerd-kata-shim-v2") || strings.HasPrefix(s, "virtcontainers") || strings.HasPrefix(s, "katautils")
+	return strings.HasPrefix(s, "containerd-kata-shim-v2") || strings.HasPrefix(s, "virtcontainers") ||
+		strings.HasPrefix(s, "katautils")
 }
 
 // HasSource says whether b has the words that fromKata looks for. Text has
@@ -167,10 +170,14 @@ func HasSource(b []byte) bool {
 
 // loggers names the programs behind zap loggers whose names have no dot.
 var loggers = map[string]ingest.Source{
-	"EphemeralRunner": ingest.Controller, "EphemeralRunnerSet": ingest.Controller, "AutoscalingRunnerSet": ingest.Controller,
-	"AutoscalingListener": ingest.Controller, "setup": ingest.Controller, "runner": ingest.Controller, "runnerpod": ingest.Controller,
-	"runnerreplicaset": ingest.Controller, "runnerdeployment": ingest.Controller, "runnerset": ingest.Controller, "horizontalrunnerautoscaler": ingest.Controller,
-	"controller-runtime": ingest.Controller, "listener-app": ingest.Listener, "listener": ingest.Listener, "worker": ingest.Listener,
+	"EphemeralRunner": ingest.Controller, "EphemeralRunnerSet": ingest.Controller,
+	"AutoscalingRunnerSet": ingest.Controller,
+	"AutoscalingListener":  ingest.Controller, "setup": ingest.Controller, "runner": ingest.Controller,
+	"runnerpod":        ingest.Controller,
+	"runnerreplicaset": ingest.Controller, "runnerdeployment": ingest.Controller, "runnerset": ingest.Controller,
+	"horizontalrunnerautoscaler": ingest.Controller,
+	"controller-runtime":         ingest.Controller, "listener-app": ingest.Listener, "listener": ingest.Listener,
+	"worker":  ingest.Listener,
 	"service": ingest.Listener, "auto_scaler": ingest.Listener,
 }
 

@@ -164,7 +164,8 @@ func SyslogStamp(s string) (st Stamp, ok bool) {
 
 // nextWord returns the word at i, leading spaces skipped, and where it ends.
 var english = map[string]time.Month{
-	"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12,
+	"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11,
+	"Dec": 12,
 }
 
 // months are the abbreviations of other languages' locales, by their start:

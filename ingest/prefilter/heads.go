@@ -195,7 +195,8 @@ func (h *head) begins(s []byte) (text []byte, ok bool) {
 // Learn remembers how a line that was read in full begins: s is all of it, st its
 // time, at the moment that this means, rest what follows the time, and local the
 // zone that was inferred for times that name none.
-func (n *Heads) Learn(w Writer, at time.Time, clock ingest.Clock, st logtext.Stamp, s, rest string, local *time.Location) {
+func (n *Heads) Learn(w Writer, at time.Time, clock ingest.Clock, st logtext.Stamp, s, rest string,
+	local *time.Location) {
 	key, _, ok := headKey([]byte(rest))
 	if !ok {
 		return

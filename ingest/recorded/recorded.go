@@ -57,7 +57,8 @@ func Read(r io.Reader, doc string, yield func(ingest.Entry) bool) error {
 // parse reads one line.
 func parse(b []byte, doc string, line int) ingest.Entry {
 	var e ingest.Entry
-	if json.Unmarshal(b, &e) != nil || e.Source != ingest.Unknown && !slices.Contains(ingest.Sources, e.Source) || !validMark(e.Mark) {
+	if json.Unmarshal(b, &e) != nil || e.Source != ingest.Unknown && !slices.Contains(ingest.Sources, e.Source) ||
+		!validMark(e.Mark) {
 		text, cut := logtext.Shorten(logtext.Cleaned(string(b)))
 		return ingest.Entry{Text: text, Cut: cut, Doc: doc, Line: line}
 	}
