@@ -80,7 +80,7 @@ func (p *pair) read(real, mono uint64, fields []member) string {
 	if text := string(glance.Message); !strings.Contains(text, e.Text) {
 		return fmt.Sprintf("text %q of message %q", e.Text, text)
 	}
-	return cmp.Diff(Class{e.Source, e.Trust, e.At}, seen)
+	return cmp.Diff(Seen{e.Source, e.Trust, e.At}, seen)
 }
 
 var (

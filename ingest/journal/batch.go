@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 
 	"github.com/rs/zerolog"
 )
@@ -17,7 +18,7 @@ type output struct {
 	node   string // Config.Node
 	log    zerolog.Logger
 	emit   func(Batch) error
-	feed   *ingest.Feed
+	feed   *document.Feed
 	fields fields
 	cover  coverage
 

@@ -75,7 +75,7 @@ func newFollower(r *Reader, emit func(Batch) error) *follower {
 	c := r.config
 	f := &follower{
 		Config: c, log: c.Log, src: source{log: c.Log, dirs: c.Dirs},
-		out:    output{node: c.Node, log: c.Log, emit: emit, feed: ingest.Document{Name: doc}.Feed()},
+		out:    output{node: c.Node, log: c.Log, emit: emit, feed: document.Document{Name: doc}.Feed()},
 		health: health{log: c.Log, unreadable: &r.unreadable, running: runningBoot(c.Boot)},
 	}
 	f.out.cover.node = c.Node

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"syscall"
 
-	"coroner/ingest"
+	"coroner/ingest/journald"
 )
 
 const (
@@ -39,7 +39,7 @@ var libsystemd = sync.OnceValues(func() (*C.library, error) {
 	for i, f := range journald.Fields {
 		names[i] = C.name{text: C.CString(f.Name + "="), size: C.uint32_t(len(f.Name)), use: C.uint8_t(f.Use), place: C.uint8_t(i)}
 	}
-	C.sort_names(l, &names[0], C.int(len(ingest.JournalFields)))
+	C.sort_names(l, &names[0], C.int(len(journald.Fields)))
 	return l, nil
 })
 
@@ -50,7 +50,7 @@ const _ = uint(journald.Rare-C.RARE) + uint(C.RARE-journald.Rare) + uint(journal
 type raw struct {
 	cursor []byte
 	fields []byte // one after the other: size of the whole and of the name, NAME=value
-	head   ingest.RecordHead
+	head   journald.RecordHead
 	err    error // why the rest cannot be read
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 
 	"github.com/rs/zerolog"
 )
@@ -131,7 +132,7 @@ func (s *source) speakers(boot string) (spoke [len(hosts)]bool) {
 		return spoke
 	}
 	defer j.close()
-	feed, reading := ingest.Document{Name: doc}.Feed(), fields{}
+	feed, reading := document.Document{Name: doc}.Feed(), fields{}
 	for i, host := range hosts {
 		r, err := j.last(append([]string{"_BOOT_ID=" + boot}, callers[host]...))
 		if r != nil && err == nil {
@@ -142,7 +143,7 @@ func (s *source) speakers(boot string) (spoke [len(hosts)]bool) {
 }
 
 // attests reports whether a record is of a source, and cannot be forged.
-func attests(feed *ingest.Feed, reading *fields, r *raw, host ingest.Source) (ok bool) {
+func attests(feed *document.Feed, reading *fields, r *raw, host ingest.Source) (ok bool) {
 	p, parsed := parsePosition(string(r.cursor))
 	if !parsed {
 		return false

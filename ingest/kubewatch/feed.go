@@ -143,7 +143,7 @@ func (f *feed) mark(m ingest.Mark) ingest.Entry {
 		Source:    ingest.Kube,
 		Trust:     ingest.Attested,
 		Namespace: f.namespace,
-		Doc:       document,
+		Doc:       documentName,
 		Mark:      &m,
 	}
 }

@@ -1,6 +1,8 @@
 package podlog
 
-import "coroner/ingest"
+import (
+	"coroner/ingest/logtext"
+)
 
 const uninterestingSize = 4 << 10 // a longer line is always given
 
@@ -27,7 +29,7 @@ func (c *chunkScan) uninteresting(line []byte, cut int, size int64) bool {
 		return false
 	}
 	if begin < 0 { // its beginning was in the chunk before
-		return c.next(line, 0) < 0 && ingest.Clean(line)
+		return c.next(line, 0) < 0 && logtext.Clean(line)
 	}
 	if c.match < begin {
 		if c.match = c.next(c.chunk, begin); c.match < 0 {
@@ -40,7 +42,7 @@ func (c *chunkScan) uninteresting(line []byte, cut int, size int64) bool {
 // needsNoCleaning reports whether the line that begins there needs no cleaning.
 func (c *chunkScan) needsNoCleaning(line []byte, begin int) bool {
 	if c.dirty < begin {
-		c.dirty = begin + ingest.CleanTo(c.chunk[begin:])
+		c.dirty = begin + logtext.CleanTo(c.chunk[begin:])
 	}
-	return c.dirty >= begin+len(line) || ingest.Clean(line)
+	return c.dirty >= begin+len(line) || logtext.Clean(line)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 	"coroner/ingest/podlog/header"
 )
 

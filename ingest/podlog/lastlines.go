@@ -1,6 +1,9 @@
 package podlog
 
-import "coroner/ingest"
+import (
+	"coroner/ingest"
+	"coroner/ingest/document"
+)
 
 const maxGrowth = 3 // an invalid byte becomes a rune of three bytes
 
@@ -66,7 +69,7 @@ func (l *lastLines) dropOldest() {
 // makeEntries makes entries of the lines, each with the identity that it had when it was
 // read.
 func (l *lastLines) makeEntries(doc, node string) {
-	feed := ingest.Document{Name: doc}.Feed()
+	feed := document.Document{Name: doc}.Feed()
 	for i := range l.n {
 		x := l.lineAt(i)
 		if x.entry != nil {

@@ -45,7 +45,7 @@ type Config struct {
 	Want func(namespace, pod, container string) bool
 
 	// Controller says which pods the operator calls controllers, as in
-	// ingest.Document; nil means none. Calls come from the goroutine of Run.
+	// document.Document; nil means none. Calls come from the goroutine of Run.
 	Controller func(namespace, pod string) bool
 
 	// Next says where in b, at or after from, something begins that makes a line

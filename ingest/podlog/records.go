@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // records is what was made of one log's lines: how far they were given, and what is
@@ -12,9 +13,9 @@ type records struct {
 	env *env
 	out *batcher
 
-	id      ingest.Entry // whose text it is, without a text
-	idKnown bool         // id is what the feed has found out so far
-	feed    *ingest.Feed // nil once the log has ended
+	id      ingest.Entry   // whose text it is, without a text
+	idKnown bool           // id is what the feed has found out so far
+	feed    *document.Feed // nil once the log has ended
 
 	done    progress          // everything before it was given
 	split   splitLine         // what was read after done: a split line without its end
@@ -49,7 +50,7 @@ type lostRange struct {
 	why  string
 }
 
-func newRecords(env *env, out *batcher, d ingest.Document) *records {
+func newRecords(env *env, out *batcher, d document.Document) *records {
 	r := &records{env: env, out: out, feed: d.Feed(), changed: true}
 	r.id, _ = d.Identity()
 	r.id.Doc = d.Name

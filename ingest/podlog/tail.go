@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // key names one instance of one container.
@@ -84,7 +84,7 @@ func newTail(k key, env *env, out *batcher) (*tail, error) {
 	if _, err := identify(k.path); err != nil {
 		return nil, err
 	}
-	d := ingest.Document{Name: fmt.Sprintf("%s/%d.log", k.path, k.n), Controller: env.c.Controller}
+	d := document.Document{Name: fmt.Sprintf("%s/%d.log", k.path, k.n), Controller: env.c.Controller}
 	return &tail{key: k, records: newRecords(env, out, d)}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"bytes"
 	"time"
 
-	"coroner/ingest"
+	"coroner/ingest/document"
 )
 
 // Header is what a container runtime writes before the text of a line, as in
@@ -18,7 +18,7 @@ type Header struct {
 	At     time.Time // zero where the line has none
 	Whole  bool      // F: the text ends with the line
 	Split  bool      // P: the next line goes on with this one's text
-	Output ingest.Output
+	Output document.Output
 	Size   int // where the text begins, set by Reader only; 0 for a line of another shape
 }
 
@@ -30,7 +30,7 @@ func Read(line []byte) (h Header) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
 	if err != nil || stamp[len("2006-01-02T15")] != ':' || at.Year() < 1970 {
-		return h // package time also reads an hour of one digit, ingest.Feed does not
+		return h // package time also reads an hour of one digit, document.Feed does not
 	}
 	h.At = at
 	if bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr ")) {
@@ -71,11 +71,11 @@ func (r *Reader) Read(line []byte) Header {
 	case "Z stdout F ":
 		h.Whole = true
 	case "Z stderr F ":
-		h.Whole, h.Output = true, ingest.Stderr
+		h.Whole, h.Output = true, document.Stderr
 	case "Z stdout P ":
 		h.Split = true
 	case "Z stderr P ":
-		h.Split, h.Output = true, ingest.Stderr
+		h.Split, h.Output = true, document.Stderr
 	default:
 		return Read(line)
 	}
