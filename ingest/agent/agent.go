@@ -106,12 +106,12 @@ func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, 
 	if _, err := a.spool.LoadState("positions", &a.state); err != nil {
 		return nil, err
 	}
-	a.lost.add(a.state.Lost)
+	a.lost.extendBy(a.state.Lost)
 	a.metrics = newMetrics(registry, a.spool)
 	a.queue = queue{spool: a.spool, cluster: c.Cluster}
 	a.delivery = &delivery{spool: a.spool, sender: c.Sender, log: log, metrics: a.metrics}
 	a.rulebook = newRulebook(c.Rulebook, c.Sender, a.spool, log, a.metrics)
-	return a, a.rulebook.load()
+	return a, a.rulebook.loadFirst()
 }
 
 // RulebookHash names the rulebook in force.
@@ -120,41 +120,41 @@ func (a *Agent) RulebookHash() string { return a.rulebook.inForce.Load().Hash }
 // Run follows the sources until ctx is done, then spools what they still had.
 func (a *Agent) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	j, p := a.journal(a.state.Cursor, a.state.At), a.pods(a.state.Pods)
-	a.metrics.readers(j, p)
+	j, p := a.newJournal(a.state.Cursor, a.state.At), a.newPods(a.state.Pods)
+	a.metrics.addReaders(j, p)
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g.Go(func() error { return j.Run(ctx, a.takeJournal) })
 	g.Go(func() error { return p.Run(ctx, a.takePods) })
-	g.Go(func() error { return a.flushes(ctx) })
-	g.Go(func() error { return a.rulebook.refresh(ctx) })
-	g.Go(func() error { return a.rescans(ctx) })
+	g.Go(func() error { return a.flushLoop(ctx) })
+	g.Go(func() error { return a.rulebook.refreshLoop(ctx) })
+	g.Go(func() error { return a.rescanLoop(ctx) })
 	var sender sync.WaitGroup
-	sender.Go(func() { a.delivery.run(sending) })
+	sender.Go(func() { a.delivery.sendLoop(sending) })
 	err := g.Wait()
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	stop()
 	sender.Wait()
 	return err
 }
 
-func (a *Agent) journal(cursor string, since time.Time) *journal.Reader {
+func (a *Agent) newJournal(cursor string, since time.Time) *journal.Reader {
 	return journal.New(journal.Config{
 		Dirs: a.c.Journal, Node: a.c.Node, Cursor: cursor, Since: since, MaxAge: a.c.MaxAge,
-		Wanted: a.rulebook.wanted, Log: a.log,
+		Wanted: a.rulebook.wantsRecord, Log: a.log,
 	})
 }
 
-func (a *Agent) pods(resume []podlog.Position) *podlog.Reader {
+func (a *Agent) newPods(resume []podlog.Position) *podlog.Reader {
 	return podlog.New(podlog.Config{
-		Dir: a.c.Pods, Node: a.c.Node, Want: a.c.follows, Next: a.rulebook.next,
+		Dir: a.c.Pods, Node: a.c.Node, Want: a.c.followsLog, Next: a.rulebook.nextMatch,
 		Controller: ingest.PodGlobs(a.c.Controller).Name, Resume: resume,
 		MaxAge: a.c.MaxAge, LastLines: a.c.LastLines, Log: a.log,
 	})
 }
 
-// follows reports whether a container's log is followed.
-func (c *Config) follows(namespace, pod, container string) bool {
+// followsLog reports whether a container's log is followed.
+func (c *Config) followsLog(namespace, pod, container string) bool {
 	for _, glob := range c.Follow {
 		if hit, _ := filepath.Match(glob, namespace+"/"+pod+"/"+container); hit {
 			return true
@@ -167,16 +167,16 @@ func (c *Config) follows(namespace, pod, container string) bool {
 func (a *Agent) takeJournal(b journal.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scan(fromJournal, b.Entries, b.Lines, b.Passed)
+	a.scanEntries(fromJournal, b.Entries, b.Lines, b.Passed)
 	for _, e := range b.Covered {
-		a.marks.cover(e)
+		a.marks.addCovered(e)
 	}
 	if b.Cursor != "" {
 		a.state.Cursor, a.state.At = b.Cursor, b.At
 	}
 	a.marks.reached[fromJournal] = b.Reached
 	a.metrics.lag.WithLabelValues(fromJournal).Set(b.Behind.Seconds())
-	a.queue.relieve(a.delivery.away.Load())
+	a.queue.spoolIfFull(a.delivery.away.Load())
 	return nil
 }
 
@@ -184,12 +184,12 @@ func (a *Agent) takeJournal(b journal.Batch) error {
 func (a *Agent) takePods(b podlog.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scan(fromPods, b.Entries, b.Lines, b.Passed)
+	a.scanEntries(fromPods, b.Entries, b.Lines, b.Passed)
 	a.queue.addLastLines(redacted(a.rulebook.inForce.Load(), b.LastLines))
 	a.metrics.contextLines.Add(float64(len(b.LastLines)))
 	for _, m := range b.Marks {
 		if m.Mark.Kind == ingest.Covered && m.Source == ingest.Runner {
-			a.marks.beat(m)
+			a.marks.addHeartbeat(m)
 			continue
 		}
 		a.queue.evidence = append(a.queue.evidence, m)
@@ -199,7 +199,7 @@ func (a *Agent) takePods(b podlog.Batch) error {
 		a.marks.reached[fromPods] = b.Reached
 		a.metrics.lag.WithLabelValues(fromPods).Set(max(0, time.Since(b.Reached).Seconds()))
 	}
-	a.queue.relieve(a.delivery.away.Load())
+	a.queue.spoolIfFull(a.delivery.away.Load())
 	return nil
 }
 
@@ -217,22 +217,22 @@ func redacted(book *rules.Rulebook, lines []ingest.Entry) []ingest.Entry {
 	return lines
 }
 
-// scan keeps what the rulebook recognises and counts the rest, of which the
+// scanEntries keeps what the rulebook recognises and counts the rest, of which the
 // reader made no entries of what it skipped.
-func (a *Agent) scan(source string, entries []ingest.Entry, lines, passed int) {
+func (a *Agent) scanEntries(source string, entries []ingest.Entry, lines, passed int) {
 	book := a.rulebook.inForce.Load()
 	read, matched, flood := 0, 0, 0
 	for i := range entries {
 		e := &entries[i]
 		switch {
 		case e.Mark != nil:
-			a.collect(e)
+			a.addEvidence(e)
 			continue
-		case e.Source.Forgeable() && !a.allow.open(e):
+		case e.Source.Forgeable() && !a.allow.hasSome(e):
 			flood++
 		case a.recognised(book, e):
 			matched++
-			a.collect(e)
+			a.addEvidence(e)
 		}
 		read++
 	}
@@ -248,7 +248,7 @@ func (a *Agent) scan(source string, entries []ingest.Entry, lines, passed int) {
 func (a *Agent) recognised(book *rules.Rulebook, e *ingest.Entry) bool {
 	found, short := book.ScanWithin(e)
 	if e.Source.Forgeable() {
-		a.allow.charge(e, len(found) > 0)
+		a.allow.chargeLine(e, len(found) > 0)
 	}
 	if short {
 		a.metrics.short.Inc()
@@ -259,11 +259,11 @@ func (a *Agent) recognised(book *rules.Rulebook, e *ingest.Entry) bool {
 	return len(found) > 0
 }
 
-// collect takes an entry as evidence.
-func (a *Agent) collect(e *ingest.Entry) { a.queue.add(e, a.delivery.away.Load()) }
+// addEvidence takes an entry as evidence.
+func (a *Agent) addEvidence(e *ingest.Entry) { a.queue.addEvidence(e, a.delivery.away.Load()) }
 
-// flushes spools at the batch's pace.
-func (a *Agent) flushes(ctx context.Context) error {
+// flushLoop spools at the batch's pace.
+func (a *Agent) flushLoop(ctx context.Context) error {
 	ticker := time.NewTicker(a.c.Spool.Batch)
 	defer ticker.Stop()
 	for {
@@ -271,23 +271,23 @@ func (a *Agent) flushes(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			a.flush(ctx, false)
+			a.flushOnce(ctx, false)
 		}
 	}
 }
 
-// flush spools what is waiting. When the spool cannot be written it tries until
+// flushOnce spools what is waiting. When the spool cannot be written it tries until
 // it can: the sources wait meanwhile.
-func (a *Agent) flush(ctx context.Context, last bool) {
+func (a *Agent) flushOnce(ctx context.Context, last bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	if !last && now.Sub(a.pushed) < a.pace(now) {
+	if !last && now.Sub(a.pushed) < a.pushPause(now) {
 		return
 	}
 	a.addMarks()
 	for {
-		err := a.store(now, last || a.delivery.away.Load())
+		err := a.storeAll(now, last || a.delivery.away.Load())
 		if err == nil {
 			a.pushed = now
 			return
@@ -300,10 +300,10 @@ func (a *Agent) flush(ctx context.Context, last bool) {
 	}
 }
 
-// pace is how long after a push the next may come. That logs grow, and nothing
+// pushPause is how long after a push the next may come. That logs grow, and nothing
 // else, is told at every other tick, and that not even they do seldom: except for
 // a while after evidence, whose death may wait for the marks.
-func (a *Agent) pace(now time.Time) time.Duration {
+func (a *Agent) pushPause(now time.Time) time.Duration {
 	switch {
 	case a.queue.len() > 0 || now.Before(a.queue.busyUntil):
 		return 0
@@ -315,25 +315,25 @@ func (a *Agent) pace(now time.Time) time.Duration {
 
 // addMarks adds what is covered, what was lost, and how far everything was read.
 func (a *Agent) addMarks() {
-	a.marks.gaps(&a.queue, a.lost.take())
-	a.marks.move(&a.queue)
+	a.marks.addGaps(&a.queue, a.lost.takeRange())
+	a.marks.moveTo(&a.queue)
 }
 
 // keepEvery is how old the positions become, and how long an item may be only in
 // memory, while the server takes what it is sent and there is something to send.
 const keepEvery = 2 * time.Second
 
-// store spools context before evidence, so that the mark that settles a case
+// storeAll spools context before evidence, so that the mark that settles a case
 // comes after its last lines. The positions are stored with what they stand for,
 // now and then: after a crash what was read since is read again.
-func (a *Agent) store(now time.Time, keep bool) error {
+func (a *Agent) storeAll(now time.Time, keep bool) error {
 	if err := a.queue.putAll(a.delivery.away.Load()); err != nil {
 		return err
 	}
 	if !keep && now.Sub(a.stored) < keepEvery {
 		return nil
 	}
-	a.state.Lost = a.lost.current()
+	a.state.Lost = a.lost.currentRange()
 	err := a.spool.SaveState("positions", a.state)
 	if err == nil {
 		a.stored = now
@@ -348,6 +348,6 @@ func (a *Agent) spoolFull(i spool.Item) {
 	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
 	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
 	if i.Class == spool.Evidence {
-		a.lost.add(timeRange{i.From, i.To})
+		a.lost.extendBy(timeRange{i.From, i.To})
 	}
 }

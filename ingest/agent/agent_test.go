@@ -100,7 +100,7 @@ func sendUntil(t *testing.T, a *Agent, what string, holds func() bool) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
-		a.delivery.run(ctx)
+		a.delivery.sendLoop(ctx)
 		close(done)
 	}()
 	poll, end := time.NewTicker(5*time.Millisecond), time.After(10*time.Second)
@@ -132,7 +132,7 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 12, Passed: 10, Cursor: "c1", At: now, Reached: now,
 		Covered: []ingest.Entry{{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}}})
 	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, LastLines: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 4, Passed: 1, Reached: now.Add(-time.Second)})
-	a.flush(context.Background(), false)
+	a.flushOnce(context.Background(), false)
 	sendUntil(t, a, "an empty spool", a.empty)
 	got := strings.Join(s.texts(), "|")
 	for _, want := range []string{oom, "compiling", "covered kernel", "covered runner", "reached agent"} {
@@ -159,7 +159,7 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "part-of-a-line")); n != 0 {
 		t.Errorf("%v parts of the journal", n)
 	}
-	if !a.rulebook.wanted(ingest.Kernel, []byte(oom)) || a.rulebook.wanted(ingest.Kernel, []byte("eth0: up")) {
+	if !a.rulebook.wantsRecord(ingest.Kernel, []byte(oom)) || a.rulebook.wantsRecord(ingest.Kernel, []byte("eth0: up")) {
 		t.Error("wanted is not what is recognised")
 	}
 }
@@ -169,9 +169,9 @@ func TestReachedIsTheSlowerSource(t *testing.T) {
 	s := newServer(t)
 	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
 	_ = a.takeJournal(journal.Batch{Reached: now})
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	_ = a.takePods(podlog.Batch{Reached: now.Add(-time.Minute)})
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	sendUntil(t, a, "an empty spool", a.empty)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func TestClusterOfAnAgent(t *testing.T) {
 	oomed := []ingest.Entry{line(ingest.Kernel, oom)}
 	_ = a.takeJournal(journal.Batch{Entries: oomed, Covered: []ingest.Entry{covered}, Lines: 1, Reached: now})
 	_ = a.takePods(podlog.Batch{LastLines: []ingest.Entry{line(ingest.Runner, "last")}, Reached: now})
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	sendUntil(t, a, "an empty spool", a.empty)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func TestPositionsFollowTheSpool(t *testing.T) {
 	if b := newTestAgent(t, dir, "", 1<<20); b.state.Cursor != "" {
 		t.Errorf("a position without its evidence: %+v", b.state)
 	}
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	s := newServer(t)
 	b := newTestAgent(t, dir, s.URL, 1<<20)
 	if b.state.Cursor != "c1" || !b.state.At.Equal(now) {
@@ -230,7 +230,7 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 	a := newTestAgent(t, dir, s.URL, 1<<20)
 	read := func(cursor string) {
 		_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: cursor, At: now})
-		a.flush(context.Background(), false)
+		a.flushOnce(context.Background(), false)
 	}
 	onDisk := func() (files int, cursor string) {
 		b := newTestAgent(t, dir, "", 1<<20)
@@ -263,7 +263,7 @@ func TestPace(t *testing.T) {
 	a.c.Spool.Batch, a.c.Spool.Idle = 500*time.Millisecond, 5*time.Second
 	want := func(what string, want time.Duration) {
 		t.Helper()
-		if got := a.pace(now); got != want {
+		if got := a.pushPause(now); got != want {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
@@ -282,7 +282,7 @@ func TestAnswers(t *testing.T) {
 	s.will(http.StatusServiceUnavailable)
 	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1})
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	sendUntil(t, a, "two answers", func() bool { return testutil.ToFloat64(a.metrics.pushes.WithLabelValues("postponed")) >= 2 })
 	if _, files := a.spool.Size(); files != 1 {
 		t.Fatalf("%d files", files)
@@ -300,9 +300,9 @@ func TestFullSpoolIsAGap(t *testing.T) {
 	a := newTestAgent(t, t.TempDir(), s.URL, 1)
 	for range 3 {
 		_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1})
-		a.flush(context.Background(), true)
+		a.flushOnce(context.Background(), true)
 	}
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	if n := testutil.ToFloat64(a.metrics.dropped.WithLabelValues("spool", "spool-full-evidence")); n == 0 {
 		t.Error("nothing was counted")
 	}
@@ -319,10 +319,10 @@ func TestRulebookIsFetched(t *testing.T) {
 	a := newTestAgent(t, dir, "", 1<<20)
 	before := a.rulebook.inForce.Load().Hash
 	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
-	if err := a.rulebook.adopt([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil || a.rulebook.inForce.Load().Hash != before {
+	if err := a.rulebook.adoptSource([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil || a.rulebook.inForce.Load().Hash != before {
 		t.Errorf("mistakes were adopted: %v", err)
 	}
-	if err := a.rulebook.adopt([]byte(custom)); err != nil {
+	if err := a.rulebook.adoptSource([]byte(custom)); err != nil {
 		t.Fatal(err)
 	}
 	if len(a.rulebook.changed) != 1 || a.rulebook.inForce.Load().Signal("own.line") == nil {
@@ -348,7 +348,7 @@ func TestFollowGlobs(t *testing.T) {
 		{"kube-system", "coredns-1", "coredns", false},
 		{"cert-manager", "cert-manager-1", "controller", false},
 	} {
-		if got := c.follows(tt.namespace, tt.pod, tt.container); got != tt.want {
+		if got := c.followsLog(tt.namespace, tt.pod, tt.container); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -372,7 +372,7 @@ func TestBurstIsNotHeld(t *testing.T) {
 		}
 	}
 	_ = a.takeJournal(journal.Batch{Entries: burst, Lines: len(burst), Reached: now})
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	if n := cap(a.queue.evidence) + cap(a.queue.context); n > 2*maxHeld {
 		t.Errorf("room of %d entries is kept", n)
 	}

@@ -41,13 +41,13 @@ func newAllowance(now func() time.Time) *allowance {
 
 func streamOf(e *ingest.Entry) string { return e.PodUID + "/" + e.Pod + "/" + e.Container }
 
-// open reports whether a container has something left.
-func (a *allowance) open(e *ingest.Entry) bool {
-	return a.balance(streamOf(e)).left > 0
+// hasSome reports whether a container has something left.
+func (a *allowance) hasSome(e *ingest.Entry) bool {
+	return a.balanceOf(streamOf(e)).left > 0
 }
 
-// balance is what a container has now.
-func (a *allowance) balance(stream string) balance {
+// balanceOf is what a container has now.
+func (a *allowance) balanceOf(stream string) balance {
 	now := a.now()
 	b, known := a.of.Get(stream)
 	if !known {
@@ -58,14 +58,14 @@ func (a *allowance) balance(stream string) balance {
 	return b
 }
 
-// charge takes away what a line costs.
-func (a *allowance) charge(e *ingest.Entry, sent bool) {
+// chargeLine takes away what a line costs.
+func (a *allowance) chargeLine(e *ingest.Entry, sent bool) {
 	cost := float64(perLine + len(e.Text))
 	if !sent {
 		cost /= matchCost
 	}
 	stream := streamOf(e)
-	b := a.balance(stream)
+	b := a.balanceOf(stream)
 	b.left -= cost
 	a.of.Add(stream, b)
 }

@@ -52,7 +52,7 @@ func TestAFloodIsNobodyElses(t *testing.T) {
 		t.Errorf("%.0f lines are matched, %d are to be", matched, want)
 	}
 	clock = clock.Add(time.Minute)
-	if !a.allow.open(&junk) || !a.allow.open(ptr(printed("good", ""))) {
+	if !a.allow.hasSome(&junk) || !a.allow.hasSome(ptr(printed("good", ""))) {
 		t.Error("after a minute nothing more may be printed")
 	}
 }
@@ -78,7 +78,7 @@ func TestPushesAreBoundedInBytes(t *testing.T) {
 	}
 	a := newTestAgent(t, t.TempDir(), newServer(t).URL, 1<<30)
 	for range 1000 {
-		a.collect(&long)
+		a.addEvidence(&long)
 		if a.queue.held > maxHeldBytes {
 			t.Fatalf("%d bytes wait", a.queue.held)
 		}

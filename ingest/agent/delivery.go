@@ -21,8 +21,8 @@ type delivery struct {
 	away    atomic.Bool // the server did not take the last push
 }
 
-// run sends until ctx is done.
-func (d *delivery) run(ctx context.Context) {
+// sendLoop sends until ctx is done.
+func (d *delivery) sendLoop(ctx context.Context) {
 	wait := time.Duration(0)
 	for {
 		item, body, err := d.spool.Next()
@@ -68,7 +68,7 @@ func (d *delivery) answered(item spool.Item, err error, waited time.Duration) ti
 	}
 	d.metrics.pushes.WithLabelValues("postponed").Inc()
 	d.away.Store(true)
-	d.keep()
+	d.keepOnDisk()
 	wait := min(30*time.Second, max(500*time.Millisecond, 2*waited))
 	if errors.As(err, &later) && later.After > wait {
 		wait = later.After
@@ -77,9 +77,9 @@ func (d *delivery) answered(item spool.Item, err error, waited time.Duration) ti
 	return wait
 }
 
-// keep writes what the server did not take. Where that fails, so will the next
+// keepOnDisk writes what the server did not take. Where that fails, so will the next
 // flush, and wait until it can be done.
-func (d *delivery) keep() {
+func (d *delivery) keepOnDisk() {
 	if err := d.spool.Keep(); err != nil {
 		d.metrics.spoolErrors.Inc()
 		d.log.Error().Err(err).Msg("the spool cannot be written")

@@ -21,8 +21,8 @@ type lostRange struct {
 	timeRange
 }
 
-// add adds l.
-func (r *lostRange) add(l timeRange) {
+// extendBy adds l.
+func (r *lostRange) extendBy(l timeRange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l.To.IsZero() {
@@ -36,15 +36,15 @@ func (r *lostRange) add(l timeRange) {
 	}
 }
 
-// current is the range as it is.
-func (r *lostRange) current() timeRange {
+// currentRange is the range as it is.
+func (r *lostRange) currentRange() timeRange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.timeRange
 }
 
-// take is the range, which is sent then and empty afterwards.
-func (r *lostRange) take() timeRange {
+// takeRange is the range, which is sent then and empty afterwards.
+func (r *lostRange) takeRange() timeRange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.timeRange

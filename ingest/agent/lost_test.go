@@ -40,17 +40,17 @@ func TestHoleOutlivesTheAgent(t *testing.T) {
 	a.delivery.away.Store(true)
 	for i := range 2 {
 		oomAt(a, now.Add(time.Duration(i)*time.Minute))
-		a.flush(context.Background(), true)
+		a.flushOnce(context.Background(), true)
 	}
 	s.will(0)
 	b := newTestAgent(t, dir, s.URL, 1<<20)
-	b.flush(context.Background(), true)
+	b.flushOnce(context.Background(), true)
 	sendUntil(t, b, "an empty spool", b.empty)
 	if from := s.earliest(); !from.Equal(now) {
 		t.Errorf("the gap begins %v, want %v: %q", from, now, s.texts())
 	}
 	again := newTestAgent(t, dir, s.URL, 1<<20)
-	if l := again.lost.current(); !l.To.IsZero() {
+	if l := again.lost.currentRange(); !l.To.IsZero() {
 		t.Errorf("it was told, and stays: %+v", l)
 	}
 }
@@ -64,9 +64,9 @@ func TestHoleOfAHole(t *testing.T) {
 	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)})
 	for i := range 6 {
 		oomAt(a, now.Add(time.Duration(i)*time.Second))
-		a.flush(context.Background(), true)
+		a.flushOnce(context.Background(), true)
 	}
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	s.will(0)
 	sendUntil(t, a, "an empty spool", a.empty)
 	if from := s.earliest(); !from.Equal(now.Add(-time.Hour)) {
@@ -83,7 +83,7 @@ func TestEveryBeatIsTold(t *testing.T) {
 			Mark: &ingest.Mark{Kind: ingest.Covered, From: from, To: from.Add(time.Second), Lines: 3}}
 		_ = a.takePods(podlog.Batch{Marks: []ingest.Entry{e}})
 	}
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	sendUntil(t, a, "an empty spool", a.empty)
 	if n := strings.Count(strings.Join(s.texts(), "|"), "covered runner"); n != 2 {
 		t.Errorf("%d spans: %q", n, s.texts())

@@ -21,16 +21,16 @@ func newMarks(node string) marks {
 	}
 }
 
-// cover takes what is covered of a source of the journal.
-func (m *marks) cover(e ingest.Entry) {
+// addCovered takes what is covered of a source of the journal.
+func (m *marks) addCovered(e ingest.Entry) {
 	m.covered[string(e.Source)+" "+e.Boot+" "+e.Mark.From.String()] = e
 }
 
-// beat takes what is covered of a runner's log.
-func (m *marks) beat(e ingest.Entry) { m.beats[e.Doc+" "+e.Mark.From.String()] = e }
+// addHeartbeat takes what is covered of a runner's log.
+func (m *marks) addHeartbeat(e ingest.Entry) { m.beats[e.Doc+" "+e.Mark.From.String()] = e }
 
-// move moves everything to the queue, and adds how far all sources were read.
-func (m *marks) move(q *queue) {
+// moveTo moves everything to the queue, and adds how far all sources were read.
+func (m *marks) moveTo(q *queue) {
 	for key, e := range m.covered {
 		q.evidence = append(q.evidence, e)
 		delete(m.covered, key)
@@ -45,22 +45,22 @@ func (m *marks) move(q *queue) {
 	}
 	if reached.After(m.sent) {
 		m.sent = reached
-		q.evidence = append(q.evidence, m.mark(ingest.Agent, reached, ingest.Mark{Kind: ingest.Reached, To: reached}))
+		q.evidence = append(q.evidence, m.newMark(ingest.Agent, reached, ingest.Mark{Kind: ingest.Reached, To: reached}))
 	}
 }
 
-// gaps adds what the spool lost since the last time as one gap of each source.
-func (m *marks) gaps(q *queue, lost timeRange) {
+// addGaps adds what the spool lost since the last time as one gap of each source.
+func (m *marks) addGaps(q *queue, lost timeRange) {
 	if lost.To.IsZero() {
 		return
 	}
 	const why = "the agent's spool was full: the server was away for too long"
 	for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd} {
 		gap := ingest.Mark{Kind: ingest.Gap, From: lost.From, To: lost.To, Why: why}
-		q.evidence = append(q.evidence, m.mark(source, lost.To, gap))
+		q.evidence = append(q.evidence, m.newMark(source, lost.To, gap))
 	}
 }
 
-func (m *marks) mark(source ingest.Source, at time.Time, mark ingest.Mark) ingest.Entry {
+func (m *marks) newMark(source ingest.Source, at time.Time, mark ingest.Mark) ingest.Entry {
 	return ingest.Entry{Node: m.node, At: at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Mark: &mark}
 }

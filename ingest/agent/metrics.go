@@ -47,8 +47,8 @@ func newMetrics(r prometheus.Registerer, s *spool.Spool) *metrics {
 	}
 }
 
-// readers adds what the readers know of themselves.
-func (m *metrics) readers(j *journal.Reader, p *podlog.Reader) {
+// addReaders adds what the readers know of themselves.
+func (m *metrics) addReaders(j *journal.Reader, p *podlog.Reader) {
 	gauge := func(name, help string, value func() float64) {
 		m.factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "coroner_agent_" + name, Help: help}, value)
 	}

@@ -40,12 +40,12 @@ const (
 // len is how many entries wait.
 func (q *queue) len() int { return len(q.evidence) + len(q.context) }
 
-// add adds an entry as evidence. Much that came at once goes into the spool.
-func (q *queue) add(e *ingest.Entry, away bool) {
+// addEvidence adds an entry as evidence. Much that came at once goes into the spool.
+func (q *queue) addEvidence(e *ingest.Entry, away bool) {
 	q.evidence = append(q.evidence, *e)
 	q.held += len(e.Text)
 	q.busyUntil = time.Now().Add(busy)
-	q.relieve(away)
+	q.spoolIfFull(away)
 }
 
 // addLastLines adds containers' last lines.
@@ -56,10 +56,10 @@ func (q *queue) addLastLines(lines []ingest.Entry) {
 	}
 }
 
-// relieve puts much that came at once into the spool, where it takes a small part
+// spoolIfFull puts much that came at once into the spool, where it takes a small part
 // of the room. An error is found again by the next flush. away says that the server did
 // not take the last push.
-func (q *queue) relieve(away bool) {
+func (q *queue) spoolIfFull(away bool) {
 	if q.len() >= maxHeld || q.held >= maxHeldBytes {
 		_ = q.putAll(away)
 		q.busyUntil = time.Now().Add(busy) // its mark is not to wait either
@@ -73,11 +73,11 @@ func (q *queue) putAll(away bool) error {
 		q.evidence = slices.Insert(q.evidence, 0, q.context...)
 		q.context = emptied(q.context)
 	}
-	return errors.Join(q.put(spool.Context, &q.context), q.put(spool.Evidence, &q.evidence))
+	return errors.Join(q.spoolList(spool.Context, &q.context), q.spoolList(spool.Evidence, &q.evidence))
 }
 
-// put spools entries and empties the list.
-func (q *queue) put(class spool.Class, entries *[]ingest.Entry) error {
+// spoolList spools entries and empties the list.
+func (q *queue) spoolList(class spool.Class, entries *[]ingest.Entry) error {
 	all := *entries
 	for len(*entries) > 0 {
 		some := (*entries)[:pushLen(*entries)]

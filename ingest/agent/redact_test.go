@@ -48,7 +48,7 @@ func TestNoSecretLeavesTheAgent(t *testing.T) {
 	dir := t.TempDir()
 	a := newTestAgent(t, dir, "http://127.0.0.1:1", 1<<20)
 	tellSecrets(a)
-	a.flush(context.Background(), true)
+	a.flushOnce(context.Background(), true)
 	spooled := ""
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -88,7 +88,7 @@ func TestAnOldRulebookHidesNoSecret(t *testing.T) {
 	}
 	for _, b := range []*rules.Rulebook{old, must(rules.Load(fs.FS(book.Files)))} {
 		a := newTestAgent(t, t.TempDir(), "", 1<<20)
-		if err := a.rulebook.adopt(b.Source()); err != nil {
+		if err := a.rulebook.adoptSource(b.Source()); err != nil {
 			t.Fatal(err)
 		}
 		e := ingest.Entry{At: time.Now(), Source: ingest.Runner, Text: "some word of GH_TOKEN=swordfish"}

@@ -13,9 +13,9 @@ import (
 // rulebook anyway.
 var errCaughtUp = errors.New("caught up")
 
-// rescans reads the look-back again, beside the live readers, whenever the
+// rescanLoop reads the look-back again, beside the live readers, whenever the
 // rulebook changed. What was sent before the server keeps once.
-func (a *Agent) rescans(ctx context.Context) error {
+func (a *Agent) rescanLoop(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -23,12 +23,12 @@ func (a *Agent) rescans(ctx context.Context) error {
 		case <-a.rulebook.changed:
 		}
 		start := time.Now()
-		err := a.journal("", time.Time{}).Run(ctx, func(b journal.Batch) error {
-			return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines, b.Passed) })
+		err := a.newJournal("", time.Time{}).Run(ctx, func(b journal.Batch) error {
+			return a.takeAgain(b.Reached, start, func() { a.scanEntries("rescan", b.Entries, b.Lines, b.Passed) })
 		})
 		if errors.Is(err, errCaughtUp) {
-			err = a.pods(nil).Run(ctx, func(b podlog.Batch) error {
-				return a.again(b.Reached, start, func() { a.scan("rescan", b.Entries, b.Lines, b.Passed) })
+			err = a.newPods(nil).Run(ctx, func(b podlog.Batch) error {
+				return a.takeAgain(b.Reached, start, func() { a.scanEntries("rescan", b.Entries, b.Lines, b.Passed) })
 			})
 		}
 		if !errors.Is(err, errCaughtUp) && ctx.Err() == nil {
@@ -37,7 +37,7 @@ func (a *Agent) rescans(ctx context.Context) error {
 	}
 }
 
-func (a *Agent) again(reached, start time.Time, take func()) error {
+func (a *Agent) takeAgain(reached, start time.Time, take func()) error {
 	a.mu.Lock()
 	take()
 	a.mu.Unlock()

@@ -35,8 +35,8 @@ func newRulebook(c Rulebook, sender *push.Sender, s *spool.Spool, log zerolog.Lo
 	return &rulebook{c: c, sender: sender, spool: s, log: log, metrics: m, changed: make(chan *rules.Rulebook, 1)}
 }
 
-// load puts the rulebook in force that was fetched last, else the built-in one.
-func (r *rulebook) load() error {
+// loadFirst puts the rulebook in force that was fetched last, else the built-in one.
+func (r *rulebook) loadFirst() error {
 	var source string
 	if ok, err := r.spool.LoadState("rulebook", &source); ok && err == nil {
 		if b, err := parseBook([]byte(source)); err == nil {
@@ -49,15 +49,15 @@ func (r *rulebook) load() error {
 	return err
 }
 
-// wanted reports whether the rulebook could recognise a record of the journal. The
+// wantsRecord reports whether the rulebook could recognise a record of the journal. The
 // rulebook may change between this and the scan: the look-back is read again then.
-func (r *rulebook) wanted(by ingest.Source, message []byte) bool {
+func (r *rulebook) wantsRecord(by ingest.Source, message []byte) bool {
 	return r.inForce.Load().Wanted(by, message)
 }
 
-// next is the Next of the rulebook in force. A line that was skipped just before that
+// nextMatch is the Next of the rulebook in force. A line that was skipped just before that
 // changed is read again with the look-back.
-func (r *rulebook) next(b []byte, from int) int { return r.inForce.Load().Next(b, from) }
+func (r *rulebook) nextMatch(b []byte, from int) int { return r.inForce.Load().Next(b, from) }
 
 // parseBook compiles what a server gave. One that is older than this agent knows no
 // secrets: then those of the built-in rulebook are taken out.
@@ -77,10 +77,10 @@ func parseBook(source []byte) (*rules.Rulebook, error) {
 	return b.WithSecretsOf(own), nil
 }
 
-// refresh asks the server for its rulebook from time to time.
-func (r *rulebook) refresh(ctx context.Context) error {
+// refreshLoop asks the server for its rulebook from time to time.
+func (r *rulebook) refreshLoop(ctx context.Context) error {
 	for {
-		if err := r.fetch(ctx); err != nil && ctx.Err() == nil {
+		if err := r.fetchNew(ctx); err != nil && ctx.Err() == nil {
 			r.metrics.bookErrors.Inc()
 			r.log.Warn().Err(err).Str("rulebook", r.inForce.Load().Hash).
 				Msg("the server's rulebook could not be fetched; the one at hand stays")
@@ -93,7 +93,7 @@ func (r *rulebook) refresh(ctx context.Context) error {
 
 const maxBook = 16 << 20
 
-func (r *rulebook) fetch(ctx context.Context) error {
+func (r *rulebook) fetchNew(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.c.URL, nil)
 	if err != nil {
 		return err
@@ -114,11 +114,11 @@ func (r *rulebook) fetch(ctx context.Context) error {
 	if err != nil || res.StatusCode != http.StatusOK {
 		return errors.Join(err, fmt.Errorf("the server answered %s", res.Status))
 	}
-	return r.adopt(data)
+	return r.adoptSource(data)
 }
 
-// adopt puts a fetched rulebook in force and has the look-back read again.
-func (r *rulebook) adopt(source []byte) error {
+// adoptSource puts a fetched rulebook in force and has the look-back read again.
+func (r *rulebook) adoptSource(source []byte) error {
 	b, err := parseBook(source)
 	if err != nil {
 		return fmt.Errorf("the server's rulebook has mistakes: %w", err)

@@ -27,16 +27,16 @@ type output struct {
 	emitted time.Time // when the last batch was emitted
 }
 
-// record adds the entries of the record at p. A foreign record is of a boot that is
+// addRecord adds the entries of the record at p. A foreign record is of a boot that is
 // over, or of a container that has a journal of its own.
-func (o *output) record(r *raw, p position, foreign bool) {
+func (o *output) addRecord(r *raw, p position, foreign bool) {
 	o.fields.raw, o.fields.at = r, p
-	for _, e := range o.feed.Journal(o.fields.each) {
-		o.add(&e, p, foreign)
+	for _, e := range o.feed.Journal(o.fields.eachSorted) {
+		o.addEntry(&e, p, foreign)
 	}
 }
 
-func (o *output) add(e *ingest.Entry, p position, foreign bool) {
+func (o *output) addEntry(e *ingest.Entry, p position, foreign bool) {
 	if o.node != "" {
 		e.Node = o.node
 	}
@@ -44,10 +44,10 @@ func (o *output) add(e *ingest.Entry, p position, foreign bool) {
 	if foreign {
 		// it says nothing about the boot that is read
 	} else if e.Mark == nil {
-		o.cover.spoke(e.Source, e.Trust, e.At)
+		o.cover.noteSpeaker(e.Source, e.Trust, e.At)
 	} else if e.Mark.Kind == ingest.Gap {
-		e.Mark.From = o.cover.widen(e.Source, e.Mark.From)
-		o.cover.gap(e.Source, e.Mark.From, e.Mark.To)
+		e.Mark.From = o.cover.gapStart(e.Source, e.Mark.From)
+		o.cover.noteGap(e.Source, e.Mark.From, e.Mark.To)
 	}
 	o.Entries = append(o.Entries, *e)
 	o.bytes += len(e.Text)
@@ -56,42 +56,42 @@ func (o *output) add(e *ingest.Entry, p position, foreign bool) {
 	}
 }
 
-// gap adds a gap of every host source.
-func (o *output) gap(from, to time.Time, why, boot string) {
+// addGap adds a gap of every host source.
+func (o *output) addGap(from, to time.Time, why, boot string) {
 	if from.After(to) {
 		from = to
 	}
 	for _, s := range hosts {
-		o.cover.gap(s, from, to)
+		o.cover.noteGap(s, from, to)
 		o.Entries = append(o.Entries, ingest.Entry{
 			At: to, Clock: ingest.WallClock, Source: s, Trust: ingest.Attested, Node: o.cover.node, Boot: boot, Doc: doc,
 			Mark: &ingest.Mark{Kind: ingest.Gap, From: from, To: to, Why: why},
 		})
 	}
 	o.log.Warn().Time("from", from).Time("to", to).Msg(why)
-	o.begin()
+	o.beginBatch()
 }
 
-// count counts a record.
-func (o *output) count() {
+// countRecord counts a record.
+func (o *output) countRecord() {
 	o.Lines++
-	o.begin()
+	o.beginBatch()
 }
 
-func (o *output) begin() {
+func (o *output) beginBatch() {
 	if o.began.IsZero() {
 		o.began = time.Now()
 	}
 }
 
-// full reports whether the batch does not take another record.
-func (o *output) full() bool { return o.Lines >= maxLines || o.bytes >= maxBytes }
+// isFull reports whether the batch does not take another record.
+func (o *output) isFull() bool { return o.Lines >= maxLines || o.bytes >= maxBytes }
 
-func (o *output) due() bool { return o.untilDue() <= 0 }
+func (o *output) isDue() bool { return o.untilDue() <= 0 }
 
 func (o *output) untilDue() time.Duration {
 	switch {
-	case o.full():
+	case o.isFull():
 		return 0
 	case o.began.IsZero():
 		return idle - time.Since(o.emitted)
@@ -99,9 +99,9 @@ func (o *output) untilDue() time.Duration {
 	return min(fresh-time.Since(o.began), idle-time.Since(o.emitted))
 }
 
-// send emits the batch, with what is covered up to a time.
-func (o *output) send(to time.Time) error {
-	o.Covered = o.cover.marks(o.Covered[:0], to)
+// sendBatch emits the batch, with what is covered up to a time.
+func (o *output) sendBatch(to time.Time) error {
+	o.Covered = o.cover.takeMarks(o.Covered[:0], to)
 	err := o.emit(o.Batch)
 	clear(o.Entries)
 	o.Entries, o.Lines, o.Passed, o.bytes = o.Entries[:0], 0, 0, 0

@@ -42,12 +42,12 @@ func readAll(t testing.TB, c Config, most int, take func(Batch)) (read int) {
 	f := newFollower(New(c), func(b Batch) error { read += b.Lines; take(b); return nil })
 	defer f.src.close()
 	for !f.src.atEnd && read < most {
-		if err := f.step(t.Context()); err != nil {
+		if err := f.readStep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if f.out.Lines > 0 {
-		_ = f.deliver(false, time.Time{})
+		_ = f.deliverBatch(false, time.Time{})
 	}
 	return read
 }

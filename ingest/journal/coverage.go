@@ -28,26 +28,26 @@ type coverage struct {
 	closed     []ingest.Entry // spans that ended since they were last told
 }
 
-// begin starts the coverage of a boot at from, and ends that of the one before.
-func (c *coverage) begin(boot string, from time.Time) {
+// beginBoot starts the coverage of a boot at from, and ends that of the one before.
+func (c *coverage) beginBoot(boot string, from time.Time) {
 	for i := range c.speakers {
-		c.close(i, c.last)
+		c.closeSpan(i, c.last)
 		c.speakers[i] = speaker{from: from}
 	}
 	c.boot, c.last = boot, from
 }
 
-// record notes that a record of boot was read, stored at.
-func (c *coverage) record(boot string, at time.Time) {
+// noteRecord notes that a record of boot was read, stored at.
+func (c *coverage) noteRecord(boot string, at time.Time) {
 	if boot != c.boot {
-		c.begin(boot, at)
+		c.beginBoot(boot, at)
 	}
 	c.last = at
 }
 
-// spoke notes that a source wrote something in the boot. Only one that could
+// noteSpeaker notes that a source wrote something in the boot. Only one that could
 // not be forged says something about itself.
-func (c *coverage) spoke(by ingest.Source, trust ingest.Trust, at time.Time) {
+func (c *coverage) noteSpeaker(by ingest.Source, trust ingest.Trust, at time.Time) {
 	if trust != ingest.Attested {
 		return
 	}
@@ -62,9 +62,9 @@ func (c *coverage) spoke(by ingest.Source, trust ingest.Trust, at time.Time) {
 	}
 }
 
-// widen is where a gap of s begins that the source itself tells of afterwards:
+// gapStart is where a gap of s begins that the source itself tells of afterwards:
 // what was lost may have come right after its last record.
-func (c *coverage) widen(s ingest.Source, from time.Time) time.Time {
+func (c *coverage) gapStart(s ingest.Source, from time.Time) time.Time {
 	i := hostIndex(s)
 	if i < 0 {
 		return from
@@ -79,41 +79,41 @@ func (c *coverage) widen(s ingest.Source, from time.Time) time.Time {
 	return from
 }
 
-// gap ends the span of s at from; the next one begins at to.
-func (c *coverage) gap(s ingest.Source, from, to time.Time) {
+// noteGap ends the span of s at from; the next one begins at to.
+func (c *coverage) noteGap(s ingest.Source, from, to time.Time) {
 	i := hostIndex(s)
 	if i < 0 {
 		return
 	}
-	c.close(i, from)
+	c.closeSpan(i, from)
 	if to.After(c.speakers[i].from) {
 		c.speakers[i].from = to
 	}
 }
 
-// close tells the span of speaker i as ended at to.
-func (c *coverage) close(i int, to time.Time) {
+// closeSpan tells the span of speaker i as ended at to.
+func (c *coverage) closeSpan(i int, to time.Time) {
 	s := &c.speakers[i]
 	if s.spoke && to.After(s.from) {
-		c.closed = append(c.closed, c.mark(i, to))
+		c.closed = append(c.closed, c.newMark(i, to))
 	}
 }
 
-// mark is the Covered mark of speaker i up to to.
-func (c *coverage) mark(i int, to time.Time) ingest.Entry {
+// newMark is the Covered mark of speaker i up to to.
+func (c *coverage) newMark(i int, to time.Time) ingest.Entry {
 	return ingest.Entry{
 		At: to, Clock: ingest.WallClock, Source: hosts[i], Trust: ingest.Attested, Node: c.node, Boot: c.boot, Doc: doc,
 		Mark: &ingest.Mark{Kind: ingest.Covered, From: c.speakers[i].from, To: to},
 	}
 }
 
-// marks appends the spans that were closed and those that go on, up to to.
-func (c *coverage) marks(out []ingest.Entry, to time.Time) []ingest.Entry {
+// takeMarks appends the spans that were closed and those that go on, up to to.
+func (c *coverage) takeMarks(out []ingest.Entry, to time.Time) []ingest.Entry {
 	out = append(out, c.closed...)
 	c.closed = c.closed[:0]
 	for i, s := range c.speakers {
 		if s.spoke && !to.Before(s.from) {
-			out = append(out, c.mark(i, to))
+			out = append(out, c.newMark(i, to))
 		}
 	}
 	return out

@@ -13,33 +13,33 @@ import (
 // needsAccess is what to do about a journal that may not be read.
 const needsAccess = "mount the host's journal folder read-only and run as root or in the group systemd-journal"
 
-// written is when the newest journal file of dir, or of a subfolder named by a
+// newestFile is when the newest journal file of dir, or of a subfolder named by a
 // machine id, was written; ok is false if there is none. It looks where
 // libsystemd looks, so the journals of namespaces and remote hosts do not
 // count. A folder that may not be listed is an error, one that is not there is
 // not.
-func written(dir string) (newest time.Time, ok bool, err error) {
-	entries, err := list(dir)
+func newestFile(dir string) (newest time.Time, ok bool, err error) {
+	entries, err := listDir(dir)
 	if err != nil {
 		return newest, false, err
 	}
-	newest, ok = later(dir, entries, newest, ok)
+	newest, ok = newestOf(dir, entries, newest, ok)
 	for _, e := range entries {
 		if !machineID(e.Name()) || e.Type().IsRegular() {
 			continue
 		}
 		sub := filepath.Join(dir, e.Name())
-		files, err := list(sub)
+		files, err := listDir(sub)
 		if err != nil {
 			return newest, false, err
 		}
-		newest, ok = later(sub, files, newest, ok)
+		newest, ok = newestOf(sub, files, newest, ok)
 	}
 	return newest, ok, nil
 }
 
-// list is what is in dir.
-func list(dir string) ([]os.DirEntry, error) {
+// listDir is what is in dir.
+func listDir(dir string) ([]os.DirEntry, error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return entries, nil
@@ -47,8 +47,8 @@ func list(dir string) ([]os.DirEntry, error) {
 	return nil, fmt.Errorf("journal in %s: %w; %s", dir, err, needsAccess)
 }
 
-// later is the newest of the journal files of dir and what was found before.
-func later(dir string, entries []os.DirEntry, newest time.Time, ok bool) (time.Time, bool) {
+// newestOf is the newest of the journal files of dir and what was found before.
+func newestOf(dir string, entries []os.DirEntry, newest time.Time, ok bool) (time.Time, bool) {
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".journal") && !strings.HasSuffix(e.Name(), ".journal~") {
 			continue
@@ -70,10 +70,10 @@ func machineID(name string) bool {
 	return len(digits) == 32 && strings.Trim(strings.ToLower(digits), "0123456789abcdef") == ""
 }
 
-// pick is the first of dirs that holds journal files, "" if none does.
-func pick(dirs []string) (string, error) {
+// firstDir is the first of dirs that holds journal files, "" if none does.
+func firstDir(dirs []string) (string, error) {
 	for _, dir := range dirs {
-		if _, ok, err := written(dir); ok || err != nil {
+		if _, ok, err := newestFile(dir); ok || err != nil {
 			return dir, err
 		}
 	}
@@ -91,10 +91,10 @@ type folder struct {
 	written time.Time // its newest file
 }
 
-// look says where journald writes now, given that it was read to its end. The
+// findWritten says where journald writes now, given that it was read to its end. The
 // folder stays unless it lost its files or another one has newer ones.
-func look(dirs []string, current string) (folder, error) {
-	here, ok, err := written(current)
+func findWritten(dirs []string, current string) (folder, error) {
+	here, ok, err := newestFile(current)
 	if err != nil {
 		return folder{}, err
 	}
@@ -104,7 +104,7 @@ func look(dirs []string, current string) (folder, error) {
 			passed = true
 			continue
 		}
-		there, found, err := written(dir)
+		there, found, err := newestFile(dir)
 		if err != nil || !found {
 			continue // it cannot be read: no reason to leave what can be
 		}

@@ -19,16 +19,16 @@ type fields struct {
 
 type field struct{ name, val []byte }
 
-// each yields journald's own fields, then the writer's by name: the same record
+// eachSorted yields journald's own fields, then the writer's by name: the same record
 // must always give the same entry, in whatever order a file has its fields.
 // journald's own do not depend on each other. Of several with one name the last
 // counts.
-func (s *fields) each(yield func(name, val []byte) bool) {
+func (s *fields) eachSorted(yield func(name, val []byte) bool) {
 	s.client = s.client[:0]
 	ok := yield([]byte("__CURSOR"), s.cursor) &&
-		yield([]byte("__REALTIME_TIMESTAMP"), s.number(s.at.real)) &&
-		yield([]byte("__MONOTONIC_TIMESTAMP"), s.number(s.at.mono))
-	for name, val := range s.raw.each {
+		yield([]byte("__REALTIME_TIMESTAMP"), s.formatNumber(s.at.real)) &&
+		yield([]byte("__MONOTONIC_TIMESTAMP"), s.formatNumber(s.at.mono))
+	for name, val := range s.raw.eachField {
 		if !bytes.HasPrefix(name, []byte("_")) {
 			s.client = append(s.client, field{name, val})
 		} else if ok = ok && yield(name, val); !ok {
@@ -46,7 +46,7 @@ func (s *fields) each(yield func(name, val []byte) bool) {
 	}
 }
 
-func (s *fields) number(n uint64) []byte {
+func (s *fields) formatNumber(n uint64) []byte {
 	s.digits = strconv.AppendUint(s.digits[:0], n, 10)
 	return s.digits
 }

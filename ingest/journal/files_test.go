@@ -290,7 +290,7 @@ func TestNoAccess(t *testing.T) {
 	if err := errors.Join(os.Chmod(top, 0o755), os.Chmod(filepath.Dir(top), 0o755), syscall.Setfsuid(65534)); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := written(dir)
+	_, _, err := newestFile(dir)
 	if back := syscall.Setfsuid(0); back != nil {
 		t.Fatal(back)
 	}
@@ -334,7 +334,7 @@ func TestDamagedFiles(t *testing.T) {
 		lines := 0
 		f := newFollower(New(Config{Dirs: []string{dir}, Boot: bootA}), func(b Batch) error { lines += b.Lines; return nil })
 		for steps := 0; !f.src.atEnd && steps < 10; steps++ {
-			if err := f.step(t.Context()); err != nil {
+			if err := f.readStep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -64,7 +64,7 @@ func (r *Reader) Run(ctx context.Context, emit func(Batch) error) error {
 	f := newFollower(r, emit)
 	defer f.src.close()
 	for ctx.Err() == nil {
-		if err := f.step(ctx); err != nil {
+		if err := f.readStep(ctx); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func newFollower(r *Reader, emit func(Batch) error) *follower {
 	f.out.cover.node = c.Node
 	f.health.started = f.Now()
 	if f.Cursor != "" {
-		f.resume()
+		f.takePosition()
 	}
 	return f
 }
@@ -96,17 +96,17 @@ func runningBoot(id string) string {
 	return strings.ReplaceAll(id, "-", "")
 }
 
-// resume takes over the saved position.
-func (f *follower) resume() {
+// takePosition takes over the saved position.
+func (f *follower) takePosition() {
 	at, ok := parsePosition(f.Cursor)
 	if ok {
 		f.at = at
-		f.numbers.take(at)
+		f.numbers.noteRead(at)
 	} else {
 		f.noteGap("the saved position is not a journal cursor")
 	}
 	if f.Since.IsZero() {
-		f.Since = f.at.at()
+		f.Since = f.at.storedAt()
 	}
 	f.out.Cursor, f.out.At = f.Cursor, f.Since
 }
@@ -119,7 +119,7 @@ func (f *follower) noteGap(why string) {
 	}
 	from := f.Since
 	if f.read {
-		from = f.at.at()
+		from = f.at.storedAt()
 	}
 	if from.IsZero() {
 		from = f.Now().Add(-f.MaxAge)
@@ -127,11 +127,11 @@ func (f *follower) noteGap(why string) {
 	f.gap = &openGap{from, why}
 }
 
-// step reads what there is, or waits a little for more, and emits a batch if
+// readStep reads what there is, or waits a little for more, and emits a batch if
 // one is due.
-func (f *follower) step(ctx context.Context) error {
+func (f *follower) readStep(ctx context.Context) error {
 	if f.src.journal == nil {
-		if err := f.open(); err != nil {
+		if err := f.openFirst(); err != nil {
 			return err
 		}
 		if f.src.journal == nil {
@@ -141,13 +141,13 @@ func (f *follower) step(ctx context.Context) error {
 	}
 	looked := f.Now().Add(-late) // before looking for new files, so that none that was known then is missed
 	f.src.listen(ctx, f.out.untilDue())
-	if err := f.drain(); err != nil {
+	if err := f.readAvailable(); err != nil {
 		return err
 	}
 	if f.src.failed {
 		pause(ctx, time.Second)
 	}
-	if !f.out.due() {
+	if !f.out.isDue() {
 		return nil
 	}
 	whole := false
@@ -157,32 +157,32 @@ func (f *follower) step(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.deliver(whole, looked)
+	return f.deliverBatch(whole, looked)
 }
 
-// drain reads until the journal's end or until a batch is due.
-func (f *follower) drain() error {
+// readAvailable reads until the journal's end or until a batch is due.
+func (f *follower) readAvailable() error {
 	f.src.atEnd, f.src.failed = false, false
 	defer f.catchUp()
-	for n := 1; !f.out.full() && !f.src.atEnd && !f.src.failed; n++ {
-		if err := f.next(); err != nil {
+	for n := 1; !f.out.isFull() && !f.src.atEnd && !f.src.failed; n++ {
+		if err := f.readNext(); err != nil {
 			return err
 		}
-		if n%maxRead == 0 && f.out.due() {
+		if n%maxRead == 0 && f.out.isDue() {
 			break
 		}
 	}
 	return nil
 }
 
-// deliver emits the batch. whole says that it holds the rest of what journald
+// deliverBatch emits the batch. whole says that it holds the rest of what journald
 // had stored at looked.
-func (f *follower) deliver(whole bool, looked time.Time) error {
+func (f *follower) deliverBatch(whole bool, looked time.Time) error {
 	b := &f.out.Batch
 	if f.at.cursor != "" {
-		b.Cursor, b.At = f.at.cursor, f.at.at()
+		b.Cursor, b.At = f.at.cursor, f.at.storedAt()
 	}
-	b.Reached, b.Behind = f.at.at(), 0
+	b.Reached, b.Behind = f.at.storedAt(), 0
 	whole = whole && f.gap == nil
 	switch {
 	case whole && looked.After(b.At):
@@ -194,7 +194,7 @@ func (f *follower) deliver(whole bool, looked time.Time) error {
 	if whole && f.out.cover.boot == f.health.running && looked.After(to) {
 		to = looked
 	}
-	return f.out.send(to)
+	return f.out.sendBatch(to)
 }
 
 // pause waits for d or until ctx is done.

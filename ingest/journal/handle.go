@@ -48,63 +48,63 @@ func (h *handle) close() {
 
 // seekCursor places h before the record with a cursor, or where that would be.
 func (h *handle) seekCursor(cursor string) error {
-	h.discard()
+	h.discardFetched()
 	c := C.CString(cursor)
 	defer C.free(unsafe.Pointer(c))
-	return failed(C.seek_cursor(h.lib, h.journal, c))
+	return errorOf(C.seek_cursor(h.lib, h.journal, c))
 }
 
 // seekTime places h before the first record of a time or later.
 func (h *handle) seekTime(at time.Time) error {
-	h.discard()
-	return failed(C.seek_realtime(h.lib, h.journal, C.uint64_t(max(0, at.UnixMicro()))))
+	h.discardFetched()
+	return errorOf(C.seek_realtime(h.lib, h.journal, C.uint64_t(max(0, at.UnixMicro()))))
 }
 
-// wait waits for a change of the journal's files and takes note of new and deleted
+// waitChange waits for a change of the journal's files and takes note of new and deleted
 // ones. It is an error if the kernel gives no inotify watch.
-func (h *handle) wait(d time.Duration) error {
-	return failed(C.wait_change(h.lib, h.journal, C.uint64_t(d.Microseconds())))
+func (h *handle) waitChange(d time.Duration) error {
+	return errorOf(C.wait_change(h.lib, h.journal, C.uint64_t(d.Microseconds())))
 }
 
-// last is the last record with all of the given fields, nil if there is none. Values of
+// lastRecord is the last record with all of the given fields, nil if there is none. Values of
 // one name are alternatives. It leaves h with that filter.
-func (h *handle) last(fields []string) (*raw, error) {
-	h.discard()
+func (h *handle) lastRecord(fields []string) (*raw, error) {
+	h.discardFetched()
 	C.flush_matches(h.lib, h.journal)
 	for _, f := range fields {
 		c := C.CString(f)
 		n := C.add_match(h.lib, h.journal, c, C.size_t(len(f)))
 		C.free(unsafe.Pointer(c))
-		if err := failed(n); err != nil {
+		if err := errorOf(n); err != nil {
 			return nil, err
 		}
 	}
 	n := C.seek_last(h.lib, h.journal)
 	if n <= 0 {
-		return nil, failed(n)
+		return nil, errorOf(n)
 	}
 	C.current(h.lib, h.journal, h.mem)
-	r := h.take()
+	r := h.takeFetched()
 	return r, r.err
 }
 
-// next is the journal's next record, nil at its end.
-func (h *handle) next() (*raw, error) {
+// nextRecord is the journal's next record, nil at its end.
+func (h *handle) nextRecord() (*raw, error) {
 	if h.taken == int(h.mem.count) {
-		h.discard()
+		h.discardFetched()
 		if n := C.following(h.lib, h.journal, h.mem, fullRead); n < 0 && h.mem.count == 0 {
-			return nil, failed(n)
+			return nil, errorOf(n)
 		}
 		h.fetched = time.Now()
 	}
 	if h.mem.count == 0 {
 		return nil, nil
 	}
-	return h.take(), nil
+	return h.takeFetched(), nil
 }
 
-// discard forgets what was fetched and not given: the handle is placed elsewhere.
-func (h *handle) discard() {
+// discardFetched forgets what was fetched and not given: the handle is placed elsewhere.
+func (h *handle) discardFetched() {
 	h.taken, h.mem.count = 0, 0
 	if h.mem.room > keepRead {
 		C.free(unsafe.Pointer(h.mem.data))
@@ -112,16 +112,16 @@ func (h *handle) discard() {
 	}
 }
 
-// take gives the next of the records in mem.
-func (h *handle) take() *raw {
+// takeFetched gives the next of the records in mem.
+func (h *handle) takeFetched() *raw {
 	c := &h.mem.records[h.taken]
 	h.taken++
-	h.record.set(c, unsafe.Slice((*byte)(unsafe.Pointer(h.mem.data)), h.mem.used))
+	h.record.setRecord(c, unsafe.Slice((*byte)(unsafe.Pointer(h.mem.data)), h.mem.used))
 	return &h.record
 }
 
-// failed is the error that libsystemd returned, if it did.
-func failed(n C.int) error {
+// errorOf is the error that libsystemd returned, if it did.
+func errorOf(n C.int) error {
 	if n < 0 {
 		return syscall.Errno(-n)
 	}

@@ -23,10 +23,10 @@ type health struct {
 	unreadableSince time.Time // up to where the gap of an unreadable journal was given
 }
 
-// read takes note of a record that was read. A container may be told another boot id than
+// noteRecord takes note of a record that was read. A container may be told another boot id than
 // the host; a record that came after the start is as good.
-func (h *health) read(p position, dir string) {
-	if h.running == "" || !h.proven && !p.at().Before(h.started) {
+func (h *health) noteRecord(p position, dir string) {
+	if h.running == "" || !h.proven && !p.storedAt().Before(h.started) {
 		h.running = p.boot
 	}
 	if p.boot == h.running {

@@ -293,7 +293,7 @@ func TestVacuumedWhileBehind(t *testing.T) {
 		before = e
 	}
 	p, _ := parsePosition(before.Cursor)
-	checkGap(t, r, p.at(), "journal ")
+	checkGap(t, r, p.storedAt(), "journal ")
 }
 
 // journald that is killed and started again begins a new numbering that goes on

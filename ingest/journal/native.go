@@ -54,25 +54,25 @@ type raw struct {
 	err    error // why the rest cannot be read
 }
 
-// set makes r the record c in data.
-func (r *raw) set(c *C.record, data []byte) {
+// setRecord makes r the record c in data.
+func (r *raw) setRecord(c *C.record, data []byte) {
 	if r.err = nil; c.error < 0 {
 		r.err = syscall.Errno(-c.error)
 	}
-	r.cursor, r.fields = slice(data, c.cursor), slice(data, c.fields)
+	r.cursor, r.fields = slicePart(data, c.cursor), slicePart(data, c.fields)
 	h := &r.head
-	h.Message, h.SourceReal = slice(data, c.values[C.MESSAGE]), slice(data, c.values[C.SOURCE_REAL])
-	h.SourceMono, h.Who, h.Rare = slice(data, c.values[C.SOURCE_MONO]), slice(data, c.who), c.rare != 0
+	h.Message, h.SourceReal = slicePart(data, c.values[C.MESSAGE]), slicePart(data, c.values[C.SOURCE_REAL])
+	h.SourceMono, h.Who, h.Rare = slicePart(data, c.values[C.SOURCE_MONO]), slicePart(data, c.who), c.rare != 0
 }
 
-// slice is the part p of data.
-func slice(data []byte, p C.part) []byte {
+// slicePart is the part p of data.
+func slicePart(data []byte, p C.part) []byte {
 	end := p.at + p.size
 	return data[p.at:end:end]
 }
 
-// each yields the fields in the order of the file.
-func (r *raw) each(yield func(name, val []byte) bool) {
+// eachField yields the fields in the order of the file.
+func (r *raw) eachField(yield func(name, val []byte) bool) {
 	for b := r.fields; len(b) > 0; {
 		size, n := 8+int(binary.NativeEndian.Uint32(b)), 8+int(binary.NativeEndian.Uint32(b[4:]))
 		if !yield(b[8:n:n], b[n+1:size:size]) {
@@ -82,9 +82,9 @@ func (r *raw) each(yield func(name, val []byte) bool) {
 	}
 }
 
-// value is what the field called name has, "" if there is none.
-func (r *raw) value(name string) (val string) {
-	for n, v := range r.each {
+// fieldValue is what the field called name has, "" if there is none.
+func (r *raw) fieldValue(name string) (val string) {
+	for n, v := range r.eachField {
 		if string(n) == name {
 			val = string(v)
 		}

@@ -24,18 +24,18 @@ const (
 	jumps         // records between the last one and this are missing
 )
 
-// judge says how p relates to what was taken before.
-func (n *numbering) judge(p position) step {
+// judgeNext says how p relates to what was taken before.
+func (n *numbering) judgeNext(p position) step {
 	prev, known := n.ids[p.id]
 	inBoot := p.boot == n.last.boot
 	switch {
 	case n.last.cursor == "":
 		return follows
-	case known && p.number <= prev.number && !p.later(prev):
+	case known && p.number <= prev.number && !p.storedAfter(prev):
 		return repeated
 	case known && p.number <= prev.number:
 		return follows // the numbering began anew
-	case inBoot && p.number == n.last.number+1 && p.twin(n.last):
+	case inBoot && p.number == n.last.number+1 && p.sameContent(n.last):
 		return copied
 	case known && p.number == prev.number+1, inBoot && p.number == n.last.number+1:
 		return follows
@@ -45,19 +45,19 @@ func (n *numbering) judge(p position) step {
 	return follows // a numbering of its own, of which nothing is known yet
 }
 
-// take notes that p was read.
-func (n *numbering) take(p position) {
+// noteRead notes that p was read.
+func (n *numbering) noteRead(p position) {
 	if n.ids == nil {
 		n.ids = make(map[string]position)
 	}
 	if _, known := n.ids[p.id]; !known && len(n.ids) >= maxIDs {
-		n.forget()
+		n.forgetOldest()
 	}
 	n.ids[p.id], n.last = p, p
 }
 
-// forget drops the numbering that was silent for longest.
-func (n *numbering) forget() {
+// forgetOldest drops the numbering that was silent for longest.
+func (n *numbering) forgetOldest() {
 	oldest := ""
 	for id, p := range n.ids {
 		if oldest == "" || p.real < n.ids[oldest].real {

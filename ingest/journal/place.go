@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// open opens the first folder that has files, if there is one, and places itself there.
-func (f *follower) open() error {
-	dir, err := f.src.find()
+// openFirst opens the first folder that has files, if there is one, and places itself there.
+func (f *follower) openFirst() error {
+	dir, err := f.src.findDir()
 	if err != nil || dir == "" {
 		return err
 	}
-	if err := f.enter(dir); err != nil {
+	if err := f.enterDir(dir); err != nil {
 		return err
 	}
 	return f.checkReadable()
 }
 
-// enter opens dir and places itself after the last record read.
-func (f *follower) enter(dir string) error {
-	if err := f.src.open(dir, f.at.cursor); err != nil {
+// enterDir opens dir and places itself after the last record read.
+func (f *follower) enterDir(dir string) error {
+	if err := f.src.openDir(dir, f.at.cursor); err != nil {
 		return err
 	}
 	f.out.log = f.log.With().Str("dir", dir).Logger()
-	return f.seek()
+	return f.seekResume()
 }
 
-// seek places the journal after the last record read or, without one, at the
+// seekResume places the journal after the last record read or, without one, at the
 // oldest record of the time that a first start looks back.
-func (f *follower) seek() error {
+func (f *follower) seekResume() error {
 	if f.at.cursor == "" {
 		return f.seekTime()
 	}
@@ -63,13 +63,13 @@ func (f *follower) checkEnd() (whole bool, err error) {
 	if err := f.checkReadable(); err != nil {
 		return false, err
 	}
-	dir, stale, err := f.src.moved()
+	dir, stale, err := f.src.currentDir()
 	switch {
 	case err != nil:
 		return false, err
 	case dir != f.src.dir:
 		f.log.Info().Str("from", f.src.dir).Str("to", dir).Msg("journald writes to another folder")
-		return false, f.enter(dir)
+		return false, f.enterDir(dir)
 	case f.verifying && time.Since(f.seekedAt) > f.SelfCheck && f.health.proven:
 		// A clock that was set back hides what comes after the position.
 		f.gap = nil
@@ -79,7 +79,7 @@ func (f *follower) checkEnd() (whole bool, err error) {
 	}
 	whole = !f.verifying && f.health.proven
 	if stale {
-		err = f.enter(f.src.dir)
+		err = f.enterDir(f.src.dir)
 	}
 	return whole, err
 }
@@ -105,7 +105,7 @@ func (f *follower) checkReadable() error {
 		first = f.health.started.Add(-f.MaxAge)
 	}
 	if from, due := f.health.reportUnreadable(f.src.dir, first, now); due {
-		f.out.gap(from, now, whyUnreadable, f.health.running)
+		f.out.addGap(from, now, whyUnreadable, f.health.running)
 	}
 	return nil
 }

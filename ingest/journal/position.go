@@ -48,39 +48,39 @@ func parsePosition(cursor string) (p position, ok bool) {
 		}
 		seen++
 	}
-	p.frame()
+	p.noteFrame()
 	return p, seen == 6
 }
 
-// frame notes the parts of the cursor that stay from one record to the next.
-func (p *position) frame() {
+// noteFrame notes the parts of the cursor that stay from one record to the next.
+func (p *position) noteFrame() {
 	number, boot, mono := strings.Index(p.cursor, ";i="), strings.Index(p.cursor, ";b="), strings.Index(p.cursor, ";m=")
 	if strings.HasPrefix(p.cursor, "s=") && 0 < number && number < boot && boot < mono {
 		p.before, p.behind = p.cursor[:number+3], p.cursor[boot:mono+3]
 	}
 }
 
-// at is when journald stored the record; zero for no position.
-func (p position) at() time.Time {
+// storedAt is when journald stored the record; zero for no position.
+func (p position) storedAt() time.Time {
 	if p.cursor == "" {
 		return time.Time{}
 	}
 	return time.UnixMicro(int64(p.real)).UTC()
 }
 
-// same reports whether p and q are one record. journald numbers a record anew when
+// sameRecord reports whether p and q are one record. journald numbers a record anew when
 // it copies it from memory to disk, and nothing else of it changes.
-func (p position) same(q position) bool {
-	return p.id == q.id && p.number == q.number || p.twin(q)
+func (p position) sameRecord(q position) bool {
+	return p.id == q.id && p.number == q.number || p.sameContent(q)
 }
 
-// twin says whether p and q have the same content and the same times.
-func (p position) twin(q position) bool {
+// sameContent says whether p and q have the same content and the same times.
+func (p position) sameContent(q position) bool {
 	return p.boot == q.boot && p.mono == q.mono && p.real == q.real && p.sum == q.sum
 }
 
-// later says whether p was stored after q.
-func (p position) later(q position) bool {
+// storedAfter says whether p was stored after q.
+func (p position) storedAfter(q position) bool {
 	if p.boot == q.boot {
 		return p.mono > q.mono
 	}
@@ -90,19 +90,19 @@ func (p position) later(q position) bool {
 // moment is what changes from one record of a numbering to the next.
 type moment struct{ number, mono, real uint64 }
 
-// next reads the cursor of a record that plainly comes right after p: the next
+// plainlyNext reads the cursor of a record that plainly comes right after p: the next
 // number of the same numbering in the same boot, at another time. ok is false
 // for any other, which takes more thought. It is for the many: it makes no
 // strings, and expects libsystemd's order of the parts.
-func (p *position) next(cursor []byte) (m moment, ok bool) {
+func (p *position) plainlyNext(cursor []byte) (m moment, ok bool) {
 	c := lead{cursor, p.before != ""}
-	c.word(p.before)
-	m.number = c.hex()
-	c.word(p.behind)
-	m.mono = c.hex()
-	c.word(";t=")
-	m.real = c.hex()
-	c.word(";x=")
+	c.expectWord(p.before)
+	m.number = c.readHex()
+	c.expectWord(p.behind)
+	m.mono = c.readHex()
+	c.expectWord(";t=")
+	m.real = c.readHex()
+	c.expectWord(";x=")
 	return m, c.ok && len(c.rest) > 0 && m.number == p.number+1 && (m.mono != p.mono || m.real != p.real)
 }
 
@@ -113,8 +113,8 @@ type lead struct {
 	ok   bool
 }
 
-// word reads what is given.
-func (c *lead) word(w string) {
+// expectWord reads what is given.
+func (c *lead) expectWord(w string) {
 	if len(c.rest) < len(w) || string(c.rest[:len(w)]) != w {
 		c.ok = false
 		return
@@ -122,8 +122,8 @@ func (c *lead) word(w string) {
 	c.rest = c.rest[len(w):]
 }
 
-// hex reads a number of less than 64 bits.
-func (c *lead) hex() (n uint64) {
+// readHex reads a number of less than 64 bits.
+func (c *lead) readHex() (n uint64) {
 	i := 0
 	for i < len(c.rest) {
 		d := digits[c.rest[i]]

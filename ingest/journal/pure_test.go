@@ -35,7 +35,7 @@ func TestParsePosition(t *testing.T) {
 			t.Errorf("%q: %+v", bad, p)
 		}
 	}
-	if !(position{}).at().IsZero() {
+	if !(position{}).storedAt().IsZero() {
 		t.Error("no position has a time")
 	}
 }
@@ -63,7 +63,7 @@ func TestPlainlyNext(t *testing.T) {
 		{"", false},
 		{"s=a", false},
 	} {
-		m, ok := at.next([]byte(c.cursor))
+		m, ok := at.plainlyNext([]byte(c.cursor))
 		if ok != c.want {
 			t.Errorf("%s: %v", c.cursor, ok)
 		}
@@ -98,9 +98,9 @@ func TestNumbering(t *testing.T) {
 	} {
 		var n numbering
 		for _, p := range c.read {
-			n.take(p)
+			n.noteRead(p)
 		}
-		if got := n.judge(c.next); got != c.want {
+		if got := n.judgeNext(c.next); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)
 		}
 	}
@@ -110,9 +110,9 @@ func TestNumbering(t *testing.T) {
 func TestNumberingIsBounded(t *testing.T) {
 	var n numbering
 	for i := range uint64(1000) {
-		n.take(record(fmt.Sprint("id", i), i+1, "x", i+1))
+		n.noteRead(record(fmt.Sprint("id", i), i+1, "x", i+1))
 	}
-	if len(n.ids) != maxIDs || n.judge(record("id999", 1001, "x", 2000)) != follows {
+	if len(n.ids) != maxIDs || n.judgeNext(record("id999", 1001, "x", 2000)) != follows {
 		t.Errorf("%d numberings", len(n.ids))
 	}
 }
@@ -120,11 +120,11 @@ func TestNumberingIsBounded(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1777888800+int64(s), 0).UTC() }
 	say := func(c *coverage, src ingest.Source, trust ingest.Trust, s int) {
-		c.record("x", at(s))
-		c.spoke(src, trust, at(s))
+		c.noteRecord("x", at(s))
+		c.noteSpeaker(src, trust, at(s))
 	}
 	spans := func(c *coverage, to int) (out []string) {
-		for _, e := range c.marks(nil, at(to)) {
+		for _, e := range c.takeMarks(nil, at(to)) {
 			out = append(out, fmt.Sprintf("%s %s %d-%d", e.Boot, e.Source, e.Mark.From.Unix()-1777888800, e.Mark.To.Unix()-1777888800))
 		}
 		return out
@@ -141,14 +141,14 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 	check("so far", spans(&c, 5), "x kernel 0-5", "x kubelet 0-5")
-	c.gap(ingest.Kubelet, c.widen(ingest.Kubelet, at(6)), at(8))
-	c.gap(ingest.Job, at(6), at(8))
+	c.noteGap(ingest.Kubelet, c.gapStart(ingest.Kubelet, at(6)), at(8))
+	c.noteGap(ingest.Job, at(6), at(8))
 	check("after a gap", spans(&c, 9), "x kubelet 0-1", "x kernel 0-9", "x kubelet 8-9")
 	check("told once", spans(&c, 10), "x kernel 0-10", "x kubelet 8-10")
 	check("looking back", spans(&c, 7), "x kernel 0-7")
 	say(&c, ingest.Kernel, ingest.Attested, 12)
-	c.record("y", at(20))
-	c.spoke(ingest.Systemd, ingest.Attested, at(20))
+	c.noteRecord("y", at(20))
+	c.noteSpeaker(ingest.Systemd, ingest.Attested, at(20))
 	check("the next boot", spans(&c, 21), "x kernel 0-12", "x kubelet 8-12", "y systemd 20-21")
 }
 
@@ -174,10 +174,10 @@ func TestPickAndLook(t *testing.T) {
 	dirs := []string{disk, memory}
 	check := func(what, current, want string) {
 		t.Helper()
-		got, err := pick(dirs)
+		got, err := firstDir(dirs)
 		if current != "" {
 			var f folder
-			f, err = look(dirs, current)
+			f, err = findWritten(dirs, current)
 			got = f.dir
 		}
 		if err != nil || got != want {

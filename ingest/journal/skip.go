@@ -4,15 +4,15 @@ package journal
 
 import "time"
 
-// skip takes the record r as read without making an entry of it. It says false,
+// skipRecord takes the record r as read without making an entry of it. It says false,
 // and has noted nothing, if the record is wanted, if an entry must be made of it
 // to see what it says, or if it does not plainly follow the one before: all that
 // goes wrong with a journal is for checkSequence.
-func (f *follower) skip(r *raw) bool {
+func (f *follower) skipRecord(r *raw) bool {
 	if f.Wanted == nil || !f.canSkip() {
 		return false
 	}
-	m, ok := f.at.next(r.cursor)
+	m, ok := f.at.plainlyNext(r.cursor)
 	if !ok {
 		return false
 	}
@@ -25,10 +25,10 @@ func (f *follower) skip(r *raw) bool {
 	f.out.feed.SkipRecord(class)
 	// A boot that is over, or a container's, as in take.
 	if cover := &f.out.cover; f.at.boot == f.health.running || cover.boot != f.health.running {
-		cover.record(f.at.boot, time.UnixMicro(int64(m.real)).UTC())
-		cover.spoke(class.Source, class.Trust, class.At)
+		cover.noteRecord(f.at.boot, time.UnixMicro(int64(m.real)).UTC())
+		cover.noteSpeaker(class.Source, class.Trust, class.At)
 	}
-	f.advance(m, r.cursor)
+	f.advanceTo(m, r.cursor)
 	return true
 }
 
@@ -39,13 +39,13 @@ func (f *follower) canSkip() bool {
 		f.health.proven && f.health.running != "" && f.out.cover.boot != "" && f.out.cover.node != ""
 }
 
-// advance notes that the record at cursor was read. What else is kept of a
+// advanceTo notes that the record at cursor was read. What else is kept of a
 // position is made by catchUp, once for many records.
-func (f *follower) advance(m moment, cursor []byte) {
+func (f *follower) advanceTo(m moment, cursor []byte) {
 	f.at.number, f.at.mono, f.at.real = m.number, m.mono, m.real
 	f.skippedTo = append(f.skippedTo[:0], cursor...)
 	f.src.alive = f.src.journal.fetched
-	f.out.count()
+	f.out.countRecord()
 	f.out.Passed++
 }
 
@@ -54,9 +54,9 @@ func (f *follower) catchUp() {
 	if len(f.skippedTo) == 0 {
 		return
 	}
-	if p, ok := parsePosition(string(f.skippedTo)); ok { // position.next has seen all its parts
+	if p, ok := parsePosition(string(f.skippedTo)); ok { // position.plainlyNext has seen all its parts
 		f.at = p
-		f.numbers.take(p)
+		f.numbers.noteRead(p)
 	}
 	f.skippedTo = f.skippedTo[:0]
 }

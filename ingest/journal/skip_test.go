@@ -221,7 +221,7 @@ func TestFetchedLikeSdjournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := fetched.next()
+		r, err := fetched.nextRecord()
 		if err != nil || r == nil || r.err != nil {
 			t.Fatal(i, err, r)
 		}
@@ -232,7 +232,7 @@ func TestFetchedLikeSdjournal(t *testing.T) {
 		}
 		sameFields(t, want, last)
 	}
-	if r, err := fetched.next(); r != nil || err != nil {
+	if r, err := fetched.nextRecord(); r != nil || err != nil {
 		t.Errorf("behind the last: %v, %v", r, err)
 	}
 }
@@ -245,7 +245,7 @@ func newest(t *testing.T, dir, field string) (*raw, error) {
 		return nil, err
 	}
 	t.Cleanup(h.close)
-	return h.last([]string{field})
+	return h.lastRecord([]string{field})
 }
 
 // shown is what a record's head shows: the message, the source's times, the writer.
@@ -256,7 +256,7 @@ type shown struct {
 
 // shownBy is what a record's head must show of a record.
 func shownBy(r *raw) (s shown) {
-	for name, val := range r.each {
+	for name, val := range r.eachField {
 		place := slices.IndexFunc(journald.Fields[:], func(f journald.Field) bool { return f.Name == string(name) })
 		if place < 0 {
 			continue
@@ -292,7 +292,7 @@ func sameFields(t *testing.T, want *sdjournal.JournalEntry, r *raw) {
 		t.Fatalf("the head shows %.2000v, not %.2000v", show, must)
 	}
 	got := map[string]string{}
-	for name, val := range r.each {
+	for name, val := range r.eachField {
 		got[string(name)] = string(val)
 	}
 	for name, val := range want.Fields {
@@ -320,12 +320,12 @@ func TestSkippedWithoutMemory(t *testing.T) {
 	c := Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA, Wanted: func(ingest.Source, []byte) bool { return false }}
 	f := newFollower(New(c), func(Batch) error { return nil })
 	defer f.src.close()
-	if err := f.step(t.Context()); err != nil {
+	if err := f.readStep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	passed := f.out.Passed
 	allocs := testing.AllocsPerRun(1000, func() {
-		if err := f.next(); err != nil {
+		if err := f.readNext(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -366,7 +366,7 @@ func TestSkippedOverRotation(t *testing.T) {
 				}
 			}
 			lines, passed, c.Cursor, c.Since = lines+b.Lines, passed+b.Passed, b.Cursor, b.At
-			if p, ok := parsePosition(b.Cursor); !ok || !p.at().Equal(b.At) {
+			if p, ok := parsePosition(b.Cursor); !ok || !p.storedAt().Equal(b.At) {
 				t.Errorf("cursor %s, at %v", b.Cursor, b.At)
 			}
 			return nil

@@ -28,9 +28,9 @@ type source struct {
 	noWatch bool // the kernel gives no inotify watch: changes must be looked for
 }
 
-// find opens the first folder that has files. It reports whether there is one.
-func (s *source) find() (dir string, err error) {
-	dir, err = pick(s.dirs)
+// findDir opens the first folder that has files. It reports whether there is one.
+func (s *source) findDir() (dir string, err error) {
+	dir, err = firstDir(s.dirs)
 	if dir == "" && err == nil && !s.waiting {
 		s.log.Info().Strs("dirs", s.dirs).Msg("no journal files yet, waiting for some to appear")
 		s.waiting = true
@@ -38,8 +38,8 @@ func (s *source) find() (dir string, err error) {
 	return dir, err
 }
 
-// open opens dir; cursor is only logged.
-func (s *source) open(dir, cursor string) error {
+// openDir opens dir; cursor is only logged.
+func (s *source) openDir(dir, cursor string) error {
 	s.close()
 	j, err := openDir(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *source) listen(ctx context.Context, untilDue time.Duration) {
 	if s.atEnd {
 		d = max(0, min(untilDue, maxListen))
 	}
-	if s.journal.wait(d) == nil {
+	if s.journal.waitChange(d) == nil {
 		s.noWatch = false
 		return
 	}
@@ -80,11 +80,11 @@ func (s *source) listen(ctx context.Context, untilDue time.Duration) {
 	pause(ctx, d)
 }
 
-// moved is where journald writes now. stale says that this is the same folder, but
+// currentDir is where journald writes now. stale says that this is the same folder, but
 // there may be files that were not noticed, or that libsystemd dropped because it once
 // could not read them.
-func (s *source) moved() (dir string, stale bool, err error) {
-	p, err := look(s.dirs, s.dir)
+func (s *source) currentDir() (dir string, stale bool, err error) {
+	p, err := findWritten(s.dirs, s.dir)
 	return p.dir, s.noWatch || p.written.Sub(s.alive) > settled, err
 }
 
@@ -104,7 +104,7 @@ func (s *source) hasRecord(boot string) (bool, error) {
 	if boot != "" {
 		fields = append(fields, "_BOOT_ID="+boot)
 	}
-	r, err := j.last(fields)
+	r, err := j.lastRecord(fields)
 	return r != nil && err == nil, nil
 }
 
@@ -134,22 +134,22 @@ func (s *source) speakers(boot string) (spoke [len(hosts)]bool) {
 	defer j.close()
 	feed, reading := document.Document{Name: doc}.Feed(), fields{}
 	for i, host := range hosts {
-		r, err := j.last(append([]string{"_BOOT_ID=" + boot}, callers[host]...))
+		r, err := j.lastRecord(append([]string{"_BOOT_ID=" + boot}, callers[host]...))
 		if r != nil && err == nil {
-			spoke[i] = attests(feed, &reading, r, host)
+			spoke[i] = isAttested(feed, &reading, r, host)
 		}
 	}
 	return spoke
 }
 
-// attests reports whether a record is of a source, and cannot be forged.
-func attests(feed *document.Feed, reading *fields, r *raw, host ingest.Source) (ok bool) {
+// isAttested reports whether a record is of a source, and cannot be forged.
+func isAttested(feed *document.Feed, reading *fields, r *raw, host ingest.Source) (ok bool) {
 	p, parsed := parsePosition(string(r.cursor))
 	if !parsed {
 		return false
 	}
 	reading.raw, reading.at = r, p
-	for _, e := range feed.Journal(reading.each) {
+	for _, e := range feed.Journal(reading.eachSorted) {
 		ok = ok || e.Mark == nil && e.Source == host && e.Trust == ingest.Attested
 	}
 	return ok
