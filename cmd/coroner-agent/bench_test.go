@@ -61,13 +61,16 @@ var everyday = []func(*talk) string{
 		return fmt.Sprintf("=== RUN   TestStorage/%x/round_trip_keeps_order (%d.%02ds)", r.Uint64(), r.IntN(9), r.IntN(99))
 	},
 	func(r *talk) string {
-		return fmt.Sprintf("npm http fetch GET 200 https://registry.example/@scope%%2fpkg-%x %dms (cache hit)", r.Uint32(), r.IntN(900))
+		return fmt.Sprintf("npm http fetch GET 200 https://registry.example/@scope%%2fpkg-%x %dms (cache hit)", r.Uint32(),
+			r.IntN(900))
 	},
 	func(r *talk) string {
-		return fmt.Sprintf("Get:%d http://archive.example/ubuntu noble/main amd64 lib%x-dev amd64 1.%d.%d-1ubuntu2 [%d kB]", r.IntN(900), r.Uint32(), r.IntN(9), r.IntN(30), r.IntN(9000))
+		return fmt.Sprintf("Get:%d http://archive.example/ubuntu noble/main amd64 lib%x-dev amd64 1.%d.%d-1ubuntu2 [%d kB]",
+			r.IntN(900), r.Uint32(), r.IntN(9), r.IntN(30), r.IntN(9000))
 	},
 	func(r *talk) string {
-		return fmt.Sprintf("    at com.example.build.Worker$%d.invoke(Worker.java:%d) ~[build-%x.jar:?]", r.IntN(90), r.IntN(2000), r.Uint32())
+		return fmt.Sprintf("    at com.example.build.Worker$%d.invoke(Worker.java:%d) ~[build-%x.jar:?]", r.IntN(90),
+			r.IntN(2000), r.Uint32())
 	},
 	func(r *talk) string {
 		return fmt.Sprintf(`{"level":"info","msg":"request","path":"/v1/items/%x","status":200,"took_ms":%d}`, r.Uint64(), r.IntN(900))
@@ -154,19 +157,21 @@ func TestBenchPodLogs(t *testing.T) {
 var errAll = errors.New("all lines were read")
 
 // readAll reads and scans a folder of logs to its end.
-func readAll(t *testing.T, dir string, b *rules.Rulebook, next func([]byte, int) int, lines int) (used time.Duration, hits int) {
+func readAll(t *testing.T, dir string, b *rules.Rulebook, next func([]byte, int) int, lines int) (used time.Duration,
+	hits int) {
 	begin, read := bench.CPU(), 0
-	err := podlog.New(podlog.Config{Dir: dir, Node: "n", Next: next}).Run(context.Background(), func(batch podlog.Batch) error {
-		for i := range batch.Entries {
-			if batch.Entries[i].Mark == nil && len(b.Scan(&batch.Entries[i])) > 0 {
-				hits++
+	err := podlog.New(podlog.Config{Dir: dir, Node: "n", Next: next}).Run(context.Background(),
+		func(batch podlog.Batch) error {
+			for i := range batch.Entries {
+				if batch.Entries[i].Mark == nil && len(b.Scan(&batch.Entries[i])) > 0 {
+					hits++
+				}
 			}
-		}
-		if read += batch.Lines; read >= lines {
-			return errAll
-		}
-		return nil
-	})
+			if read += batch.Lines; read >= lines {
+				return errAll
+			}
+			return nil
+		})
 	if !errors.Is(err, errAll) {
 		t.Fatal(err)
 	}
@@ -188,7 +193,8 @@ func TestBenchOpenLogs(t *testing.T) {
 	for range rounds {
 		speed = append(speed, float64(size)/1e6/readGrowing(t, from, b, n, lines).Seconds())
 	}
-	fmt.Printf("| pod logs | %4d files that are open and grow | %d MB | %4.0f MB per CPU second |\n", n, size/1e6, median(speed))
+	fmt.Printf("| pod logs | %4d files that are open and grow | %d MB | %4.0f MB per CPU second |\n", n, size/1e6,
+		median(speed))
 }
 
 // readGrowing is the time that reading what n open logs grow by takes, without
@@ -197,19 +203,20 @@ func readGrowing(t *testing.T, from string, b *rules.Rulebook, n, lines int) (us
 	dir, read, began := t.TempDir(), 0, time.Duration(0)
 	newFloods(t, dir, n)
 	wrote := make(chan time.Duration, 1)
-	err := podlog.New(podlog.Config{Dir: dir, Node: "n", Next: b.Next}).Run(context.Background(), func(batch podlog.Batch) error {
-		for i := range batch.Entries {
-			b.Scan(&batch.Entries[i])
-		}
-		if began == 0 && !batch.Reached.IsZero() {
-			began = bench.CPU()
-			go func() { wrote <- grow(t, from, dir, n) }()
-		}
-		if read += batch.Lines; read >= lines {
-			return errAll
-		}
-		return nil
-	})
+	err := podlog.New(podlog.Config{Dir: dir, Node: "n", Next: b.Next}).Run(context.Background(),
+		func(batch podlog.Batch) error {
+			for i := range batch.Entries {
+				b.Scan(&batch.Entries[i])
+			}
+			if began == 0 && !batch.Reached.IsZero() {
+				began = bench.CPU()
+				go func() { wrote <- grow(t, from, dir, n) }()
+			}
+			if read += batch.Lines; read >= lines {
+				return errAll
+			}
+			return nil
+		})
 	if !errors.Is(err, errAll) {
 		t.Fatal(err)
 	}
@@ -267,10 +274,11 @@ func TestBenchIdle(t *testing.T) {
 	done := make(chan error)
 	var reached time.Time
 	go func() {
-		done <- podlog.New(podlog.Config{Dir: dir, Node: "n", Next: func([]byte, int) int { return -1 }}).Run(ctx, func(b podlog.Batch) error {
-			reached = b.Reached
-			return nil
-		})
+		done <- podlog.New(podlog.Config{Dir: dir, Node: "n", Next: func([]byte, int) int { return -1 }}).Run(ctx,
+			func(b podlog.Batch) error {
+				reached = b.Reached
+				return nil
+			})
 	}()
 	time.Sleep(6 * time.Second)
 	begin, calls := bench.CPU(), switches()
@@ -280,7 +288,8 @@ func TestBenchIdle(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("| pod logs | 2000 quiet files | %.2f %% of a core | %d wakeups/s | reached %s behind |\n", used.Seconds()*10, calls/10, time.Since(reached).Round(time.Millisecond))
+	fmt.Printf("| pod logs | 2000 quiet files | %.2f %% of a core | %d wakeups/s | reached %s behind |\n",
+		used.Seconds()*10, calls/10, time.Since(reached).Round(time.Millisecond))
 }
 
 // switches is how often this process has slept.
@@ -296,7 +305,8 @@ func switches() int64 {
 func TestBenchAgent(t *testing.T) {
 	wantBench(t)
 	bin := filepath.Join(t.TempDir(), "coroner-agent")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	dir := t.TempDir()
@@ -306,8 +316,9 @@ func TestBenchAgent(t *testing.T) {
 	}))
 	defer s.Close()
 	f := newFloods(t, dir, 20)
-	agent := program{t: t, name: "coroner-agent", ready: "http://127.0.0.1:19096/-/ready", args: []string{bin, "--node=n", "--server.url=" + s.URL, "--pods=" + dir,
-		"--journal=" + t.TempDir(), "--state=" + t.TempDir(), "--web.listen-address=127.0.0.1:19096", "--web.enable-pprof", "--log.level=warn"}}
+	agent := program{t: t, name: "coroner-agent", ready: "http://127.0.0.1:19096/-/ready",
+		args: []string{bin, "--node=n", "--server.url=" + s.URL, "--pods=" + dir,
+			"--journal=" + t.TempDir(), "--state=" + t.TempDir(), "--web.listen-address=127.0.0.1:19096", "--web.enable-pprof", "--log.level=warn"}}
 	agent.measure(f)
 	beside(t, program{t: t, name: "mtail", ready: "http://127.0.0.1:19097/metrics"}, mtailArgs)
 	beside(t, program{t: t, name: "promtail", ready: "http://127.0.0.1:19098/ready"}, promtailArgs)
@@ -327,7 +338,8 @@ func beside(t *testing.T, other program, args func(t *testing.T, logs string) []
 }
 
 func mtailArgs(t *testing.T, logs string) []string {
-	return []string{"--progs", filepath.Dir(written(t, "book.mtail", mtailProgram(t))), "--logs", logs, "--address", "127.0.0.1", "--port", "19097", "--logtostderr"}
+	return []string{"--progs", filepath.Dir(written(t, "book.mtail", mtailProgram(t))), "--logs", logs, "--address",
+		"127.0.0.1", "--port", "19097", "--logtostderr"}
 }
 
 // promtailArgs make promtail do what it does on every node: read the runtime's
@@ -476,7 +488,8 @@ func (p program) measure(f *floods) {
 		}
 		share := 100 * (spent(cmd.Process.Pid) - before).Seconds() / time.Since(at).Seconds()
 		fmt.Printf("| %-13s | ready in %3d ms (%d ms CPU) | %5d lines/s | %5.2f %% of a core | RSS %.1f MiB, at most %.1f |\n",
-			p.name, start.Milliseconds(), startCPU.Milliseconds(), pace, share, memory(cmd.Process.Pid, "VmRSS"), memory(cmd.Process.Pid, "VmHWM"))
+			p.name, start.Milliseconds(), startCPU.Milliseconds(), pace, share, memory(cmd.Process.Pid,
+				"VmRSS"), memory(cmd.Process.Pid, "VmHWM"))
 	}
 	if path := os.Getenv("CORONER_BENCH_PROFILE"); path != "" && p.name == "coroner-agent" {
 		go f.write(10000, 12*time.Second)

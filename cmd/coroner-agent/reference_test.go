@@ -19,7 +19,8 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": agent.DefaultFollow})
+		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal",
+			"follow": agent.DefaultFollow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,8 @@ type Rulebook struct {
 
 // DefaultFollow are the logs that are followed when nothing else is said: runners,
 // and the pods of the usual controllers.
-const DefaultFollow = "*/*/runner,*/*-runner-*/*,arc-systems/*/*,actions-runner-system/*/*,*/*-listener/*,*/*gha-rs-controller*/*"
+const DefaultFollow = "*/*/runner,*/*-runner-*/*,arc-systems/*/*,actions-runner-system/*/*," +
+	"*/*-listener/*,*/*gha-rs-controller*/*"
 
 // Agent joins the sources, the scan and the spool. Make it with New.
 type Agent struct {
@@ -277,7 +278,7 @@ func (a *Agent) flushLoop(ctx context.Context) error {
 }
 
 // flushOnce spools what is waiting. When the spool cannot be written it tries until
-// it can: the sources wait meanwhile.
+// it can. The sources wait until then.
 func (a *Agent) flushOnce(ctx context.Context, last bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -300,9 +301,9 @@ func (a *Agent) flushOnce(ctx context.Context, last bool) {
 	}
 }
 
-// pushPause is how long after a push the next may come. That logs grow, and nothing
-// else, is told at every other tick, and that not even they do seldom: except for
-// a while after evidence, whose death may wait for the marks.
+// pushPause is how long after a push the next may come. Evidence does not wait, nor do
+// the marks for a while after it: a case may wait for them. Heartbeats alone go with every
+// other tick, and the mark of how far everything was read goes seldom.
 func (a *Agent) pushPause(now time.Time) time.Duration {
 	switch {
 	case a.queue.len() > 0 || now.Before(a.queue.busyUntil):
@@ -341,9 +342,9 @@ func (a *Agent) storeAll(now time.Time, keep bool) error {
 	return err
 }
 
-// spoolFull is told by the spool of what had to go. Lost evidence is a gap in
-// everything that the node said then. What it notes goes out with the next marks,
-// for a file more now would cost another.
+// spoolFull is called by the spool with what it dropped. Lost evidence is a gap in
+// everything that the node said at that time. The gap is sent with the next marks, for
+// one more file now would cost another.
 func (a *Agent) spoolFull(i spool.Item) {
 	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
 	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")

@@ -67,7 +67,8 @@ func (s *server) texts() (out []string) {
 		case e.Mark == nil:
 			out = append(out, e.Text)
 		default:
-			out = append(out, map[ingest.MarkKind]string{ingest.Covered: "covered ", ingest.Gap: "gap ", ingest.Ended: "ended ", ingest.Reached: "reached "}[e.Mark.Kind]+string(e.Source))
+			out = append(out, map[ingest.MarkKind]string{ingest.Covered: "covered ", ingest.Gap: "gap ",
+				ingest.Ended: "ended ", ingest.Reached: "reached "}[e.Mark.Kind]+string(e.Source))
 		}
 	}
 	return out
@@ -126,12 +127,15 @@ func (a *Agent) empty() bool {
 func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	s := newServer(t)
 	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
-	words := ingest.Entry{At: now, Source: ingest.Runner, Node: "n1", Namespace: "ci", Pod: "p", PodUID: "u", Container: "runner", Text: "compiling"}
+	words := ingest.Entry{At: now, Source: ingest.Runner, Node: "n1", Namespace: "ci", Pod: "p", PodUID: "u",
+		Container: "runner", Text: "compiling"}
 	beat := words
 	beat.Text, beat.Mark = "", &ingest.Mark{Kind: ingest.Covered, From: now, To: now, Lines: 9}
-	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")}, Lines: 12, Passed: 10, Cursor: "c1", At: now, Reached: now,
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom), line(ingest.Kernel, "eth0: up")},
+		Lines: 12, Passed: 10, Cursor: "c1", At: now, Reached: now,
 		Covered: []ingest.Entry{{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{From: now, To: now}}}})
-	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, LastLines: []ingest.Entry{words}, Marks: []ingest.Entry{beat}, Lines: 4, Passed: 1, Reached: now.Add(-time.Second)})
+	_ = a.takePods(podlog.Batch{Entries: []ingest.Entry{words}, LastLines: []ingest.Entry{words},
+		Marks: []ingest.Entry{beat}, Lines: 4, Passed: 1, Reached: now.Add(-time.Second)})
 	a.flushOnce(context.Background(), false)
 	sendUntil(t, a, "an empty spool", a.empty)
 	got := strings.Join(s.texts(), "|")
@@ -207,7 +211,8 @@ func TestClusterOfAnAgent(t *testing.T) {
 func TestPositionsFollowTheSpool(t *testing.T) {
 	dir := t.TempDir()
 	a := newTestAgent(t, dir, "http://127.0.0.1:1", 1<<20)
-	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: "c1", At: now, Reached: now})
+	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: "c1", At: now,
+		Reached: now})
 	if b := newTestAgent(t, dir, "", 1<<20); b.state.Cursor != "" {
 		t.Errorf("a position without its evidence: %+v", b.state)
 	}
@@ -244,7 +249,11 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 	}
 	s.will(http.StatusServiceUnavailable)
 	sendUntil(t, a, "an answer", a.delivery.away.Load)
-	sendUntil(t, a, "a file", func() bool { files, _ := filepath.Glob(filepath.Join(dir, "*.push")); return len(files) == 1 })
+	sendUntil(t, a, "a file", func() bool {
+		files, _ := filepath.Glob(filepath.Join(dir,
+			"*.push"))
+		return len(files) == 1
+	})
 	read("c2")
 	if files, cursor := onDisk(); files != 2 || cursor != "c2" {
 		t.Errorf("%d files, cursor %q while the server is away", files, cursor)
@@ -319,7 +328,8 @@ func TestRulebookIsFetched(t *testing.T) {
 	a := newTestAgent(t, dir, "", 1<<20)
 	before := a.rulebook.inForce.Load().Hash
 	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
-	if err := a.rulebook.adoptSource([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil || a.rulebook.inForce.Load().Hash != before {
+	if err := a.rulebook.adoptSource([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil ||
+		a.rulebook.inForce.Load().Hash != before {
 		t.Errorf("mistakes were adopted: %v", err)
 	}
 	if err := a.rulebook.adoptSource([]byte(custom)); err != nil {

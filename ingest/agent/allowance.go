@@ -8,11 +8,10 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// allowance is how much of the agent each container's output may have: what it
-// prints that looks like signals is matched and sent as far as that goes, a burst
-// and then so much a second. A job can print what it likes, at some hundred MB a
-// second; who has used up his own waits for none of the others, and they not for
-// him. His last words are sent in any case.
+// allowance limits what the agent does for each container. What a container prints
+// that looks like signals is matched and sent up to a burst, and then up to so many bytes
+// a second: a job can print some hundred MB a second. A container that has used up its
+// allowance does not delay the others. Its last lines are sent in any case.
 type allowance struct {
 	of  *lru.Cache[string, balance]
 	now func() time.Time

@@ -52,8 +52,8 @@ func (r *lostRange) takeRange() timeRange {
 	return l
 }
 
-// rangeOf is what is not known when the entries are lost: when the first and the
-// last of them are from, and all that a gap among them told of.
+// rangeOf is the time of which nothing is known if the entries are lost: from the first
+// to the last of them, with every gap among them.
 func rangeOf(entries []ingest.Entry) (l timeRange) {
 	for i := range entries {
 		from, to := entries[i].At, entries[i].At

@@ -25,7 +25,8 @@ func (s *server) earliest() (from time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.got {
-		if e.Mark != nil && e.Mark.Kind == ingest.Gap && e.Source == ingest.Kernel && (from.IsZero() || e.Mark.From.Before(from)) {
+		if e.Mark != nil && e.Mark.Kind == ingest.Gap && e.Source == ingest.Kernel &&
+			(from.IsZero() || e.Mark.From.Before(from)) {
 			from = e.Mark.From
 		}
 	}
@@ -79,8 +80,9 @@ func TestEveryBeatIsTold(t *testing.T) {
 	s := newServer(t)
 	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
 	for _, from := range []time.Time{now, now.Add(12 * time.Second)} {
-		e := ingest.Entry{Node: "n1", Source: ingest.Runner, Pod: "p", Namespace: "ci", Doc: "log", At: from, Clock: ingest.WallClock,
-			Mark: &ingest.Mark{Kind: ingest.Covered, From: from, To: from.Add(time.Second), Lines: 3}}
+		e := ingest.Entry{Node: "n1", Source: ingest.Runner, Pod: "p", Namespace: "ci", Doc: "log", At: from,
+			Clock: ingest.WallClock,
+			Mark:  &ingest.Mark{Kind: ingest.Covered, From: from, To: from.Add(time.Second), Lines: 3}}
 		_ = a.takePods(podlog.Batch{Marks: []ingest.Entry{e}})
 	}
 	a.flushOnce(context.Background(), true)

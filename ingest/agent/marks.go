@@ -17,7 +17,8 @@ type marks struct {
 
 func newMarks(node string) marks {
 	return marks{
-		node: node, covered: make(map[string]ingest.Entry), beats: make(map[string]ingest.Entry), reached: make(map[string]time.Time),
+		node: node, covered: make(map[string]ingest.Entry), beats: make(map[string]ingest.Entry),
+		reached: make(map[string]time.Time),
 	}
 }
 

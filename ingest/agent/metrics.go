@@ -43,7 +43,8 @@ func newMetrics(r prometheus.Registerer, s *spool.Spool) *metrics {
 		short: one("short_lines_total",
 			"Lines that hold so much that looks like signals that not all of it was matched."),
 		bookErrors: one("rulebook_errors_total", "Failed fetches of the server's rulebook."),
-		lag:        f.NewGaugeVec(prometheus.GaugeOpts{Name: "coroner_agent_lag_seconds", Help: "How far behind now a source is read."}, []string{"source"}),
+		lag: f.NewGaugeVec(prometheus.GaugeOpts{Name: "coroner_agent_lag_seconds",
+			Help: "How far behind now a source is read."}, []string{"source"}),
 	}
 }
 

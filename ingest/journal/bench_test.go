@@ -27,13 +27,15 @@ func BenchmarkRead(b *testing.B) {
 	dir, start := b.TempDir(), time.Now().Add(-time.Hour).UTC()
 	const n = 20000
 	store(b, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, n, append(fromKubelet,
-		"PRIORITY=6", "SYSLOG_FACILITY=3", "_PID=812", "_GID=0", "_EXE=/usr/bin/kubelet", "_CMDLINE=/usr/bin/kubelet --config=/etc/kubelet",
+		"PRIORITY=6", "SYSLOG_FACILITY=3", "_PID=812", "_GID=0", "_EXE=/usr/bin/kubelet",
+		"_CMDLINE=/usr/bin/kubelet --config=/etc/kubelet",
 		"_CAP_EFFECTIVE=1ffffffffff", "_SELINUX_CONTEXT=unconfined", "_SYSTEMD_CGROUP=/system.slice/kubelet.service",
 		"_SYSTEMD_SLICE=system.slice", "_SYSTEMD_INVOCATION_ID=0123456789abcdef0123456789abcdef", "_STREAM_ID=abc")...))
 	b.ReportAllocs()
 	read := 0
 	for read < b.N {
-		read += readAll(b, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA, Now: func() time.Time { return start.Add(time.Minute) }}, b.N-read, func(Batch) {})
+		read += readAll(b, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA,
+			Now: func() time.Time { return start.Add(time.Minute) }}, b.N-read, func(Batch) {})
 	}
 }
 
@@ -122,11 +124,13 @@ func BenchmarkNode(b *testing.B) {
 // table is what the rounds gave, the median of each, and the agent's lead.
 func table(b *testing.B, sides []*side, n, recognised int) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d records, %d recognised, %d rounds, medians\n%-22s %12s %12s %10s %10s\n", n, recognised, len(sides[0].cpu), "", "ns/record", "records/CPU s", "agent is", "cgo/record")
+	fmt.Fprintf(&out, "%d records, %d recognised, %d rounds, medians\n%-22s %12s %12s %10s %10s\n", n, recognised,
+		len(sides[0].cpu), "", "ns/record", "records/CPU s", "agent is", "cgo/record")
 	first := median(sides[0].cpu)
 	for _, s := range sides {
 		m := median(s.cpu)
-		fmt.Fprintf(&out, "%-22s %12d %12.0f %9.1fx %10.3f\n", s.name, int(m)/n, float64(n)/m.Seconds(), float64(m)/float64(first), float64(s.cgo)/float64(n))
+		fmt.Fprintf(&out, "%-22s %12d %12.0f %9.1fx %10.3f\n", s.name, int(m)/n, float64(n)/m.Seconds(),
+			float64(m)/float64(first), float64(s.cgo)/float64(n))
 	}
 	b.ReportMetric(float64(n)/first.Seconds(), "records/cpu-s")
 	b.ReportMetric(float64(sides[0].cgo)/float64(n), "cgo/record")

@@ -25,7 +25,7 @@ type coverage struct {
 	node, boot string
 	last       time.Time // of the last record of the boot
 	speakers   [len(hosts)]speaker
-	closed     []ingest.Entry // spans that ended since they were last told
+	closed     []ingest.Entry // spans that ended since marks were given last
 }
 
 // beginBoot starts the coverage of a boot at from, and ends that of the one before.
@@ -62,7 +62,7 @@ func (c *coverage) noteSpeaker(by ingest.Source, trust ingest.Trust, at time.Tim
 	}
 }
 
-// gapStart is where a gap of s begins that the source itself tells of afterwards:
+// gapStart is where a gap of s begins that the source itself reports afterwards:
 // what was lost may have come right after its last record.
 func (c *coverage) gapStart(s ingest.Source, from time.Time) time.Time {
 	i := hostIndex(s)

@@ -28,7 +28,8 @@ import (
 func TestForeignMachineIsRead(t *testing.T) {
 	t.Parallel()
 	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
-	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, 5, fromKernel...)+exported(bootA, start, 5, 5, fromKubelet...))
+	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, 5, fromKernel...)+exported(bootA,
+		start, 5, 5, fromKubelet...))
 	r := follow(t, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA})
 	r.tail()
 	got := r.entries()
@@ -38,7 +39,8 @@ func TestForeignMachineIsRead(t *testing.T) {
 		if i >= 5 {
 			want = ingest.Kubelet
 		}
-		if e.Source != want || e.Trust != ingest.Attested || e.Node != "node-1" || e.Boot != bootA || e.Line != i+1 || e.Cursor == "" || e.Doc != "journal" {
+		if e.Source != want || e.Trust != ingest.Attested || e.Node != "node-1" || e.Boot != bootA || e.Line != i+1 ||
+			e.Cursor == "" || e.Doc != "journal" {
 			t.Errorf("entry %d: %+v", i, e)
 		}
 	}
@@ -47,7 +49,8 @@ func TestForeignMachineIsRead(t *testing.T) {
 	}
 	for _, s := range []ingest.Source{ingest.Kernel, ingest.Kubelet} {
 		c := r.covered(s)
-		if len(c) != 1 || !c[0].Mark.From.Equal(start) || !c[0].Mark.To.Equal(r.last().Reached) || c[0].Boot != bootA || c[0].Node != "node-1" || c[0].Trust != ingest.Attested {
+		if len(c) != 1 || !c[0].Mark.From.Equal(start) || !c[0].Mark.To.Equal(r.last().Reached) || c[0].Boot != bootA ||
+			c[0].Node != "node-1" || c[0].Trust != ingest.Attested {
 			t.Errorf("%s covered: %+v", s, c)
 		}
 	}
@@ -81,7 +84,8 @@ func TestResumeCoversTheQuiet(t *testing.T) {
 	r.tail()
 	inOrder(t, r.entries(), "line", 6, 3)
 	for _, s := range []ingest.Source{ingest.Kernel, ingest.Kubelet} {
-		if c := r.covered(s); len(c) != 1 || !c[0].Mark.From.Equal(start.Add(5*time.Millisecond)) || !c[0].Mark.To.Equal(r.last().Reached) {
+		if c := r.covered(s); len(c) != 1 || !c[0].Mark.From.Equal(start.Add(5*time.Millisecond)) ||
+			!c[0].Mark.To.Equal(r.last().Reached) {
 			t.Errorf("%s covered: %+v", s, c)
 		}
 	}
@@ -115,7 +119,8 @@ func TestCoverageIsPerBoot(t *testing.T) {
 func TestSuppressedEndsCoverage(t *testing.T) {
 	t.Parallel()
 	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
-	driver := []string{"_TRANSPORT=driver", "SYSLOG_IDENTIFIER=systemd-journald", "MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e"}
+	driver := []string{"_TRANSPORT=driver", "SYSLOG_IDENTIFIER=systemd-journald",
+		"MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e"}
 	told := exported(bootA, start, 20, 1, driver...)
 	told = told[:len(told)-len("MESSAGE=line 20\n\n")] + "MESSAGE=Suppressed 12 messages from kubelet.service\n\n"
 	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, 10, fromKubelet...)+
@@ -124,7 +129,8 @@ func TestSuppressedEndsCoverage(t *testing.T) {
 	r.tail()
 	at := func(n int) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
 	gaps := r.gaps()
-	if len(gaps) != 1 || gaps[0].Source != ingest.Kubelet || gaps[0].Node != "node-1" || !gaps[0].Mark.From.Equal(at(9)) || !gaps[0].Mark.To.Equal(at(20)) {
+	if len(gaps) != 1 || gaps[0].Source != ingest.Kubelet || gaps[0].Node != "node-1" ||
+		!gaps[0].Mark.From.Equal(at(9)) || !gaps[0].Mark.To.Equal(at(20)) {
 		t.Fatalf("gaps: %+v", gaps)
 	}
 	c := r.covered(ingest.Kubelet)
@@ -142,7 +148,8 @@ func TestMaxAge(t *testing.T) {
 	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
 	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, 100, fromKernel...))
 	now := start.Add(time.Minute)
-	r := follow(t, Config{Dirs: []string{dir}, Boot: bootA, MaxAge: time.Minute - 40*time.Millisecond, Now: func() time.Time { return now }})
+	r := follow(t, Config{Dirs: []string{dir}, Boot: bootA, MaxAge: time.Minute - 40*time.Millisecond,
+		Now: func() time.Time { return now }})
 	r.lines(60)
 	r.tail()
 	inOrder(t, r.entries(), "line", 40, 60)
@@ -160,13 +167,15 @@ func TestCursorOfAnotherJournal(t *testing.T) {
 	since := start.Add(-time.Minute)
 	for cursor, why := range map[string]string{
 		"nonsense": "the saved position is not a journal cursor",
-		"s=00000000000000000000000000000001;i=5;b=" + bootA + ";m=5;t=" + strconv.FormatInt(since.UnixMicro(), 16) + ";x=1": "journal vacuumed past the saved position",
+		"s=00000000000000000000000000000001;i=5;b=" + bootA + ";m=5;t=" + strconv.FormatInt(since.UnixMicro(),
+			16) + ";x=1": "journal vacuumed past the saved position",
 	} {
 		r := follow(t, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootB, Cursor: cursor, Since: since})
 		r.tail()
 		inOrder(t, r.entries(), "line", 0, 10)
 		gaps := r.gaps()
-		if len(gaps) != len(hosts) || !strings.HasPrefix(gaps[0].Mark.Why, why) || !gaps[0].Mark.From.Equal(since) || !gaps[0].Mark.To.Equal(start) {
+		if len(gaps) != len(hosts) || !strings.HasPrefix(gaps[0].Mark.Why, why) || !gaps[0].Mark.From.Equal(since) ||
+			!gaps[0].Mark.To.Equal(start) {
 			t.Errorf("%s: gaps %+v", cursor, gaps)
 		}
 	}
@@ -179,11 +188,14 @@ func TestClockWasSetBack(t *testing.T) {
 	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)
 	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootB, start, 0, 10, fromKernel...))
 	ahead := start.Add(48 * time.Hour)
-	cursor := "s=00000000000000000000000000000001;i=5;b=" + bootA + ";m=5;t=" + strconv.FormatInt(ahead.UnixMicro(), 16) + ";x=1"
-	r := follow(t, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootB, Cursor: cursor, SelfCheck: 50 * time.Millisecond})
+	cursor := "s=00000000000000000000000000000001;i=5;b=" + bootA + ";m=5;t=" + strconv.FormatInt(ahead.UnixMicro(),
+		16) + ";x=1"
+	r := follow(t, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootB, Cursor: cursor,
+		SelfCheck: 50 * time.Millisecond})
 	r.lines(10)
 	inOrder(t, r.entries(), "line", 0, 10)
-	if gaps := r.gaps(); len(gaps) != len(hosts) || !strings.Contains(gaps[0].Mark.Why, "saved position is not in the journal") {
+	if gaps := r.gaps(); len(gaps) != len(hosts) || !strings.Contains(gaps[0].Mark.Why,
+		"saved position is not in the journal") {
 		t.Errorf("gaps %+v", gaps)
 	}
 	if r.reader.Unreadable() {
@@ -196,8 +208,12 @@ func TestWaitsForFiles(t *testing.T) {
 	t.Parallel()
 	top, start := t.TempDir(), time.Now().Add(-time.Hour)
 	var log syncBuffer
-	r := follow(t, Config{Dirs: []string{filepath.Join(top, "var"), filepath.Join(top, "run")}, Boot: bootA, Log: zerolog.New(&log)})
-	eventually(t, "the note that it waits", func() bool { return strings.Contains(log.String(), "waiting for some to appear") })
+	r := follow(t, Config{Dirs: []string{filepath.Join(top, "var"), filepath.Join(top, "run")}, Boot: bootA,
+		Log: zerolog.New(&log)})
+	eventually(t, "the note that it waits", func() bool {
+		return strings.Contains(log.String(),
+			"waiting for some to appear")
+	})
 	store(t, filepath.Join(top, "run", strange, "system.journal"), exported(bootA, start, 0, 3, fromKernel...))
 	r.lines(3)
 	if n := strings.Count(log.String(), "waiting"); n != 1 {
@@ -219,11 +235,14 @@ func TestUnreadable(t *testing.T) {
 	}
 	var log syncBuffer
 	since := start.Add(-time.Minute)
-	cursor := "s=00000000000000000000000000000001;i=5;b=" + bootA + ";m=5;t=" + strconv.FormatInt(since.UnixMicro(), 16) + ";x=1"
-	r := follow(t, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA, Cursor: cursor, Since: since, SelfCheck: 100 * time.Millisecond, Log: zerolog.New(&log)})
+	cursor := "s=00000000000000000000000000000001;i=5;b=" + bootA + ";m=5;t=" + strconv.FormatInt(since.UnixMicro(),
+		16) + ";x=1"
+	r := follow(t, Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA, Cursor: cursor, Since: since,
+		SelfCheck: 100 * time.Millisecond, Log: zerolog.New(&log)})
 	r.until("gaps", func(Batch) bool { return len(r.gaps()) >= len(hosts) })
 	for i, g := range r.gaps() {
-		if g.Source != hosts[i] || g.Mark.Kind != ingest.Gap || !g.Mark.From.Equal(since) || g.Node != "node-1" || !strings.Contains(g.Mark.Why, "can be read") {
+		if g.Source != hosts[i] || g.Mark.Kind != ingest.Gap || !g.Mark.From.Equal(since) || g.Node != "node-1" ||
+			!strings.Contains(g.Mark.Why, "can be read") {
 			t.Errorf("gap %+v %+v", g, g.Mark)
 		}
 	}

@@ -48,7 +48,8 @@ func exported(boot string, start time.Time, first, n int, fields ...string) stri
 
 var (
 	fromKernel  = []string{"_TRANSPORT=kernel", "SYSLOG_IDENTIFIER=kernel", "SYSLOG_FACILITY=0", "PRIORITY=6"}
-	fromKubelet = []string{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=kubelet", "_SYSTEMD_UNIT=kubelet.service", "_COMM=kubelet", "_UID=0"}
+	fromKubelet = []string{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=kubelet", "_SYSTEMD_UNIT=kubelet.service",
+		"_COMM=kubelet", "_UID=0"}
 )
 
 // remote is the program that makes journal files of exports.
@@ -272,12 +273,14 @@ func startJournald(t testing.TB, conf ...string) *daemon {
 	// t.TempDir is too long for the path of a socket.
 	root, err := os.MkdirTemp("/dev/shm", "jd")
 	if err != nil {
-		t.Skipf("not shown without a file system in memory at /dev/shm, which a real journald has as /run: %s: %v", t.Name(), err)
+		t.Skipf("not shown without a file system in memory at /dev/shm, which a real journald has as /run: %s: %v",
+			t.Name(), err)
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	d := &daemon{t: t, run: filepath.Join(root, "run"), log: filepath.Join(root, "log")}
 	// Every journald writes about itself to the kernel's log, for all others to read.
-	d.conf = strings.Join(append([]string{"[Journal]", "RateLimitBurst=0", "ForwardToSyslog=no", "ReadKMsg=no"}, conf...), "\n") + "\n"
+	d.conf = strings.Join(append([]string{"[Journal]", "RateLimitBurst=0", "ForwardToSyslog=no", "ReadKMsg=no"},
+		conf...), "\n") + "\n"
 	for _, dir := range []string{d.run + "/systemd/journald.conf.d", d.run + "/systemd/journal", d.run + "/log", d.log} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)

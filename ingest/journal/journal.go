@@ -64,8 +64,10 @@ type Config struct {
 	// records can be covered up to now. Default: what the kernel says.
 	Boot string
 
-	Cursor string        // where reading goes on; "" means MaxAge back from now
-	Since  time.Time     // time of the entry at Cursor: the start of the gap if Cursor is gone; zero: the time that Cursor holds
+	Cursor string // where reading goes on; "" means MaxAge back from now
+	// Since is the time of the entry at Cursor: the start of the gap if Cursor is
+	// gone. Default: the time that Cursor holds.
+	Since  time.Time
 	MaxAge time.Duration // how far back a first start looks; default 4 h
 
 	// Wanted says whether a record of that source with this message could be of

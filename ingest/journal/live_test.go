@@ -20,7 +20,8 @@ func counted(t *testing.T, entries []ingest.Entry) {
 	t.Helper()
 	for i := 1; i < len(entries); i++ {
 		if entries[i].Line != entries[i-1].Line+1 {
-			t.Fatalf("record %d comes after %d: %q after %q", entries[i].Line, entries[i-1].Line, entries[i].Text, entries[i-1].Text)
+			t.Fatalf("record %d comes after %d: %q after %q", entries[i].Line, entries[i-1].Line, entries[i].Text,
+				entries[i-1].Text)
 		}
 	}
 }
@@ -252,7 +253,8 @@ func checkGap(t *testing.T, r *run, from time.Time, why string) {
 		t.Fatalf("%d gaps, want %d: %+v", len(gaps), len(hosts), gaps)
 	}
 	for i, g := range gaps {
-		if g.Source != hosts[i] || g.Trust != ingest.Attested || g.Node != "node-1" || g.Mark.Kind != ingest.Gap || !strings.HasPrefix(g.Mark.Why, why) {
+		if g.Source != hosts[i] || g.Trust != ingest.Attested || g.Node != "node-1" || g.Mark.Kind != ingest.Gap ||
+			!strings.HasPrefix(g.Mark.Why, why) {
 			t.Errorf("gap %+v %+v", g, g.Mark)
 		}
 		if !g.Mark.From.Equal(from) || !g.Mark.To.After(from) {

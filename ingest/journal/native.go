@@ -37,14 +37,16 @@ var libsystemd = sync.OnceValues(func() (*C.library, error) {
 	l.most, l.most_other = maxMessage, maxOther
 	var names [C.MAX_NAMES]C.name
 	for i, f := range journald.Fields {
-		names[i] = C.name{text: C.CString(f.Name + "="), size: C.uint32_t(len(f.Name)), use: C.uint8_t(f.Use), place: C.uint8_t(i)}
+		names[i] = C.name{text: C.CString(f.Name + "="), size: C.uint32_t(len(f.Name)), use: C.uint8_t(f.Use),
+			place: C.uint8_t(i)}
 	}
 	C.sort_names(l, &names[0], C.int(len(journald.Fields)))
 	return l, nil
 })
 
 // The uses have the same order on both sides.
-const _ = uint(journald.Rare-C.RARE) + uint(C.RARE-journald.Rare) + uint(journald.Writer-C.WRITER) + uint(C.WRITER-journald.Writer)
+const _ = uint(journald.Rare-C.RARE) + uint(C.RARE-journald.Rare) +
+	uint(journald.Writer-C.WRITER) + uint(C.WRITER-journald.Writer)
 
 // raw is a record as it was fetched: its parts lie in the memory of a handle.
 type raw struct {

@@ -83,7 +83,8 @@ func (l *nodeLog) stdout(name, exe, args string, pid int, text string) {
 
 func (l *nodeLog) kubelet() {
 	pod, uid := l.pod()
-	where := [...]string{"prober.go:120", "kubelet.go:2405", "reconciler_common.go:251", "operation_generator.go:664", "pod_startup_latency_tracker.go:104"}
+	where := [...]string{"prober.go:120", "kubelet.go:2405", "reconciler_common.go:251", "operation_generator.go:664",
+		"pod_startup_latency_tracker.go:104"}
 	text := [...]string{
 		`"Probe succeeded" probeType="Readiness" pod="%s" podUID="%s" containerName="runner" probeResult="success" output="Get \"http://10.42.0.9:8080/ready\": 200 in 0.003 s, as every ten seconds before"`,
 		`"Adding pod's volume to the desired state of world" pod="%s" podUID="%s" volume="kubernetes.io/projected/0123456789abcdef-kube-api-access-x7xkq" spec="kube-api-access"`,
@@ -109,8 +110,10 @@ func (l *nodeLog) containerd() {
 
 func (l *nodeLog) kernel() {
 	text := [...]string{
-		"cni0: port %d(veth%08x) entered forwarding state", "eth%d: renamed from tmp%08x", "audit: type=1400 audit(%d.123:%d): apparmor=\"STATUS\" operation=\"profile_replace\"",
-		"IPv6: ADDRCONF(NETDEV_CHANGE): veth%d: link becomes ready %08x", "overlayfs: fs on '/var/lib/containerd/%d/%08x' does not support file handles",
+		"cni0: port %d(veth%08x) entered forwarding state", "eth%d: renamed from tmp%08x",
+		"audit: type=1400 audit(%d.123:%d): apparmor=\"STATUS\" operation=\"profile_replace\"",
+		"IPv6: ADDRCONF(NETDEV_CHANGE): veth%d: link becomes ready %08x",
+		"overlayfs: fs on '/var/lib/containerd/%d/%08x' does not support file handles",
 	}
 	l.dmesg(fmt.Sprintf(text[l.dice.IntN(len(text))], l.dice.IntN(90), l.n))
 }
@@ -120,7 +123,8 @@ func (l *nodeLog) dmesg(text string) {
 }
 
 func (l *nodeLog) systemd() {
-	unit, verb := "cri-containerd-"+l.id()+".scope", [...]string{"Started", "Stopping", "Deactivated successfully"}[l.dice.IntN(3)]
+	unit, verb := "cri-containerd-"+l.id()+".scope", [...]string{"Started", "Stopping",
+		"Deactivated successfully"}[l.dice.IntN(3)]
 	fmt.Fprintf(l.w, "_TRANSPORT=journal\n_PID=1\n_UID=0\n_GID=0\n_COMM=systemd\n_EXE=/usr/lib/systemd/systemd\n_CMDLINE=/sbin/init\n_CAP_EFFECTIVE=1ffffffffff\n"+
 		"_SELINUX_CONTEXT=unconfined\n_SYSTEMD_CGROUP=/init.scope\n_SYSTEMD_UNIT=init.scope\n_SYSTEMD_SLICE=-.slice\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=systemd\n"+
 		"TID=1\nCODE_FILE=src/core/job.c\nCODE_LINE=581\nCODE_FUNC=job_emit_done_message\nMESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nUNIT=%s\nINVOCATION_ID=%032x\n"+
@@ -145,7 +149,8 @@ func (l *nodeLog) cron() {
 
 func (l *nodeLog) service() {
 	name := [...]string{"node_exporter", "chronyd", "NetworkManager", "dbus-daemon", "rsyslogd"}[l.dice.IntN(5)]
-	l.stdout(name, "/usr/sbin/"+name, " --foreground", 300+len(name), fmt.Sprintf("<info> [%d.%04d] device (veth%08x): state change: disconnected -> prepare (reason 'none', sys-iface-state: 'managed')", l.at.Unix(), l.n%10000, l.n))
+	l.stdout(name, "/usr/sbin/"+name, " --foreground", 300+len(name),
+		fmt.Sprintf("<info> [%d.%04d] device (veth%08x): state change: disconnected -> prepare (reason 'none', sys-iface-state: 'managed')", l.at.Unix(), l.n%10000, l.n))
 }
 
 // death is what the rulebook recognises.
@@ -154,7 +159,8 @@ func (l *nodeLog) death() {
 	switch id := l.id(); l.dice.IntN(3) {
 	case 0:
 		l.dmesg("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=cri-containerd-" + id + ".scope,mems_allowed=0-1,oom_memcg=/kubepods.slice/kubepods-pod" +
-			strings.ReplaceAll(uid, "-", "_") + ".slice,task_memcg=/kubepods.slice/kubepods-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice/cri-containerd-" + id + ".scope,task=rustc,pid=4242,uid=1001")
+			strings.ReplaceAll(uid, "-", "_") + ".slice,task_memcg=/kubepods.slice/kubepods-pod" + strings.ReplaceAll(uid, "-",
+			"_") + ".slice/cri-containerd-" + id + ".scope,task=rustc,pid=4242,uid=1001")
 	case 1:
 		l.dmesg("Memory cgroup out of memory: Killed process 4242 (cc1plus) total-vm:1400kB, anon-rss:900kB, file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500")
 	default:

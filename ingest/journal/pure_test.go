@@ -26,11 +26,13 @@ func record(id string, number uint64, boot string, ms uint64) position {
 
 func TestParsePosition(t *testing.T) {
 	p, ok := parsePosition("s=aa;i=1f;b=bb;m=a;t=650fae1f2c9a0;x=cc")
-	want := position{cursor: p.cursor, id: "aa", number: 31, boot: "bb", mono: 10, real: 0x650fae1f2c9a0, sum: "cc", before: "s=aa;i=", behind: ";b=bb;m="}
+	want := position{cursor: p.cursor, id: "aa", number: 31, boot: "bb", mono: 10, real: 0x650fae1f2c9a0, sum: "cc",
+		before: "s=aa;i=", behind: ";b=bb;m="}
 	if diff := cmp.Diff(want, p, cmp.AllowUnexported(position{})); !ok || diff != "" {
 		t.Error(ok, diff)
 	}
-	for _, bad := range []string{"", "nonsense", "s=aa;i=1f;b=bb;m=a;t=1", "s=aa;i=xyz;b=bb;m=a;t=1;x=c", "s=;i=1;b=b;m=a;t=1;x=c", "s=a;i=1;b=b;m=a;t=ffffffffffffffff;x=c"} {
+	for _, bad := range []string{"", "nonsense", "s=aa;i=1f;b=bb;m=a;t=1", "s=aa;i=xyz;b=bb;m=a;t=1;x=c",
+		"s=;i=1;b=b;m=a;t=1;x=c", "s=a;i=1;b=b;m=a;t=ffffffffffffffff;x=c"} {
 		if p, ok := parsePosition(bad); ok {
 			t.Errorf("%q: %+v", bad, p)
 		}
@@ -87,7 +89,8 @@ func TestNumbering(t *testing.T) {
 		{"read long before", []position{record("a", 7, "x", 1), record("a", 8, "x", 2)}, record("a", 7, "x", 1), repeated},
 		{"stored twice at a rotation", []position{record("a", 7, "x", 1)}, record("a", 8, "x", 1), copied},
 		{"a user's file takes the next number", []position{record("a", 7, "x", 1)}, record("u", 8, "x", 2), follows},
-		{"the system's after a user's", []position{record("a", 7, "x", 1), record("u", 8, "x", 2)}, record("a", 9, "x", 3), follows},
+		{"the system's after a user's", []position{record("a", 7, "x", 1), record("u", 8, "x", 2)}, record("a", 9, "x", 3),
+			follows},
 		{"a user's is missing", []position{record("a", 7, "x", 1), record("u", 8, "x", 2)}, record("a", 10, "x", 4), jumps},
 		{"an unknown file's before it is missing", []position{record("a", 7, "x", 1)}, record("u", 9, "x", 3), jumps},
 		{"another boot's own numbering", []position{record("a", 7, "x", 1)}, record("b", 1, "y", 9), follows},
@@ -125,7 +128,8 @@ func TestCoverage(t *testing.T) {
 	}
 	spans := func(c *coverage, to int) (out []string) {
 		for _, e := range c.takeMarks(nil, at(to)) {
-			out = append(out, fmt.Sprintf("%s %s %d-%d", e.Boot, e.Source, e.Mark.From.Unix()-1777888800, e.Mark.To.Unix()-1777888800))
+			out = append(out, fmt.Sprintf("%s %s %d-%d", e.Boot, e.Source, e.Mark.From.Unix()-1777888800,
+				e.Mark.To.Unix()-1777888800))
 		}
 		return out
 	}

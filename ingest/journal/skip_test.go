@@ -29,22 +29,30 @@ import (
 var writers = [][]string{
 	fromKernel, fromKubelet,
 	{"_TRANSPORT=kernel", "SYSLOG_IDENTIFIER=systemd", "SYSLOG_FACILITY=3", "_PID=1"},
-	{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=containerd", "_SYSTEMD_UNIT=containerd.service", "_COMM=containerd", "_UID=0"},
-	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=kata", "_SYSTEMD_UNIT=containerd.service", "_COMM=containerd-shim", "_UID=0"},
-	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=systemd", "_SYSTEMD_UNIT=init.scope", "_COMM=systemd", "_PID=1", "_UID=0", "UNIT=kubelet.service"},
+	{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=containerd", "_SYSTEMD_UNIT=containerd.service", "_COMM=containerd",
+		"_UID=0"},
+	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=kata", "_SYSTEMD_UNIT=containerd.service", "_COMM=containerd-shim",
+		"_UID=0"},
+	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=systemd", "_SYSTEMD_UNIT=init.scope", "_COMM=systemd", "_PID=1", "_UID=0",
+		"UNIT=kubelet.service"},
 	{"_TRANSPORT=driver", "SYSLOG_IDENTIFIER=systemd-journald", "MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e"},
 	{"_TRANSPORT=syslog", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service", "_COMM=sshd", "_UID=0", "SYSLOG_PID=7"},
 	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=kubelet", "_COMM=python3", "_UID=1000", "_PID=99"},
-	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=x", "_SYSTEMD_UNIT=docker.service", "CONTAINER_ID_FULL=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
-	{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=Runner.Listener", "_SYSTEMD_UNIT=actions.runner.a.service", "_COMM=Runner.Listener", "_UID=1000"},
-	{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=kubelet", "SYSLOG_IDENTIFIER=tool", "_SYSTEMD_UNIT=kubelet.service", "_COMM=kubelet"},
+	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=x", "_SYSTEMD_UNIT=docker.service",
+		"CONTAINER_ID_FULL=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
+	{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=Runner.Listener", "_SYSTEMD_UNIT=actions.runner.a.service",
+		"_COMM=Runner.Listener", "_UID=1000"},
+	{"_TRANSPORT=stdout", "SYSLOG_IDENTIFIER=kubelet", "SYSLOG_IDENTIFIER=tool", "_SYSTEMD_UNIT=kubelet.service",
+		"_COMM=kubelet"},
 	{"SYSLOG_IDENTIFIER=kernel"}, {},
 }
 
 // remarks are messages that change more than their own record.
 var remarks = []string{
-	"nothing of note", "a=b c=d", "Suppressed 12 messages from kubelet.service", "Suppressed 3 messages from containerd.service", "Missed 7 kernel messages",
-	"\tsaid by a job", " >", "\x1b[31mKilled\x1b[0m process", "two\nlines", "x source=virtcontainers y", "[   12.345678] stamped", "Running with gitlab-runner 17", "",
+	"nothing of note", "a=b c=d", "Suppressed 12 messages from kubelet.service",
+	"Suppressed 3 messages from containerd.service", "Missed 7 kernel messages",
+	"\tsaid by a job", " >", "\x1b[31mKilled\x1b[0m process", "two\nlines", "x source=virtcontainers y",
+	"[   12.345678] stamped", "Running with gitlab-runner 17", "",
 }
 
 // logged writes a record as an export has it.
@@ -141,7 +149,8 @@ func reading(t *testing.T, rulebook *rules.Rulebook, c Config) (a account, passe
 				a.Marks = append(a.Marks, e)
 			}
 			for _, s := range rulebook.Scan(&e) {
-				a.Signals = append(a.Signals, fmt.Sprintf("%d %s %v %s %d %s %q %v %s %+v", s.Line, s.Def.Name, s.At, s.Source, s.Trust, s.Boot, s.Text, s.Captures(), s.Node, e))
+				a.Signals = append(a.Signals, fmt.Sprintf("%d %s %v %s %d %s %q %v %s %+v", s.Line, s.Def.Name, s.At, s.Source,
+					s.Trust, s.Boot, s.Text, s.Captures(), s.Node, e))
 			}
 		}
 		for _, e := range b.Covered {
@@ -173,7 +182,8 @@ func TestWantedLosesNothing(t *testing.T) {
 			t.Error(diff)
 		}
 		if want.Lines != n || len(want.Signals) < 800 || len(want.Marks) < 100 || len(want.Covered) < 100 {
-			t.Errorf("%d records of %d, %d signals, %d marks, %d spans: too little to show anything", want.Lines, n, len(want.Signals), len(want.Marks), len(want.Covered))
+			t.Errorf("%d records of %d, %d signals, %d marks, %d spans: too little to show anything", want.Lines, n,
+				len(want.Signals), len(want.Marks), len(want.Covered))
 		}
 		if passed < n/4 {
 			t.Errorf("only %d of %d records were skipped", passed, n)
@@ -189,7 +199,8 @@ func TestFetchedLikeSdjournal(t *testing.T) {
 	var b bytes.Buffer
 	const n = 300
 	for i := range n {
-		fields := append([]string{"A=1", "A=2", "EMPTY=", fmt.Sprint("N=", i), "_SOURCE_REALTIME_TIMESTAMP=7", "_EXE=/not/read", "_COMMAND=not read either"}, writers[i%len(writers)]...)
+		fields := append([]string{"A=1", "A=2", "EMPTY=", fmt.Sprint("N=", i), "_SOURCE_REALTIME_TIMESTAMP=7",
+			"_EXE=/not/read", "_COMMAND=not read either"}, writers[i%len(writers)]...)
 		message := strings.Repeat("x\x00", []int{0, 1, 100, 40 << 10, 600 << 10}[i%100%5])
 		if i%7 == 0 {
 			fields = append(fields, "SYSLOG_IDENTIFIER="+strings.Repeat("z", 1+i*5))
@@ -296,7 +307,8 @@ func sameFields(t *testing.T, want *sdjournal.JournalEntry, r *raw) {
 		got[string(name)] = string(val)
 	}
 	for name, val := range want.Fields {
-		if strings.HasPrefix(name, "_") && !slices.ContainsFunc(journald.Fields[:], func(f journald.Field) bool { return f.Name == name }) {
+		if strings.HasPrefix(name, "_") && !slices.ContainsFunc(journald.Fields[:],
+			func(f journald.Field) bool { return f.Name == name }) {
 			delete(want.Fields, name)
 			continue
 		}
@@ -317,7 +329,8 @@ func TestSkippedWithoutMemory(t *testing.T) {
 	dir, start := t.TempDir(), time.Now().Add(-time.Hour).UTC()
 	const n = 3000
 	store(t, filepath.Join(dir, strange, "system.journal"), exported(bootA, start, 0, n, fromKubelet...))
-	c := Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA, Wanted: func(ingest.Source, []byte) bool { return false }}
+	c := Config{Dirs: []string{dir}, Node: "node-1", Boot: bootA,
+		Wanted: func(ingest.Source, []byte) bool { return false }}
 	f := newFollower(New(c), func(Batch) error { return nil })
 	defer f.src.close()
 	if err := f.readStep(t.Context()); err != nil {
@@ -339,7 +352,10 @@ func TestSkippedWithoutMemory(t *testing.T) {
 func TestSkippedOverRotation(t *testing.T) {
 	t.Parallel()
 	d := startJournald(t, "Storage=volatile")
-	c := Config{Dirs: []string{d.volatile()}, Wanted: func(_ ingest.Source, m []byte) bool { return bytes.HasSuffix(m, []byte("99")) }}
+	c := Config{Dirs: []string{d.volatile()}, Wanted: func(_ ingest.Source,
+		m []byte) bool {
+		return bytes.HasSuffix(m, []byte("99"))
+	}}
 	lines, passed, lives := 0, 0, 0
 	var got []string
 	for len(got) < 120 {

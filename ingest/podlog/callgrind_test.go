@@ -22,7 +22,8 @@ func TestPassUnderCallgrind(t *testing.T) {
 	n := newNode(t)
 	c := n.runner("a")
 	for size := 0; size < callgrindMB*1e6; size += 125 {
-		c.say(fmt.Sprintf("line %9d of a job that prints about as much on a line as jobs do, with paths and versions", c.lines))
+		c.say(fmt.Sprintf("line %9d of a job that prints about as much on a line as jobs do, with paths and versions",
+			c.lines))
 	}
 	s := n.steps(Config{Next: nextDeath})
 	s.polls(1)

@@ -127,16 +127,20 @@ func compare(t *testing.T, dir string, data, acts []byte, job bool) {
 func everyKind(seed uint64, lines int) []byte {
 	r := rand.New(rand.NewPCG(seed, 2))
 	texts := []string{
-		"building", "", " indented", death + " 7", "half of " + death[:5], death[5:] + " 8", "√ Connected to GitHub", "[RUNNER 2026-05-04 10:00:00Z INFO JobDispatcher] hello",
-		"2026-05-04 10:00:00Z: Listening for Jobs", "Listening for Jobs", "run-job: x", "\x1b[32mKilled\x1b[0m process 9", "Killed\rprocess 10", "größer ✓", "Killed\ufeff process",
+		"building", "", " indented", death + " 7", "half of " + death[:5], death[5:] + " 8", "√ Connected to GitHub",
+		"[RUNNER 2026-05-04 10:00:00Z INFO JobDispatcher] hello",
+		"2026-05-04 10:00:00Z: Listening for Jobs", "Listening for Jobs", "run-job: x", "\x1b[32mKilled\x1b[0m process 9",
+		"Killed\rprocess 10", "größer ✓", "Killed\ufeff process",
 		`{"level":"info","msg":"x","time":"2026-05-04T10:00:00Z","logger":"listener"}`, "time=2026-05-04T10:00:00Z level=INFO msg=x component=listener", "#1", "#033[31mKilled#033[0m process",
-		"\xff\xfe", long(500), "2026-05-04T10:00:00Z " + death, "\ttab", "trailing \t ", strings.Repeat("\xff", 4000), long(3000) + death, long(6000),
+		"\xff\xfe", long(500), "2026-05-04T10:00:00Z " + death, "\ttab", "trailing \t ", strings.Repeat("\xff", 4000),
+		long(3000) + death, long(6000),
 	}
 	tags := []string{"F", "F", "F", "F", "F", "F", "F", "F", "P", "F:x", "P:x", "X", ""}
 	at, b := dawn, bytes.Buffer{}
 	for range lines {
 		at = at.Add(time.Duration(r.IntN(2e9) - 3e8))
-		stamp := at.Format([]string{time.RFC3339Nano, time.RFC3339Nano, time.RFC3339Nano, time.RFC3339, "2006-01-02T15:04:05.000000000-07:00", "2006-01-02 15:04:05"}[r.IntN(6)])
+		stamp := at.Format([]string{time.RFC3339Nano, time.RFC3339Nano, time.RFC3339Nano, time.RFC3339,
+			"2006-01-02T15:04:05.000000000-07:00", "2006-01-02 15:04:05"}[r.IntN(6)])
 		text := texts[r.IntN(len(texts))]
 		fmt.Fprintf(&b, "%s std%s %s %s\n", stamp, []string{"out", "out", "err"}[r.IntN(3)], tags[r.IntN(len(tags))], text)
 		if r.IntN(20) == 0 {
@@ -173,7 +177,10 @@ func TestUninterestingLinesAreCounted(t *testing.T) {
 	same(t, "entries", texts(s.entries, ""), []string{"line 0", death})
 	s.polls(4)
 	same(t, "last lines", texts(s.context, ""), numbered(1997, 2000))
-	if i := slices.IndexFunc(s.context, func(e ingest.Entry) bool { return e.Source != ingest.Runner || e.Line < 1999 || e.At.IsZero() }); i >= 0 {
+	if i := slices.IndexFunc(s.context, func(e ingest.Entry) bool {
+		return e.Source != ingest.Runner || e.Line < 1999 ||
+			e.At.IsZero()
+	}); i >= 0 {
 		t.Errorf("%+v", s.context[i])
 	}
 }

@@ -159,7 +159,8 @@ func TestRotatedAway(t *testing.T) {
 		t.Fatalf("gaps %v", s.gaps)
 	}
 	g := s.gaps[0]
-	if m := g.Mark; !m.From.Equal(first) || !m.To.Equal(first.Add(6*time.Millisecond)) || m.Why != whyRotated || g.PodUID != uid || g.Source != ingest.Runner {
+	if m := g.Mark; !m.From.Equal(first) || !m.To.Equal(first.Add(6*time.Millisecond)) || m.Why != whyRotated ||
+		g.PodUID != uid || g.Source != ingest.Runner {
 		t.Errorf("%+v %+v", g, m)
 	}
 	if m := s.marks[len(s.marks)-1].Mark; m.From.Before(g.Mark.To) || m.Lines != 10 {
@@ -341,7 +342,8 @@ func TestFairness(t *testing.T) {
 	if more, err := s.r.poll(); err != nil || !more {
 		t.Fatal(more, err)
 	}
-	if got := len(texts(s.r.out.Entries, loud.doc())) + len(texts(s.entries, loud.doc())); got > pollBytes/10000+chunkSize/10000+1 {
+	if got := len(texts(s.r.out.Entries, loud.doc())) + len(texts(s.entries,
+		loud.doc())); got > pollBytes/10000+chunkSize/10000+1 {
 		t.Errorf("%d records of the loud one in a turn", got)
 	}
 	if len(texts(s.r.out.Entries, calm.doc()))+len(texts(s.entries, calm.doc())) != 1 {

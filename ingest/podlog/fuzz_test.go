@@ -15,7 +15,8 @@ import (
 const stamped = "2026-05-04T10:00:00.123456789Z std"
 
 var lineSeeds = []string{
-	stamped + "out F hello", stamped + "out P half", stamped + "err P:x y", stamped + "out P", stamped + "out", "2026-05-04T10:00:00+02:00 stdout F x",
+	stamped + "out F hello", stamped + "out P half", stamped + "err P:x y", stamped + "out P", stamped + "out",
+	"2026-05-04T10:00:00+02:00 stdout F x",
 	"2026-05-04T10:00:00Z  stdout F x", "2026-05-04 10:00:00Z stdout P x", "", " ", "{", `{"log":"x\n","stream":"stdout","time":"2026-05-04T10:00:00.5Z"}`,
 	stamped + "out F 2026-05-04T10:00:00Z stdout P x", "\xff\x00\r", "9999-99-99T99:99:99Z stdout P x",
 }
@@ -33,7 +34,8 @@ func FuzzSplit(f *testing.F) {
 		}
 		feed := document.Document{Name: "ci_a_" + uid + "/runner/0.log"}.Feed()
 		held := len(feed.Line(line, 0)) == 0 && len(feed.Flush()) > 0
-		if held && !h.Split && len(bytes.TrimSpace(line)) > 0 && bytes.HasPrefix(line, []byte("2026-05-04T10:00:00.123456789Z stdout P ")) {
+		if held && !h.Split && len(bytes.TrimSpace(line)) > 0 && bytes.HasPrefix(line,
+			[]byte("2026-05-04T10:00:00.123456789Z stdout P ")) {
 			t.Errorf("%q: held back, but not called split", line)
 		}
 		header.FirstTime(line)
@@ -43,7 +45,8 @@ func FuzzSplit(f *testing.F) {
 // FuzzNames: a name that is read can be written, and only the kubelet's own are
 // read.
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"0.log", "12.log.20260504-120000", "0.log.20260504-120000.gz", "0.log.20260504-120000.tmp", "00.log", "ci_a_" + uid, "a/b", "..", "\x00"} {
+	for _, s := range []string{"0.log", "12.log.20260504-120000", "0.log.20260504-120000.gz",
+		"0.log.20260504-120000.tmp", "00.log", "ci_a_" + uid, "a/b", "..", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
@@ -53,7 +56,8 @@ func FuzzNames(f *testing.F) {
 		if isPod(name) && strings.ContainsAny(name, "/\n\x00") {
 			t.Errorf("%q is a pod", name)
 		}
-		if id, err := identify(name); err == nil && (id.PodUID == "" || id.Namespace == "" || !strings.HasSuffix(name, "/"+id.Container)) {
+		if id, err := identify(name); err == nil && (id.PodUID == "" || id.Namespace == "" ||
+			!strings.HasSuffix(name, "/"+id.Container)) {
 			t.Errorf("%q is %+v", name, id)
 		}
 	})
@@ -62,7 +66,8 @@ func FuzzNames(f *testing.F) {
 // FuzzPosition: no stored position makes the reader panic or read amiss.
 func FuzzPosition(f *testing.F) {
 	path := "ci_a_" + uid + "/runner"
-	for _, p := range []Position{{Stream: path}, {Stream: path, Print: fingerprint([]byte("2026")), Hashed: 4, Offset: 45, Lines: 1, PendingLastLines: &PendingLastLines{Offset: 3}}} {
+	for _, p := range []Position{{Stream: path}, {Stream: path, Print: fingerprint([]byte("2026")), Hashed: 4,
+		Offset: 45, Lines: 1, PendingLastLines: &PendingLastLines{Offset: 3}}} {
 		data, err := json.Marshal(p)
 		if err != nil {
 			f.Fatal(err)
@@ -82,7 +87,8 @@ func FuzzPosition(f *testing.F) {
 		c.count(3, 5)
 		s := n.steps(Config{Resume: []Position{p}})
 		s.polls(3)
-		if got := texts(s.entries, ""); p.checkValid() == nil && p.Hashed == 0 && !p.Ended && !p.Skips && p.Stream == c.path && p.Restart == 0 {
+		if got := texts(s.entries, ""); p.checkValid() == nil && p.Hashed == 0 && !p.Ended && !p.Skips &&
+			p.Stream == c.path && p.Restart == 0 {
 			same(t, "texts", got, numbered(0, 5))
 		}
 		s.r.close()

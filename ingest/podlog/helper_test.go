@@ -187,7 +187,8 @@ func same(t testing.TB, what string, got, want []string) {
 	}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			t.Fatalf("%s: %d records, want %d; at %d: %.200q, want %.200q", what, len(got), len(want), i, got[i:min(i+3, len(got))], want[min(i, len(want)):min(i+3, len(want))])
+			t.Fatalf("%s: %d records, want %d; at %d: %.200q, want %.200q", what, len(got), len(want), i,
+				got[i:min(i+3, len(got))], want[min(i, len(want)):min(i+3, len(want))])
 		}
 	}
 }

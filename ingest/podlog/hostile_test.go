@@ -25,14 +25,16 @@ func TestStrangeNames(t *testing.T) {
 	good.say("good")
 	for _, dir := range []string{
 		"lost+found", "ci_a/runner", "..ci_a_" + uid + "/runner", "ci_a_" + uid + "x/runner", "ci_A_" + uid + "/runner",
-		"ci_a\nb_" + uid + "/runner", "ci_a_b_" + uid + "/runner", "x/ci_a_" + uid + "/runner", "ci_b_" + uid + "/run\x1b[31mner",
+		"ci_a\nb_" + uid + "/runner", "ci_a_b_" + uid + "/runner", "x/ci_a_" + uid + "/runner",
+		"ci_b_" + uid + "/run\x1b[31mner",
 	} {
 		c := n.container(dir, 0)
 		c.say("bad")
 	}
 	n.must(os.WriteFile(filepath.Join(n.dir, "file"), nil, 0o600))
 	n.must(os.WriteFile(filepath.Join(n.dir, filepath.Dir(good.path), "file"), nil, 0o600))
-	for _, name := range []string{"00.log", "-1.log", "x.log", "0.log.bak", "0.log.20260504", "1.log.20260504-120000.tmp", "1.logs", "1", "99999999999999999999.log"} {
+	for _, name := range []string{"00.log", "-1.log", "x.log", "0.log.bak", "0.log.20260504",
+		"1.log.20260504-120000.tmp", "1.logs", "1", "99999999999999999999.log"} {
 		n.must(os.WriteFile(filepath.Join(n.dir, good.path, name), []byte("2026-05-04T10:00:00Z stdout F bad\n"), 0o600))
 	}
 	s := n.steps(Config{Log: zerolog.New(&log)})
@@ -64,7 +66,8 @@ func TestLinks(t *testing.T) {
 	s.polls(3)
 	same(t, "texts", texts(s.entries, ""), []string{"good"})
 	for _, name := range []string{"1.log", "2.log", "3.log"} {
-		if _, err := openLog(filepath.Join(n.dir, c.path, name), false, &s.r.env.opened); !errors.Is(err, errKind) && !errors.Is(err, syscall.ELOOP) {
+		if _, err := openLog(filepath.Join(n.dir, c.path, name), false, &s.r.env.opened); !errors.Is(err, errKind) &&
+			!errors.Is(err, syscall.ELOOP) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -190,13 +193,15 @@ func TestIdentity(t *testing.T) {
 	}
 	for _, e := range all {
 		want := ingest.Entry{
-			Source: ingest.Job, Node: "node-a", Namespace: "kube-system", Pod: "etcd-node-a", PodUID: "0123456789abcdef0123456789abcdef",
+			Source: ingest.Job, Node: "node-a", Namespace: "kube-system", Pod: "etcd-node-a",
+			PodUID:    "0123456789abcdef0123456789abcdef",
 			Container: "etcd", Doc: c.doc(), At: e.At, Clock: ingest.WallClock, Mark: e.Mark, Text: e.Text, Line: e.Line,
 		}
 		if e.At.IsZero() || (e.Mark == nil) == (e.Text == "") || e.Mark == nil && e.Line != 1 {
 			t.Errorf("%+v", e)
 		}
-		if e.Fields = nil; e.Source != want.Source || e.Node != want.Node || e.PodUID != want.PodUID || e.Container != want.Container || e.Doc != want.Doc || e.Clock != want.Clock {
+		if e.Fields = nil; e.Source != want.Source || e.Node != want.Node || e.PodUID != want.PodUID ||
+			e.Container != want.Container || e.Doc != want.Doc || e.Clock != want.Clock {
 			t.Errorf("%+v, want %+v", e, want)
 		}
 	}

@@ -79,7 +79,8 @@ func TestLongLinesAreGiven(t *testing.T) {
 // one, which alone is no record.
 func TestLastLinesOfTwoReads(t *testing.T) {
 	for _, next := range []func([]byte, int) int{nextDeath, nil} {
-		for _, half := range [][3]string{{"F THE HALF ONE IS HER", "E NOW", "THE HALF ONE IS HERE NOW"}, {"P ha", "lf\nAT stdout F and half", "halfand half"}} {
+		for _, half := range [][3]string{{"F THE HALF ONE IS HER", "E NOW", "THE HALF ONE IS HERE NOW"},
+			{"P ha", "lf\nAT stdout F and half", "halfand half"}} {
 			n := newNode(t)
 			c := n.runner("a")
 			s := n.steps(Config{Next: next})

@@ -31,8 +31,10 @@ type running struct {
 func (n *node) run(c Config, slow bool, with func(*running)) *running {
 	c.Dir, c.Node, c.MaxAge = n.dir, "node-a", 200*365*24*time.Hour // the lines bear the node's time, not the clock's
 	ctx, cancel := context.WithCancel(n.t.Context())
-	x := &running{harvest: &harvest{}, t: n.t, r: New(c), news: make(chan struct{}, 1), cancel: cancel, done: make(chan error, 1)}
-	x.r.env.every = intervals{poll: 5 * time.Millisecond, round: 20 * time.Millisecond, batch: 10 * time.Millisecond, heartbeat: time.Second, linger: 10 * time.Millisecond}
+	x := &running{harvest: &harvest{}, t: n.t, r: New(c), news: make(chan struct{}, 1), cancel: cancel,
+		done: make(chan error, 1)}
+	x.r.env.every = intervals{poll: 5 * time.Millisecond, round: 20 * time.Millisecond, batch: 10 * time.Millisecond,
+		heartbeat: time.Second, linger: 10 * time.Millisecond}
 	if slow {
 		x.r.env.every.round = time.Hour
 	}
@@ -83,7 +85,8 @@ func (x *running) until(what string, ok func() bool) {
 		case <-late:
 			x.mu.Lock()
 			defer x.mu.Unlock()
-			x.t.Fatalf("waited in vain for %s: %d records, %d lines, %d open, gaps %v", what, len(x.entries), x.lines, x.r.Open(), x.gaps)
+			x.t.Fatalf("waited in vain for %s: %d records, %d lines, %d open, gaps %v", what, len(x.entries), x.lines,
+				x.r.Open(), x.gaps)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func TestControllerOverARestart(t *testing.T) {
 		config Config
 		source ingest.Source
 		trust  ingest.Trust
-	}{{Config{}, ingest.Job, ingest.Claimed}, {named, ingest.Controller, ingest.Attested}, {Config{}, ingest.Job, ingest.Claimed}} {
+	}{{Config{}, ingest.Job, ingest.Claimed}, {named, ingest.Controller, ingest.Attested}, {Config{}, ingest.Job,
+		ingest.Claimed}} {
 		if i > 0 {
 			s = s.again(n, tt.config)
 		}
@@ -103,7 +104,8 @@ func TestGapWhileDown(t *testing.T) {
 		t.Fatalf("gaps %v", s.gaps)
 	}
 	g := s.gaps[0]
-	if !g.Mark.From.Equal(last) || !g.Mark.To.Equal(last.Add(6*time.Millisecond)) || g.Doc != c.doc() || g.Pod != "a" || g.Node != "node-a" {
+	if !g.Mark.From.Equal(last) || !g.Mark.To.Equal(last.Add(6*time.Millisecond)) || g.Doc != c.doc() || g.Pod != "a" ||
+		g.Node != "node-a" {
 		t.Errorf("%+v %+v", g, g.Mark)
 	}
 }
@@ -305,7 +307,8 @@ func TestDamagedArchive(t *testing.T) {
 	s = s.again(n, Config{})
 	s.polls(2)
 	got := texts(s.entries, "")
-	if k := len(got); len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyBroken || got[k-5] != "line 2000" || got[5] != "line 5" || s.r.Unreadable() == 0 {
+	if k := len(got); len(s.gaps) != 1 || s.gaps[0].Mark.Why != whyBroken || got[k-5] != "line 2000" ||
+		got[5] != "line 5" || s.r.Unreadable() == 0 {
 		t.Errorf("gaps %+v, %d records", s.gaps, k)
 	}
 }
@@ -396,7 +399,8 @@ func TestImpossiblePositions(t *testing.T) {
 	ok := "ci_a_" + uid + "/runner"
 	s := n.steps(Config{Resume: []Position{
 		{Stream: "../../etc/passwd"}, {Stream: ok + "/.."}, {Stream: ok, Offset: -1}, {Stream: ok, Print: "x"},
-		{Stream: ok, Hashed: 1 << 30, Print: "x"}, {Stream: ok, Restart: -1}, {Stream: ok, Offset: 5}, {Stream: ok}, {Stream: ok},
+		{Stream: ok, Hashed: 1 << 30, Print: "x"}, {Stream: ok, Restart: -1}, {Stream: ok, Offset: 5}, {Stream: ok},
+		{Stream: ok},
 	}})
 	if len(s.r.tails.byKey) != 1 {
 		t.Errorf("%d streams", len(s.r.tails.byKey))
