@@ -127,7 +127,7 @@ func logOf(dir string, i int) string {
 	return filepath.Join(dir, fmt.Sprintf("ci_amber-runner-%05d_00000000-1111-2222-3333-%012d/runner/0.log", i, i))
 }
 
-// Goal: 400 MB of lines in a second of one core, which is what the agent uses.
+// Goal: 300 MB of lines in a second of one core, which is what the agent uses.
 func TestBenchPodLogs(t *testing.T) {
 	wantBench(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

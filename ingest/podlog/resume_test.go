@@ -1,6 +1,7 @@
 package podlog
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -404,5 +405,30 @@ func TestImpossiblePositions(t *testing.T) {
 	}})
 	if len(s.r.tails.byKey) != 1 {
 		t.Errorf("%d streams", len(s.r.tails.byKey))
+	}
+}
+
+// A position that an earlier version stored is read, and written as it was.
+func TestStoredPositions(t *testing.T) {
+	const stored = `{"stream":"ci_a_00000000-1111-2222-3333-444444444444/runner","restart":2,` +
+		`"print":"0123456789abcdef0123456789abcdef","hashed":512,"offset":70000,"lines":900,"records":880,` +
+		`"first":"2026-05-04T10:00:00Z","last":"2026-05-04T10:00:07.5Z","skips":true,` +
+		`"owed":{"print":"fedcba9876543210fedcba9876543210","hashed":512,"offset":69000},` +
+		`"source":"runner","trust":1,"ended":true}`
+	var p Position
+	if err := json.Unmarshal([]byte(stored), &p); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.checkValid(); err != nil {
+		t.Error(err)
+	}
+	again, err := json.Marshal(p)
+	if err != nil || string(again) != stored {
+		t.Errorf("%v: %s", err, again)
+	}
+	s := newNode(t).steps(Config{Resume: []Position{p}})
+	if got := s.r.tails.order[0].position(); got.PendingLastLines == nil ||
+		*got.PendingLastLines != *p.PendingLastLines || got.Lines != 900 {
+		t.Errorf("%+v", got)
 	}
 }
