@@ -79,25 +79,16 @@ var jobsPlace = regexp.MustCompile(`(^|/)(_diag|_work|_temp|pages|blocks)/`)
 // a job printed: whatever else it looks like, such a file proves nothing.
 func PrintedByJob(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(path.Base(name)), func(c rune) bool { return c < 'a' || c > 'z' })
-	return slices.ContainsFunc(words, func(w string) bool { return outputWords[w] }) &&
-		!slices.ContainsFunc(words, func(w string) bool { return hostWords[w] })
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(outputWords, w) }) &&
+		!slices.ContainsFunc(words, func(w string) bool { return slices.Contains(hostWords, w) })
 }
 
-var outputWords = wordSet(
+var outputWords = []string{
 	"runner", "runners", "job", "jobs", "stdout", "stderr", "build", "step", "steps", "workflow", "output",
 	"console",
-)
+}
 
-var hostWords = wordSet(
+var hostWords = []string{
 	"controller", "manager", "listener", "kubelet", "containerd", "journal", "kernel", "dmesg", "syslog",
 	"node", "host", "events", "describe", "pod", "pods",
-)
-
-// wordSet is a set of words.
-func wordSet(words ...string) map[string]bool {
-	set := make(map[string]bool, len(words))
-	for _, w := range words {
-		set[w] = true
-	}
-	return set
 }

@@ -89,9 +89,6 @@ func (env *envelope) startsWith(c byte) bool {
 	return strings.IndexByte(env.first, c) >= 0
 }
 
-// peel takes the envelopes off s, from the outside in.
-func (r *reader) peel(d *draft, s string) string { return r.unwrap(d, s, r.allowed(), maxDepth) }
-
 // maxDepth is how many envelopes a line has at most.
 const maxDepth = 6
 

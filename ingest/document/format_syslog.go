@@ -265,6 +265,27 @@ func (f *hostLines) trust(d *draft) {
 	}
 }
 
+// separator handles lines that are about the lines.
+func (f *hostLines) separator(s string) bool {
+	rest, ok := strings.CutPrefix(s, "-- ")
+	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") &&
+		!strings.HasPrefix(rest, "Journal begins") {
+		return false
+	}
+	if id, ok := strings.CutPrefix(rest, "Boot "); ok {
+		f.boot, _, _ = strings.Cut(id, " ")
+	} else if strings.HasPrefix(rest, "Reboot") {
+		f.boot = "after line " + itoa(f.r.n)
+	} else {
+		return true
+	}
+	if len(f.r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
+		f.emit(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(),
+			Line: f.r.n, Boot: f.boot}}, s)
+	}
+	return true
+}
+
 // continuesKlog says whether text is a further line of a value that klog prints
 // over several lines (`key=<`, lines after a tab, ` >`). Such a value can be a
 // probe's output or an event's message: a job wrote it.

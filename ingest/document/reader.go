@@ -94,20 +94,11 @@ func (r *reader) finish() {
 	r.marks()
 }
 
-// line reads one line: an export record, JSON, or text.
+// line reads one line: a part of a record, or text.
 func (r *reader) line(b []byte) error {
 	b = stripLine(b)
-	if r.records.verboseLine(b) {
-		return nil
-	}
-	if isExportStart(b) && !r.account.fed && !r.closed() {
-		return r.records.exportRecord(b)
-	}
-	if r.records.prettyLine(b) {
-		return nil
-	}
-	if i := logtext.SkipSpace(b, 0); i < len(b) && b[i] == '{' && r.records.jsonLine(b) {
-		return nil
+	if taken, err := r.records.line(b); taken {
+		return err
 	}
 	r.textLine(string(b))
 	return nil
@@ -136,7 +127,7 @@ func (r *reader) textLine(raw string) {
 	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.hosts.boot, Cut: r.in.Cut}, size: len(s)}
 	text, known := r.skipper.known(d, s)
 	if !known {
-		text = r.peel(d, s)
+		text = r.unwrap(d, s, r.allowed(), maxDepth)
 	}
 	if d.incomplete {
 		return
@@ -145,27 +136,6 @@ func (r *reader) textLine(raw string) {
 		text = raw
 	}
 	r.attribute(d, raw, text)
-}
-
-// separator handles lines that are about the lines.
-func (f *hostLines) separator(s string) bool {
-	rest, ok := strings.CutPrefix(s, "-- ")
-	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") &&
-		!strings.HasPrefix(rest, "Journal begins") {
-		return false
-	}
-	if id, ok := strings.CutPrefix(rest, "Boot "); ok {
-		f.boot, _, _ = strings.Cut(id, " ")
-	} else if strings.HasPrefix(rest, "Reboot") {
-		f.boot = "after line " + itoa(f.r.n)
-	} else {
-		return true
-	}
-	if len(f.r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
-		f.emit(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(),
-			Line: f.r.n, Boot: f.boot}}, s)
-	}
-	return true
 }
 
 // attribute decides whose record the text is, and yields it. raw is the line

@@ -1,0 +1,128 @@
+package document
+
+import (
+	"bytes"
+
+	"coroner/ingest"
+	"coroner/ingest/journald"
+	"coroner/ingest/logtext"
+)
+
+// recordLines reads the formats that give a record its fields: JSON lines, export
+// records and verbose ones.
+type recordLines struct {
+	r       *reader
+	rec     members // the one that is being read
+	names   journald.Names
+	verbose bool    // in the fields of a record of journalctl -o verbose
+	pretty  *pretty // JSON object that goes over several lines
+}
+
+// line takes a line that is a record or a part of one.
+func (f *recordLines) line(b []byte) (taken bool, err error) {
+	if f.verboseLine(b) {
+		return true, nil
+	}
+	if isExportStart(b) && !f.r.account.fed && !f.r.closed() {
+		return true, f.exportRecord(b)
+	}
+	if f.prettyLine(b) {
+		return true, nil
+	}
+	i := logtext.SkipSpace(b, 0)
+	return i < len(b) && b[i] == '{' && f.jsonLine(b), nil
+}
+
+// members are those of one JSON line: a journald record's, or those that another
+// kind of line has.
+type members struct {
+	journald.Record
+	log, line, labels, stamp logtext.Value
+	stdstream, audit         bool
+}
+
+// set takes one member.
+func (c *members) set(n *journald.Names, key []byte, v logtext.Value) {
+	switch string(key) {
+	case "log":
+		c.log = v
+	case "line":
+		c.line = v
+	case "labels", "fields", "stream":
+		c.stdstream = c.stdstream || v.Kind == '"'
+		if v.Kind == '{' {
+			c.labels = v
+		}
+	case "apiVersion":
+		c.audit = bytes.HasPrefix(v.Raw, []byte(logtext.AuditAPI))
+	case "timestamp", "time", "tsNs":
+		c.stamp = v
+	default:
+		c.Record.Set(n, key, v)
+	}
+}
+
+// object begins a record with the members of o. It is false where o cannot be a
+// line of the container whose output the document is.
+func (f *recordLines) object(o *logtext.Object) bool {
+	f.rec = members{}
+	for i := 0; ; i++ {
+		key, v, ok := o.Next()
+		if !ok {
+			return true
+		}
+		f.rec.set(&f.names, key, v)
+		if i == 3 && f.r.containers.main != nil && f.rec.log.Kind == 0 {
+			return false
+		}
+	}
+}
+
+// begin begins a record whose fields come one by one.
+func (f *recordLines) begin() { f.rec = members{} }
+
+// field adds one, in memory that nobody writes to again.
+func (f *recordLines) field(key, val []byte) { f.rec.set(&f.names, key, logtext.Raw(val)) }
+
+// journal yields the record in r.records.rec.
+func (f *recordLines) journal() {
+	c := &f.rec
+	d := draft{wraps: hosted}
+	d.Line, d.Cut = f.r.n, f.r.in.Cut
+	d.Node, d.Boot, d.Cursor, d.Fields = c.Host, c.Boot, c.Cursor, c.Fields
+	d.At, d.Mono = c.Time()
+	if !d.At.IsZero() {
+		d.Clock = ingest.WallClock
+		f.r.account.clock.Saw(d.At)
+	} else if d.Mono > 0 {
+		d.Clock = ingest.BootClock
+	}
+	d.Source, d.Trust = c.Writer()
+	if d.Unit = c.About; d.Unit == "" {
+		if d.Unit = c.Unit; d.Unit == "" && d.Source != ingest.Kernel {
+			d.Unit = c.Ident
+		}
+	}
+	if c.Ident == "kata" && d.Source == ingest.Containerd {
+		d.Source = ingest.Kata
+	}
+	f.r.account.lines++
+	text := logtext.Cleaned(c.Message.Text())
+	if c.Container != "" {
+		f.driverOutput(&d, text)
+		return
+	}
+	if d.Source == ingest.Runner {
+		text = f.r.peelInner(&d, text, running)
+	}
+	f.r.hosts.emit(&d, text)
+}
+
+// driverOutput is a container's line that docker or podman sent to journald:
+// its unit is the engine's, its text anybody's.
+func (f *recordLines) driverOutput(d *draft, text string) {
+	id := logtext.Brief(f.rec.Container, 253)
+	d.stream = f.r.containers.of(ingest.Container{ID: id})
+	d.Fields = nil
+	f.r.containers.emit(d, f.r.peelInner(d, text, running))
+}
