@@ -56,7 +56,7 @@ func (f *Feed) Classify(g *journald.RecordHead) (s Seen, ok bool) {
 		return s, false
 	}
 	w := f.writers.Of(g, &f.r.records.names)
-	if !w.Fixed || !logtext.Clean(g.Message) || w.Tells(g.Message) {
+	if !w.Fixed || !logtext.Clean(g.Message) || w.ReadsMessage(g.Message) {
 		return s, false
 	}
 	if s.At = g.At(); s.At.IsZero() {

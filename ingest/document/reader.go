@@ -83,7 +83,7 @@ func (r *reader) run() error {
 }
 
 func (r *reader) finish() {
-	r.skipper.reread()
+	r.skipper.readWaiting()
 	r.records.endPretty()
 	r.records.endVerbose()
 	r.kubectl.End()

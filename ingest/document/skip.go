@@ -8,8 +8,8 @@ import (
 
 // Most lines of a node's log say nothing that anybody asked for. Where the
 // document's Next knows no text in a line, and the line begins like one that was
-// read in full before, it is passed over: it counts for coverage and for the
-// clock, and gives no entry. A line that the next one may go on is passed over
+// read in full before, it is skipped: it counts for coverage and for the
+// clock, and gives no entry. A line that the next one may go on is skipped
 // only when that one is seen to be no part of it.
 
 // waitingLine is an uninteresting line that the next one may go on.
@@ -33,15 +33,15 @@ func (p *skipper) skips(b []byte) bool {
 	}
 	l, ok := p.heads.Match(b)
 	if !ok {
-		p.reread()
+		p.readWaiting()
 		return false
 	}
-	p.settle()
+	p.skipWaiting()
 	if !p.canSkip() || !l.OnlyText() || !p.r.in.Uninteresting(b, p.r.doc.Next) {
 		return false
 	}
 	if len(b) < shortWrap || len(b) > longWrap {
-		p.pass(&l)
+		p.skip(&l)
 	} else {
 		p.waiting = waitingLine{l, append(p.waiting.line[:0], b...), p.r.in.Number}
 	}
@@ -63,22 +63,22 @@ func (p *skipper) known(d *draft, s string) (text string, ok bool) {
 	return s[len(s)-len(l.Text):], true
 }
 
-// settle passes over the line that waited.
-func (p *skipper) settle() {
+// skipWaiting skips the line that waited.
+func (p *skipper) skipWaiting() {
 	if p.waiting.n > 0 {
 		p.waiting.n = 0
-		p.pass(&p.waiting.KnownLine)
+		p.skip(&p.waiting.KnownLine)
 	}
 }
 
-// pass accounts for a line as if it had been read.
-func (p *skipper) pass(l *prefilter.KnownLine) {
+// skip accounts for a line as if it had been read.
+func (p *skipper) skip(l *prefilter.KnownLine) {
 	p.r.flush()
 	p.r.account.skipped(l, p.r.hosts.boot)
 }
 
-// reread reads the line that waited in full.
-func (p *skipper) reread() {
+// readWaiting reads the line that waited in full.
+func (p *skipper) readWaiting() {
 	w := &p.waiting
 	if w.n == 0 {
 		return

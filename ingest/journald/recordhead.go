@@ -64,9 +64,9 @@ type Author struct {
 	Fixed  bool // nothing but the message can change that
 }
 
-// Tells says whether a message of this writer is one that fromHost does more
+// ReadsMessage says whether a message of this writer is one that its reader does more
 // with: a gap that journald tells of, a further line of what the kubelet quotes.
-func (w *Author) Tells(message []byte) bool {
+func (w *Author) ReadsMessage(message []byte) bool {
 	switch w.Source {
 	case ingest.Systemd:
 		return bytes.HasPrefix(message, []byte("Suppressed ")) || bytes.HasPrefix(message, []byte("Missed "))
