@@ -44,8 +44,8 @@ type account struct {
 	pods        map[podKey]bool // of kubectl's text
 }
 
-// entry takes note of an entry on its way out, and dates it where it is undated.
-func (a *account) entry(d *draft) {
+// countEntry takes note of an entry on its way out, and dates it where it is undated.
+func (a *account) countEntry(d *draft) {
 	e := &d.Entry
 	e.After = time.Time{}
 	if e.Clock == ingest.LocalClock || e.Clock == ingest.WallClock {
@@ -53,36 +53,36 @@ func (a *account) entry(d *draft) {
 	} else {
 		e.After = a.clock.Last
 	}
-	a.heard(e.Source, e.At)
+	a.noteSource(e.Source, e.At)
 	switch {
 	case a.fed || d.stream != nil || d.wraps&shipped != 0:
 	case e.Source == ingest.Runner && d.wraps&hosted == 0:
 		a.runnerLines++
 		if !e.At.IsZero() {
-			a.runner.from, a.runner.to = span(a.runner.from, a.runner.to, e.At)
+			a.runner.from, a.runner.to = widen(a.runner.from, a.runner.to, e.At)
 		}
 	case e.Source == ingest.Kube || e.Source == ingest.Job || e.Source == ingest.Runner:
 	case e.Source == ingest.Unknown && d.wraps&hosted == 0:
 	default:
-		a.cover(spanKey{e.Node, e.Boot}, e.Source, e.Trust, e.At)
+		a.coverSource(spanKey{e.Node, e.Boot}, e.Source, e.Trust, e.At)
 	}
 }
 
-// skipped takes note of a line of the host that gives no entry, as entry would.
-func (a *account) skipped(l *prefilter.KnownLine, boot string) {
+// countSkipped takes note of a line of the host that gives no entry, as entry would.
+func (a *account) countSkipped(l *prefilter.KnownLine, boot string) {
 	a.lines++
 	if l.Dated {
 		a.clock.Saw(l.At)
 	}
 	a.clock.Last = l.At
-	a.heard(l.Source, l.At)
-	a.cover(spanKey{l.Node, boot}, l.Source, a.hostTrust(l.Source, l.Trust), l.At)
+	a.noteSource(l.Source, l.At)
+	a.coverSource(spanKey{l.Node, boot}, l.Source, a.hostTrust(l.Source, l.Trust), l.At)
 }
 
-// heard notes when a program of the host wrote last.
-func (a *account) heard(src ingest.Source, at time.Time) {
+// noteSource notes when a program of the host wrote last.
+func (a *account) noteSource(src ingest.Source, at time.Time) {
 	if src.Host() && !at.IsZero() {
-		*a.lastSeen.of(src) = at
+		*a.lastSeen.valueOf(src) = at
 	}
 }
 
@@ -98,22 +98,22 @@ func (a *account) hostTrust(src ingest.Source, trust ingest.Trust) ingest.Trust 
 	return trust
 }
 
-// cover takes note that src wrote at that time, in that boot of that node.
-func (a *account) cover(k spanKey, src ingest.Source, trust ingest.Trust, at time.Time) {
-	s := a.span(k)
+// coverSource takes note that src wrote at that time, in that boot of that node.
+func (a *account) coverSource(k spanKey, src ingest.Source, trust ingest.Trust, at time.Time) {
+	s := a.spanFor(k)
 	if s == nil {
 		return
 	}
 	if !at.IsZero() {
-		s.from, s.to = span(s.from, s.to, at)
+		s.from, s.to = widen(s.from, s.to, at)
 	}
-	if best := s.trust.of(src); *best < trust {
+	if best := s.trust.valueOf(src); *best < trust {
 		*best = trust
 	}
 }
 
-// pod takes note of a pod that kubectl's text tells of.
-func (a *account) pod(k podKey) {
+// notePod takes note of a pod that kubectl's text tells of.
+func (a *account) notePod(k podKey) {
 	if a.pods == nil {
 		a.pods = make(map[podKey]bool)
 	}
@@ -122,8 +122,8 @@ func (a *account) pod(k podKey) {
 	}
 }
 
-// span returns that of k, nil once there are too many.
-func (a *account) span(k spanKey) *spanOf {
+// spanFor returns that of k, nil once there are too many.
+func (a *account) spanFor(k spanKey) *spanOf {
 	if a.last != nil && a.last.spanKey == k {
 		return a.last
 	}
@@ -142,9 +142,9 @@ func (a *account) span(k spanKey) *spanOf {
 	return s
 }
 
-// gap notes journald's own words about what it lost: `Suppressed N messages
+// noteGap notes journald's own words about what it lost: `Suppressed N messages
 // from UNIT`, `Missed N kernel messages`.
-func (a *account) gap(d *draft, text string) {
+func (a *account) noteGap(d *draft, text string) {
 	if d.Source != ingest.Systemd || d.unidentified || len(a.gaps) >= maxSpans {
 		return
 	}
@@ -168,7 +168,7 @@ func (a *account) gap(d *draft, text string) {
 // lossBegan is the earliest that records of src can have been dropped: after
 // its last one, however much others said since.
 func (a *account) lossBegan(src ingest.Source) time.Time {
-	if at := a.lastSeen.find(src); at != nil {
+	if at := a.lastSeen.lookUp(src); at != nil {
 		return *at
 	}
 	return a.clock.Last
@@ -180,8 +180,8 @@ type bySource[T any] []struct {
 	value  T
 }
 
-// find returns the value of src, nil if it was not met.
-func (b bySource[T]) find(src ingest.Source) *T {
+// lookUp returns the value of src, nil if it was not met.
+func (b bySource[T]) lookUp(src ingest.Source) *T {
 	for i := range b {
 		if b[i].source == src {
 			return &b[i].value
@@ -190,9 +190,9 @@ func (b bySource[T]) find(src ingest.Source) *T {
 	return nil
 }
 
-// of returns the value of src, which is met now.
-func (b *bySource[T]) of(src ingest.Source) *T {
-	if v := b.find(src); v != nil {
+// valueOf returns the value of src, which is met now.
+func (b *bySource[T]) valueOf(src ingest.Source) *T {
+	if v := b.lookUp(src); v != nil {
 		return v
 	}
 	*b = append(*b, struct {

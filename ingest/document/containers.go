@@ -74,8 +74,8 @@ func (d Document) newStream(k ingest.Container) *stream {
 // a pod's name alone can be anybody's choice.
 var controllerContainers = map[string]bool{"manager": true, "controller": true, "": true}
 
-// of returns the stream of k, one for all once there are too many.
-func (c *containers) of(k ingest.Container) *stream {
+// streamOf returns the stream of k, one for all once there are too many.
+func (c *containers) streamOf(k ingest.Container) *stream {
 	s := c.all[k]
 	if s == nil {
 		if len(c.all) >= maxStreams {
@@ -90,8 +90,8 @@ func (c *containers) of(k ingest.Container) *stream {
 	return s
 }
 
-// ordered are the document's streams in an order that does not depend on chance.
-func (c *containers) ordered() []*stream {
+// inOrder are the document's streams in an order that does not depend on chance.
+func (c *containers) inOrder() []*stream {
 	if c.main == nil && len(c.all) == 0 {
 		return nil
 	}
@@ -137,8 +137,8 @@ func (s *stream) preview(head []byte) {
 	}
 }
 
-// emit yields one line of a container's output.
-func (c *containers) emit(d *draft, text string) {
+// yieldLine yields one line of a container's output.
+func (c *containers) yieldLine(d *draft, text string) {
 	s := d.stream
 	if s.source != ingest.Runner && (d.wraps&running != 0 || logtext.IsActionsRunner(text)) {
 		s.source, s.trust, s.listens = ingest.Runner, ingest.Claimed, false
@@ -150,13 +150,13 @@ func (c *containers) emit(d *draft, text string) {
 		}
 	}
 	d.Source, d.Trust = s.source, s.trust
-	c.tie(d, text)
+	c.tieToStream(d, text)
 	d.Namespace, d.Pod, d.PodUID, d.Container, d.ContainerID = s.Namespace, s.Pod, s.UID, s.Name, s.ID
 	c.r.emit(d, text)
 }
 
-// tie sets what depends on how the line was tied to its stream.
-func (c *containers) tie(d *draft, text string) {
+// tieToStream sets what depends on how the line was tied to its stream.
+func (c *containers) tieToStream(d *draft, text string) {
 	s := d.stream
 	if s.Pod == "" && s.ID == "" { // a container's line, but nobody knows which container's
 		d.Trust = ingest.Claimed
@@ -179,12 +179,12 @@ func (c *containers) tie(d *draft, text string) {
 	}
 	s.lines++
 	if !d.At.IsZero() {
-		s.from, s.to = span(s.from, s.to, d.At)
+		s.from, s.to = widen(s.from, s.to, d.At)
 	}
 }
 
-// span widens from..to to hold at.
-func span(from, to, at time.Time) (time.Time, time.Time) {
+// widen widens from..to to hold at.
+func widen(from, to, at time.Time) (time.Time, time.Time) {
 	if from.IsZero() || at.Before(from) {
 		from = at
 	}

@@ -95,7 +95,7 @@ const maxDepth = 6
 // unwrap takes so many of the envelopes off s that are allowed.
 func (r *reader) unwrap(d *draft, s string, allowed wrap, depth int) string {
 	for ; depth > 0 && s != ""; depth-- {
-		env, inner := r.fit(d, s, allowed)
+		env, inner := r.findEnvelope(d, s, allowed)
 		if env == nil {
 			break
 		}
@@ -115,7 +115,7 @@ func (r *reader) unwrap(d *draft, s string, allowed wrap, depth int) string {
 // peelInner peels what may follow inside a known envelope.
 func (r *reader) peelInner(d *draft, s string, allowed wrap) string {
 	for s != "" {
-		env, inner := r.fit(d, s, allowed)
+		env, inner := r.findEnvelope(d, s, allowed)
 		if env == nil {
 			break
 		}
@@ -137,8 +137,8 @@ func (r *reader) allowed() wrap {
 	return anything
 }
 
-// fit finds the envelope of s.
-func (r *reader) fit(d *draft, s string, allowed wrap) (*envelope, string) {
+// findEnvelope finds the envelope of s.
+func (r *reader) findEnvelope(d *draft, s string, allowed wrap) (*envelope, string) {
 	for _, env := range byFirst[s[0]] {
 		if env.class&allowed == 0 {
 			continue

@@ -54,9 +54,9 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 	d := &r.scratch
 	*d = draft{Entry: ingest.Entry{At: at, Clock: ingest.WallClock, Line: r.n, Boot: r.hosts.boot},
 		stream: r.containers.main, wraps: criLine, size: len(text)}
-	s := r.containers.join(d, int(out), logtext.Cleaned(string(text)), whole)
+	s := r.containers.joinParts(d, int(out), logtext.Cleaned(string(text)), whole)
 	if !d.incomplete {
-		r.containers.emit(d, r.unwrap(d, s, stamped|running, maxDepth-1))
+		r.containers.yieldLine(d, r.unwrap(d, s, stamped|running, maxDepth-1))
 	}
 	return f.end()
 }
@@ -65,11 +65,11 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
 func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []ingest.Entry {
 	f.begin(0)
-	f.r.records.begin()
+	f.r.records.beginRecord()
 	for k, v := range fields {
-		f.r.records.field(k, v)
+		f.r.records.addField(k, v)
 	}
-	f.r.records.journal()
+	f.r.records.yieldRecord()
 	return f.end()
 }
 
@@ -86,8 +86,8 @@ func (f *Feed) Shipped(at time.Time, set map[string]string, text string) []inges
 // whose end never came.
 func (f *Feed) Flush() []ingest.Entry {
 	f.begin(0)
-	f.r.flush()
-	for _, s := range f.r.containers.ordered() {
+	f.r.flushPending()
+	for _, s := range f.r.containers.inOrder() {
 		f.r.containers.flushParts(s)
 	}
 	return f.end()
@@ -144,6 +144,6 @@ func (d Document) Identity() (e ingest.Entry, ok bool) {
 // parts of a split line: a shipper's next push may hold its end.
 func (f *Feed) Held() []ingest.Entry {
 	f.begin(0)
-	f.r.flush()
+	f.r.flushPending()
 	return f.end()
 }

@@ -81,7 +81,7 @@ func (f *Feed) SkipRecord(s Seen) {
 	r.account.clock.Saw(s.At)
 	r.account.clock.Last = s.At
 	if s.Source.Host() {
-		r.account.heard(s.Source, s.At)
+		r.account.noteSource(s.Source, s.At)
 		r.account.provenance.add(claimsHost)
 	}
 }

@@ -28,17 +28,17 @@ func peelCRI(r *reader, d *draft, s string) (string, bool) {
 		d.stream = r.containers.main
 	}
 	if d.stream == nil {
-		d.stream = r.containers.of(ingest.Container{})
+		d.stream = r.containers.streamOf(ingest.Container{})
 	}
 	output := 0
 	if rest[3] == 'e' { // stderr: the runtime interleaves the two
 		output = 1
 	}
-	return r.containers.join(d, output, strings.TrimPrefix(rest[i:], " "), full), true
+	return r.containers.joinParts(d, output, strings.TrimPrefix(rest[i:], " "), full), true
 }
 
-// join collects the parts of a split line of one output.
-func (c *containers) join(d *draft, output int, text string, full bool) string {
+// joinParts collects the parts of a split line of one output.
+func (c *containers) joinParts(d *draft, output int, text string, full bool) string {
 	p := &d.stream.parts[output]
 	if full && len(p.text) == 0 {
 		return text
@@ -73,7 +73,7 @@ func (c *containers) flushParts(s *stream) {
 		d.Cut += p.cut
 		text := logtext.Cleaned(logtext.TrimNewline(string(p.text)))
 		p.text = nil
-		c.emit(&d, text)
+		c.yieldLine(&d, text)
 	}
 }
 
@@ -84,16 +84,16 @@ func (f *recordLines) dockerLine() {
 	f.r.account.lines++
 	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, stream: f.r.containers.main, wraps: criLine}
 	if d.stream == nil {
-		d.stream = f.r.containers.of(ingest.Container{})
+		d.stream = f.r.containers.streamOf(ingest.Container{})
 	}
 	if st, ok := logtext.ISOStamp(c.stamp.Text()); ok {
 		f.r.account.clock.Set(&d.Entry, st)
 	}
 	text := c.log.Text()
 	full := len(text) > 0 && text[len(text)-1] == '\n'
-	if text = f.r.containers.join(&d, 0, text, full); d.incomplete {
+	if text = f.r.containers.joinParts(&d, 0, text, full); d.incomplete {
 		return
 	}
 	text = logtext.Cleaned(logtext.TrimNewline(text))
-	f.r.containers.emit(&d, f.r.peelInner(&d, text, stamped|running))
+	f.r.containers.yieldLine(&d, f.r.peelInner(&d, text, stamped|running))
 }

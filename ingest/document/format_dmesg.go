@@ -23,10 +23,10 @@ func peelDmesg(r *reader, d *draft, s string) (string, bool) {
 	}
 	inside = strings.Trim(inside, " ")
 	var e ingest.Entry
-	if mono, ok := seconds(inside); ok {
+	if mono, ok := bootSeconds(inside); ok {
 		e.Mono, e.Clock = mono, ingest.BootClock
 	} else if strings.HasPrefix(inside, "+") || strings.HasPrefix(inside, "<") {
-		if _, ok := seconds(strings.Trim(inside, "+<> ")); !ok {
+		if _, ok := bootSeconds(strings.Trim(inside, "+<> ")); !ok {
 			return s, false
 		}
 	} else if !r.hosts.bracketTime(&e, inside) {
@@ -45,7 +45,7 @@ func (f *hostLines) ringBuffer(d *draft, e ingest.Entry, text string) string {
 	case ok && (who.pid || who.name == "kernel" || host != "" && who.name == "kubelet"):
 		other := d.pid
 		d.Node = host
-		who.apply(d)
+		who.applyTo(d)
 		if host == "" && who.pid || other {
 			d.Trust = ingest.Claimed
 		}
@@ -58,8 +58,8 @@ func (f *hostLines) ringBuffer(d *draft, e ingest.Entry, text string) string {
 	return text
 }
 
-// seconds reads `123.456789`.
-func seconds(s string) (time.Duration, bool) {
+// bootSeconds reads `123.456789`.
+func bootSeconds(s string) (time.Duration, bool) {
 	whole, frac, ok := strings.Cut(s, ".")
 	if !ok || len(whole) > 9 || whole == "" || len(frac) < 3 || len(frac) > 9 {
 		return 0, false

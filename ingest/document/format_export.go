@@ -16,7 +16,7 @@ func isExportStart(b []byte) bool {
 // exportRecord reads the fields up to the next empty line: `NAME=text`, or a
 // name alone, and then the size and the bytes of what is no plain text.
 func (f *recordLines) exportRecord(b []byte) error {
-	f.begin()
+	f.beginRecord()
 	for lines := 0; len(b) > 0 && lines < 4096; lines++ {
 		if err := f.exportField(b); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return err
@@ -28,14 +28,14 @@ func (f *recordLines) exportRecord(b []byte) error {
 			return err
 		}
 	}
-	f.journal()
+	f.yieldRecord()
 	return nil
 }
 
 func (f *recordLines) exportField(b []byte) error {
 	key, val, ok := bytes.Cut(b, []byte("="))
 	if ok {
-		f.field(key, bytes.Clone(val))
+		f.addField(key, bytes.Clone(val))
 		return nil
 	}
 	key = bytes.Clone(b)
@@ -44,7 +44,7 @@ func (f *recordLines) exportField(b []byte) error {
 	}
 	data, err := f.r.in.Sized()
 	f.r.in.Number += bytes.Count(data, []byte("\n")) + 1
-	f.field(key, data)
+	f.addField(key, data)
 	return err
 }
 

@@ -9,7 +9,7 @@ func (f *recordLines) jsonLine(b []byte) bool {
 	if !ok {
 		return false
 	}
-	return f.object(&o) && f.jsonRecord(o.Torn, b)
+	return f.readObject(&o) && f.jsonRecord(o.Torn, b)
 }
 
 // jsonRecord decides what kind of line r.records.rec is.
@@ -21,9 +21,9 @@ func (f *recordLines) jsonRecord(torn bool, b []byte) bool {
 	case f.r.closed():
 		return false
 	case c.Known >= 2 || c.Known == 1 && c.Message.Kind != 0:
-		f.journal()
+		f.yieldRecord()
 	case c.line.Kind == '"' && (c.labels.Kind == '{' || c.stamp.Kind != 0):
-		f.r.loki.record()
+		f.r.loki.yieldRecord()
 	case c.audit:
 		return f.bareAudit(b, torn)
 	case torn && f.openPretty(b):

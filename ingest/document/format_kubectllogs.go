@@ -18,7 +18,7 @@ func peelPrefix(r *reader, d *draft, s string) (string, bool) {
 	if !ok || !both || !logtext.IsDNSName(pod) || !logtext.IsDNSName(container) {
 		return s, false
 	}
-	d.stream = r.containers.of(ingest.Container{Pod: pod, Name: container})
+	d.stream = r.containers.streamOf(ingest.Container{Pod: pod, Name: container})
 	return strings.TrimPrefix(text, " "), true
 }
 
@@ -35,12 +35,12 @@ func peelStern(r *reader, d *draft, s string) (string, bool) {
 		return s, false
 	}
 	if b == "|" && j < len(s) && (r.containers.all[ingest.Container{Name: a}] != nil || isSurelyLog(s[j+1:])) {
-		d.stream = r.containers.of(ingest.Container{Name: a})
+		d.stream = r.containers.streamOf(ingest.Container{Name: a})
 		return strings.TrimPrefix(s[j:], " "), true
 	}
 	if rest := strings.TrimLeft(s[i:], " "); r.containers.all[ingest.Container{Name: a}] != nil ||
 		logtext.IsActionsRunner(rest) {
-		d.stream = r.containers.of(ingest.Container{Name: a})
+		d.stream = r.containers.streamOf(ingest.Container{Name: a})
 		return rest, true
 	}
 	if j == len(s) || !logtext.IsDNSName(b) || len(s)-j < 2 {
@@ -48,14 +48,14 @@ func peelStern(r *reader, d *draft, s string) (string, bool) {
 	}
 	if k := (ingest.Container{Pod: a, Name: b}); r.containers.all[k] != nil ||
 		strings.Contains(a, "-") && isSurelyLog(s[j+1:]) {
-		d.stream = r.containers.of(k)
+		d.stream = r.containers.streamOf(k)
 		return s[j+1:], true
 	}
 	c, k := logtext.NextWord(s, j)
 	key := ingest.Container{Namespace: a, Pod: b, Name: c}
 	if k < len(s) && logtext.IsDNSName(c) &&
 		(r.containers.all[key] != nil || strings.Contains(b, "-") && isSurelyLog(s[k+1:])) {
-		d.stream = r.containers.of(key)
+		d.stream = r.containers.streamOf(key)
 		return s[k+1:], true
 	}
 	return s, false
@@ -73,7 +73,7 @@ func (c *containers) announced(d *draft, s string) (string, bool) {
 	if len(w) == 2 {
 		k.Namespace = w[0]
 	}
-	c.of(k)
+	c.streamOf(k)
 	d.incomplete = true
 	return "", true
 }

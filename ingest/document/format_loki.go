@@ -55,8 +55,8 @@ func (f *lokiLines) labelled(d *draft, s string) (string, bool) {
 	return strings.TrimLeft(text, " "), true
 }
 
-// header takes the lines that logcli and Grafana print once for all.
-func (f *lokiLines) header(s string) bool {
+// takeHeader takes the lines that logcli and Grafana print once for all.
+func (f *lokiLines) takeHeader(s string) bool {
 	if rest, ok := strings.CutPrefix(s, "Common labels: "); ok {
 		if set, _, ok := logtext.CutLabels(rest); ok {
 			f.common = set
@@ -79,9 +79,9 @@ type export struct {
 	yes     bool
 }
 
-// prompt takes note of a line before the first record: what people type, and the
+// notePrompt takes note of a line before the first record: what people type, and the
 // brackets around a list.
-func (x *export) prompt(seen int, s string) {
+func (x *export) notePrompt(seen int, s string) {
 	if seen == x.prompts+1 && (decoration(s) || strings.Trim(s, "[]{}, ") == "") {
 		x.prompts++
 	}
@@ -119,7 +119,7 @@ func (f *lokiLines) setLabels(d *draft, l logtext.Labels) {
 		Pod:       all.First("pod", "pod_name", "k8s_pod_name"), UID: all.First("pod_uid", "k8s_pod_uid"),
 		Name: all.First("container", "container_name", "k8s_container_name")}
 	if k.Pod != "" {
-		d.stream = f.r.containers.of(k)
+		d.stream = f.r.containers.streamOf(k)
 		return
 	}
 	d.Unit = all.First("unit", "systemd_unit", "_SYSTEMD_UNIT", "syslog_identifier")
@@ -142,9 +142,9 @@ func (f *lokiLines) setLabels(d *draft, l logtext.Labels) {
 // containers print to the journal.
 var engines = map[string]bool{"docker.service": true, "podman.service": true}
 
-// record reads one line of logcli -o jsonl or one object of Grafana's JSON
+// yieldRecord reads one line of logcli -o jsonl or one object of Grafana's JSON
 // download.
-func (f *lokiLines) record() {
+func (f *lokiLines) yieldRecord() {
 	c := &f.r.records.rec
 	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, wraps: shipped}
 	set := logtext.LabelsOfJSON(string(c.labels.Raw))

@@ -73,7 +73,7 @@ func (f *recordLines) closePretty() bool {
 	p := f.pretty
 	p.tries++
 	o, _ := logtext.ScanObject(p.buf)
-	f.object(&o)
+	f.readObject(&o)
 	if o.Torn {
 		return false
 	}
@@ -81,7 +81,7 @@ func (f *recordLines) closePretty() bool {
 	last := f.r.n
 	f.r.n = p.first
 	if !f.jsonRecord(false, p.buf) {
-		f.replay(p)
+		f.readAsText(p)
 	}
 	f.r.n = last
 	return true
@@ -95,11 +95,11 @@ func (f *recordLines) endPretty() {
 	}
 	f.pretty = nil
 	last := f.r.n
-	f.replay(p)
+	f.readAsText(p)
 	f.r.n = last
 }
 
-func (f *recordLines) replay(p *pretty) {
+func (f *recordLines) readAsText(p *pretty) {
 	f.r.n = p.first
 	for line := range bytes.Lines(p.buf) {
 		f.r.textLine(string(prefilter.TrimEOL(line)))

@@ -35,8 +35,8 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 		return s, false
 	}
 	d.Node = host
-	r.hosts.date(d, st)
-	who.apply(d)
+	r.hosts.setTime(d, st)
+	who.applyTo(d)
 	r.skipper.learn(d, st, s, rest)
 	return text, true
 }
@@ -81,8 +81,8 @@ func unixStamp(s string) (st logtext.Stamp, ok bool) {
 	return logtext.EpochStamp(s)
 }
 
-// date sets the time of a host's line.
-func (f *hostLines) date(d *draft, st logtext.Stamp) {
+// setTime sets the time of a host's line.
+func (f *hostLines) setTime(d *draft, st logtext.Stamp) {
 	if st.Month == 0 && !f.r.account.clock.Last.IsZero() { // a time of day: of the day of the line before
 		last := f.r.account.clock.Last.In(f.r.account.clock.LocalZone())
 		st.Year, st.Month, st.Day = last.Year(), last.Month(), last.Day()
@@ -102,9 +102,9 @@ type ident struct {
 	pid  bool
 }
 
-// apply sets the source and the unit that the name means. The kernel has no
+// applyTo sets the source and the unit that the name means. The kernel has no
 // process: kernel[12]: is somebody who calls itself so.
-func (w ident) apply(d *draft) {
+func (w ident) applyTo(d *draft) {
 	d.pid = w.pid
 	switch {
 	case w.name == "kernel" && !w.pid:
@@ -183,7 +183,7 @@ func peelIdent(_ *reader, d *draft, s string) (string, bool) {
 	if !who.pid && who.name != "kernel" && who.name != "kubelet" && ingest.ProgramSource(who.name) != ingest.Systemd {
 		return s, false
 	}
-	who.apply(d)
+	who.applyTo(d)
 	return text, true
 }
 
@@ -222,11 +222,11 @@ func (f *hostLines) rfc5424(d *draft, s string) (string, bool) {
 	if len(w) < 5 {
 		return s, false
 	}
-	f.date(d, st)
+	f.setTime(d, st)
 	if w[0] != "-" {
 		d.Node = w[0]
 	}
-	ident{name: w[1], pid: w[2] != "-" && w[1] != "-"}.apply(d)
+	ident{name: w[1], pid: w[2] != "-" && w[1] != "-"}.applyTo(d)
 	text := w[4]
 	if strings.HasPrefix(text, "[") {
 		text = text[logtext.Bracketed(text):]
@@ -236,9 +236,9 @@ func (f *hostLines) rfc5424(d *draft, s string) (string, bool) {
 	return strings.TrimLeft(text, " "), true
 }
 
-// emit yields a line of a host program, after what its text still tells:
+// yieldLine yields a line of a host program, after what its text still tells:
 // a kernel time, a better clock, the shim that containerd speaks for.
-func (f *hostLines) emit(d *draft, text string) {
+func (f *hostLines) yieldLine(d *draft, text string) {
 	if d.Source == ingest.Kernel {
 		text = f.kernelStamp(d, text)
 	}
@@ -248,17 +248,17 @@ func (f *hostLines) emit(d *draft, text string) {
 	if d.Clock != ingest.WallClock && d.Source.WritesTimes() {
 		f.innerTime(d, text)
 	}
-	f.r.flush()
-	f.r.account.gap(d, text)
+	f.r.flushPending()
+	f.r.account.noteGap(d, text)
 	if d.Source == ingest.Kubelet && continuesKlog(text) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 	}
-	f.trust(d)
+	f.setTrust(d)
 	f.r.emit(d, text)
 }
 
-// trust says what a line of the host is worth in this document.
-func (f *hostLines) trust(d *draft) {
+// setTrust says what a line of the host is worth in this document.
+func (f *hostLines) setTrust(d *draft) {
 	trust := f.r.account.hostTrust(d.Source, d.Trust)
 	if !d.Source.Host() || d.wraps&shipped == 0 {
 		d.Trust = trust
@@ -280,7 +280,7 @@ func (f *hostLines) separator(s string) bool {
 		return true
 	}
 	if len(f.r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
-		f.emit(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(),
+		f.yieldLine(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(),
 			Line: f.r.n, Boot: f.boot}}, s)
 	}
 	return true

@@ -12,7 +12,7 @@ import (
 func (f *recordLines) verboseLine(b []byte) bool {
 	if cursor := verboseHeader(b); cursor != nil && !f.r.closed() {
 		f.endVerbose()
-		f.begin()
+		f.beginRecord()
 		f.verbose = true
 		f.verboseCursor(cursor)
 		return true
@@ -23,7 +23,7 @@ func (f *recordLines) verboseLine(b []byte) bool {
 	field, indented := bytes.CutPrefix(b, []byte("    "))
 	key, val, isField := bytes.Cut(field, []byte("="))
 	if indented && isField && isFieldName(key) {
-		f.field(bytes.Clone(key), bytes.Clone(val))
+		f.addField(bytes.Clone(key), bytes.Clone(val))
 		return true
 	}
 	f.endVerbose()
@@ -33,7 +33,7 @@ func (f *recordLines) verboseLine(b []byte) bool {
 func (f *recordLines) endVerbose() {
 	if f.verbose {
 		f.verbose = false
-		f.journal()
+		f.yieldRecord()
 	}
 }
 
@@ -51,7 +51,7 @@ func verboseHeader(b []byte) []byte {
 
 // verboseCursor takes time and boot from the cursor, which has them exactly.
 func (f *recordLines) verboseCursor(cursor []byte) {
-	set := func(key, val string) { f.field([]byte(key), []byte(val)) }
+	set := func(key, val string) { f.addField([]byte(key), []byte(val)) }
 	set("__CURSOR", string(cursor))
 	for part := range bytes.SplitSeq(cursor, []byte(";")) {
 		key, val, _ := bytes.Cut(part, []byte("="))

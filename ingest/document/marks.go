@@ -12,23 +12,23 @@ import (
 // diagPath: the runner's own files, written to their end where it ends.
 var diagPath = regexp.MustCompile(`^(?:Runner|Worker)_\d{8}-\d{6}-utc\.log$`)
 
-// marks yields what can be said about the reading once all is read.
-func (r *reader) marks() {
+// yieldMarks yields what can be said about the reading once all is read.
+func (r *reader) yieldMarks() {
 	if r.account.provenance.mixed() {
-		r.mark(ingest.Entry{}, ingest.Mark{Kind: ingest.Mixed})
+		r.yieldMark(ingest.Entry{}, ingest.Mark{Kind: ingest.Mixed})
 	}
 	for _, g := range r.account.gaps {
-		r.mark(g, *g.Mark)
+		r.yieldMark(g, *g.Mark)
 	}
 	r.hostMarks()
-	for _, s := range r.containers.ordered() {
+	for _, s := range r.containers.inOrder() {
 		r.streamMarks(s)
 	}
 	if a := &r.account; a.runnerLines > 0 && (r.contents.begun || diagPath.MatchString(path.Base(r.doc.Name))) {
 		from, to := a.runner.from, a.runner.to
-		r.mark(ingest.Entry{Source: ingest.Runner},
+		r.yieldMark(ingest.Entry{Source: ingest.Runner},
 			ingest.Mark{Kind: ingest.Covered, From: from, To: to, Lines: a.runnerLines})
-		r.mark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Ended, From: to, To: to})
+		r.yieldMark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Ended, From: to, To: to})
 	}
 	r.kubeMarks()
 }
@@ -47,8 +47,8 @@ func (r *reader) hostMarks() {
 	})
 	for _, s := range spans {
 		for _, src := range ingest.Sources {
-			if trust := s.trust.find(src); trust != nil {
-				r.mark(ingest.Entry{Source: src, Trust: *trust, Node: s.node, Boot: s.boot},
+			if trust := s.trust.lookUp(src); trust != nil {
+				r.yieldMark(ingest.Entry{Source: src, Trust: *trust, Node: s.node, Boot: s.boot},
 					ingest.Mark{Kind: ingest.Covered, From: s.from, To: s.to})
 			}
 		}
@@ -65,8 +65,8 @@ func (r *reader) streamMarks(s *stream) {
 		Source: s.source, Trust: s.trust, Cluster: s.Cluster, Namespace: s.Namespace, Pod: s.Pod, PodUID: s.UID,
 		Container: s.Name, ContainerID: s.ID,
 	}
-	r.mark(e, ingest.Mark{Kind: ingest.Covered, From: s.from, To: s.to, Lines: s.lines})
-	r.mark(e, ingest.Mark{Kind: ingest.Ended, From: s.to, To: s.to})
+	r.yieldMark(e, ingest.Mark{Kind: ingest.Covered, From: s.from, To: s.to, Lines: s.lines})
+	r.yieldMark(e, ingest.Mark{Kind: ingest.Ended, From: s.to, To: s.to})
 }
 
 // kubeMarks: objects were in the document, of these pods.
@@ -85,13 +85,13 @@ func (r *reader) kubeMarks() {
 		pods = append(pods, podKey{})
 	}
 	for _, k := range pods {
-		r.mark(ingest.Entry{Source: ingest.Kube, Trust: r.account.provenance.programTrust(), Namespace: k.namespace,
+		r.yieldMark(ingest.Entry{Source: ingest.Kube, Trust: r.account.provenance.programTrust(), Namespace: k.namespace,
 			Pod: k.pod, PodUID: k.uid}, ingest.Mark{Kind: ingest.Covered})
 	}
 }
 
-// mark yields one mark about what id names.
-func (r *reader) mark(id ingest.Entry, m ingest.Mark) {
+// yieldMark yields one mark about what id names.
+func (r *reader) yieldMark(id ingest.Entry, m ingest.Mark) {
 	if r.stopped {
 		return
 	}

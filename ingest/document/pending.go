@@ -17,8 +17,8 @@ type pendingLine struct {
 	rows  int // 0: nothing is held
 }
 
-// keep keeps d back if its line can have been broken by a mail program.
-func (p *pendingLine) keep(d *draft, text string) bool {
+// keepBack keeps d back if its line can have been broken by a mail program.
+func (p *pendingLine) keepBack(d *draft, text string) bool {
 	if d.size < shortWrap || d.size > longWrap || d.stream != nil || d.Source == ingest.Unknown ||
 		d.Source == ingest.Kube || d.wraps&(shipped|jobbed) != 0 {
 		return false
@@ -27,9 +27,9 @@ func (p *pendingLine) keep(d *draft, text string) bool {
 	return true
 }
 
-// goesOn appends a bare line of nobody to the line before, if it reads like
+// continueWith appends a bare line of nobody to the line before, if it reads like
 // the rest of it.
-func (p *pendingLine) goesOn(d *draft, text string) bool {
+func (p *pendingLine) continueWith(d *draft, text string) bool {
 	if p.rows == 0 || p.rows > maxWraps || d.wraps&^quoted != 0 || d.Line != p.draft.Line+p.rows ||
 		p.draft.size < shortWrap || !midSentence(text[0]) {
 		return false
@@ -46,8 +46,8 @@ func midSentence(c byte) bool {
 	return c >= 'a' && c <= 'z' || c == '"' || c == '(' || c == '/' || c == '\''
 }
 
-// flush yields the line that was pending.
-func (r *reader) flush() {
+// flushPending yields the line that was pending.
+func (r *reader) flushPending() {
 	if r.pending.rows == 0 {
 		return
 	}

@@ -71,7 +71,7 @@ func (r *reader) run() error {
 			return err
 		}
 		r.n = r.in.Number
-		if r.skipper.skips(b) {
+		if r.skipper.trySkip(b) {
 			continue
 		}
 		if err := r.line(b); err != nil {
@@ -87,11 +87,11 @@ func (r *reader) finish() {
 	r.records.endPretty()
 	r.records.endVerbose()
 	r.kubectl.End()
-	r.flush()
-	for _, s := range r.containers.ordered() {
+	r.flushPending()
+	for _, s := range r.containers.inOrder() {
 		r.containers.flushParts(s)
 	}
-	r.marks()
+	r.yieldMarks()
 }
 
 // line reads one line: a part of a record, or text.
@@ -117,15 +117,15 @@ func (r *reader) textLine(raw string) {
 	if r.loki.csvLine(s) {
 		return
 	}
-	if s == "" || !r.closed() && (r.hosts.separator(s) || r.loki.header(s)) {
+	if s == "" || !r.closed() && (r.hosts.separator(s) || r.loki.takeHeader(s)) {
 		r.kubectl.Blank()
 		return
 	}
 	r.account.lines++
-	r.loki.export.prompt(r.account.lines, s)
+	r.loki.export.notePrompt(r.account.lines, s)
 	d := &r.scratch
 	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.hosts.boot, Cut: r.in.Cut}, size: len(s)}
-	text, known := r.skipper.known(d, s)
+	text, known := r.skipper.knownText(d, s)
 	if !known {
 		text = r.unwrap(d, s, r.allowed(), maxDepth)
 	}
@@ -143,20 +143,20 @@ func (r *reader) textLine(raw string) {
 func (r *reader) attribute(d *draft, raw, text string) {
 	switch {
 	case d.stream != nil:
-		r.containers.emit(d, text)
+		r.containers.yieldLine(d, text)
 	case r.containers.main != nil:
 		d.stream = r.containers.main
-		r.containers.emit(d, text)
+		r.containers.yieldLine(d, text)
 	case d.Source != ingest.Unknown || d.wraps&hosted != 0:
 		r.hosts.fileName.check(d, text)
-		r.hosts.emit(d, text)
+		r.hosts.yieldLine(d, text)
 	default:
-		r.bare(d, raw, text)
+		r.fromNobody(d, raw, text)
 	}
 }
 
-// bare reads text that no envelope gives a writer.
-func (r *reader) bare(d *draft, raw, text string) {
+// fromNobody reads text that no envelope gives a writer.
+func (r *reader) fromNobody(d *draft, raw, text string) {
 	switch {
 	case strings.HasPrefix(text, "Running with gitlab-runner "):
 		r.account.provenance.add(printedByJob)
@@ -218,7 +218,7 @@ func (r *reader) structured(d *draft, raw, text string) {
 	case d.wraps == 0 && strings.HasPrefix(raw, "        "): // journalctl indents the further lines of a message
 	case !decoration(text):
 		r.account.provenance.add(ofNobody)
-		if r.pending.goesOn(d, text) {
+		if r.pending.continueWith(d, text) {
 			return
 		}
 	}
@@ -233,8 +233,8 @@ func decoration(s string) bool {
 
 // emit yields d with its text, after the line before it.
 func (r *reader) emit(d *draft, text string) {
-	r.flush()
-	if r.pending.keep(d, text) {
+	r.flushPending()
+	if r.pending.keepBack(d, text) {
 		return
 	}
 	r.deliver(d, text)
@@ -253,7 +253,7 @@ func (r *reader) deliver(d *draft, text string) {
 	if e.Source.Forgeable() || d.unidentified {
 		e.Trust = ingest.Claimed
 	}
-	r.account.entry(d)
+	r.account.countEntry(d)
 	r.stopped = !r.yield(*e)
 }
 
@@ -269,6 +269,6 @@ func (r *reader) kubeFact(f kubectl.Fact) {
 	if d.Line == 0 {
 		d.Line = r.n
 	}
-	r.account.pod(podKey{d.Namespace, d.Pod, d.PodUID})
+	r.account.notePod(podKey{d.Namespace, d.Pod, d.PodUID})
 	r.emit(&d, d.Text)
 }

@@ -62,9 +62,9 @@ func (c *members) set(n *journald.Names, key []byte, v logtext.Value) {
 	}
 }
 
-// object begins a record with the members of o. It is false where o cannot be a
+// readObject begins a record with the members of o. It is false where o cannot be a
 // line of the container whose output the document is.
-func (f *recordLines) object(o *logtext.Object) bool {
+func (f *recordLines) readObject(o *logtext.Object) bool {
 	f.rec = members{}
 	for i := 0; ; i++ {
 		key, v, ok := o.Next()
@@ -78,14 +78,14 @@ func (f *recordLines) object(o *logtext.Object) bool {
 	}
 }
 
-// begin begins a record whose fields come one by one.
-func (f *recordLines) begin() { f.rec = members{} }
+// beginRecord begins a record whose fields come one by one.
+func (f *recordLines) beginRecord() { f.rec = members{} }
 
-// field adds one, in memory that nobody writes to again.
-func (f *recordLines) field(key, val []byte) { f.rec.set(&f.names, key, logtext.Raw(val)) }
+// addField adds one, in memory that nobody writes to again.
+func (f *recordLines) addField(key, val []byte) { f.rec.set(&f.names, key, logtext.Raw(val)) }
 
-// journal yields the record in r.records.rec.
-func (f *recordLines) journal() {
+// yieldRecord yields the record in r.records.rec.
+func (f *recordLines) yieldRecord() {
 	c := &f.rec
 	d := draft{wraps: hosted}
 	d.Line, d.Cut = f.r.n, f.r.in.Cut
@@ -115,14 +115,14 @@ func (f *recordLines) journal() {
 	if d.Source == ingest.Runner {
 		text = f.r.peelInner(&d, text, running)
 	}
-	f.r.hosts.emit(&d, text)
+	f.r.hosts.yieldLine(&d, text)
 }
 
 // driverOutput is a container's line that docker or podman sent to journald:
 // its unit is the engine's, its text anybody's.
 func (f *recordLines) driverOutput(d *draft, text string) {
 	id := logtext.Brief(f.rec.Container, 253)
-	d.stream = f.r.containers.of(ingest.Container{ID: id})
+	d.stream = f.r.containers.streamOf(ingest.Container{ID: id})
 	d.Fields = nil
-	f.r.containers.emit(d, f.r.peelInner(d, text, running))
+	f.r.containers.yieldLine(d, f.r.peelInner(d, text, running))
 }

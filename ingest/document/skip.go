@@ -26,8 +26,8 @@ type skipper struct {
 	waiting waitingLine
 }
 
-// skips says whether b was dealt with as a line that gives no entry.
-func (p *skipper) skips(b []byte) bool {
+// trySkip says whether b was dealt with as a line that gives no entry.
+func (p *skipper) trySkip(b []byte) bool {
 	if p.r.doc.Next == nil {
 		return false
 	}
@@ -41,16 +41,16 @@ func (p *skipper) skips(b []byte) bool {
 		return false
 	}
 	if len(b) < shortWrap || len(b) > longWrap {
-		p.skip(&l)
+		p.skipLine(&l)
 	} else {
 		p.waiting = waitingLine{l, append(p.waiting.line[:0], b...), p.r.in.Number}
 	}
 	return true
 }
 
-// known is what peel would make of a line that begins like one that was read
+// knownText is what peel would make of a line that begins like one that was read
 // before, where reading it would do no more with it than yield it.
-func (p *skipper) known(d *draft, s string) (text string, ok bool) {
+func (p *skipper) knownText(d *draft, s string) (text string, ok bool) {
 	l, ok := p.heads.Match(logtext.BytesOf(s))
 	if !ok || !p.canSkip() || !l.OnlyText() {
 		return "", false
@@ -67,14 +67,14 @@ func (p *skipper) known(d *draft, s string) (text string, ok bool) {
 func (p *skipper) skipWaiting() {
 	if p.waiting.n > 0 {
 		p.waiting.n = 0
-		p.skip(&p.waiting.KnownLine)
+		p.skipLine(&p.waiting.KnownLine)
 	}
 }
 
-// skip accounts for a line as if it had been read.
-func (p *skipper) skip(l *prefilter.KnownLine) {
-	p.r.flush()
-	p.r.account.skipped(l, p.r.hosts.boot)
+// skipLine accounts for a line as if it had been read.
+func (p *skipper) skipLine(l *prefilter.KnownLine) {
+	p.r.flushPending()
+	p.r.account.countSkipped(l, p.r.hosts.boot)
 }
 
 // readWaiting reads the line that waited in full.

@@ -44,7 +44,7 @@ type recordWriter struct {
 // Set takes one field. Names are compared without making strings of them.
 func (c *Record) Set(n *Names, key []byte, v logtext.Value) {
 	if len(key) > 2 && key[0] == '_' {
-		c.trusted(n, key, v)
+		c.setTrusted(n, key, v)
 		return
 	}
 	switch string(key) {
@@ -72,12 +72,12 @@ func (c *Record) Set(n *Names, key []byte, v logtext.Value) {
 		"COREDUMP_PROC_MOUNTINFO":
 		// of no use, and in nearly every record
 	default:
-		c.extra(key, v)
+		c.setExtra(key, v)
 	}
 }
 
-// trusted takes a field that journald adds itself; clients cannot set them.
-func (c *Record) trusted(n *Names, key []byte, v logtext.Value) {
+// setTrusted takes a field that journald adds itself; clients cannot set them.
+func (c *Record) setTrusted(n *Names, key []byte, v logtext.Value) {
 	switch string(key) {
 	case "__REALTIME_TIMESTAMP":
 		c.real = v.Int()
@@ -111,9 +111,9 @@ func (c *Record) trusted(n *Names, key []byte, v logtext.Value) {
 	}
 }
 
-// extra keeps a client's own field: kata's runtime-rs says in fields what its
+// setExtra keeps a client's own field: kata's runtime-rs says in fields what its
 // message is about. Their names are upper case.
-func (c *Record) extra(key []byte, v logtext.Value) {
+func (c *Record) setExtra(key []byte, v logtext.Value) {
 	if len(c.Fields) >= 40 || len(key) == 0 || len(key) > 64 || key[0] < 'A' || key[0] > 'Z' {
 		return
 	}
@@ -199,13 +199,13 @@ func (c *Record) firstSource() ingest.Source {
 // agrees says whether nothing that journald knows contradicts the claim.
 func (c *Record) agrees(src ingest.Source) bool {
 	unit, comm := ingest.ProgramSource(c.Unit), ingest.ProgramSource(c.comm)
-	if c.Ident == "kernel" || c.Unit != "" && unit != src && !related(unit, src) {
+	if c.Ident == "kernel" || c.Unit != "" && unit != src && !relatedSources(unit, src) {
 		return false
 	}
-	if c.Ident != "" && ingest.ProgramSource(c.Ident) != src && !related(ingest.ProgramSource(c.Ident), src) {
+	if c.Ident != "" && ingest.ProgramSource(c.Ident) != src && !relatedSources(ingest.ProgramSource(c.Ident), src) {
 		return false
 	}
-	if c.Unit == "" && c.comm != "" && comm != src && !related(comm, src) {
+	if c.Unit == "" && c.comm != "" && comm != src && !relatedSources(comm, src) {
 		return false
 	}
 	if c.transport == "stdout" {
@@ -214,7 +214,7 @@ func (c *Record) agrees(src ingest.Source) bool {
 	return c.uid == "" || c.uid == "0" || unit == src
 }
 
-// related: the kata shim writes through containerd's unit.
-func related(a, b ingest.Source) bool {
+// relatedSources: the kata shim writes through containerd's unit.
+func relatedSources(a, b ingest.Source) bool {
 	return a == ingest.Containerd && b == ingest.Kata || a == ingest.Kata && b == ingest.Containerd
 }

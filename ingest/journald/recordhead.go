@@ -47,7 +47,7 @@ type Field struct {
 
 // Fields are the fields that a RecordHead needs, and those that Journal reads of
 // those that journald adds itself, with _ in front. Others of journald's own need
-// not be given to it. Writers are told apart by what record.writer looks at.
+// not be given to it. Writers are told apart by what Record.Writer looks at.
 var Fields = [...]Field{
 	{"MESSAGE", AsMessage}, {"_SOURCE_REALTIME_TIMESTAMP", AsSourceReal}, {"_SOURCE_MONOTONIC_TIMESTAMP", AsSourceMono},
 	{"_TRANSPORT", Writer}, {"SYSLOG_IDENTIFIER", Writer}, {"_SYSTEMD_UNIT", Writer}, {"_COMM", Writer},
@@ -90,7 +90,7 @@ func (all *Authors) Of(g *RecordHead, n *Names) *Author {
 	if *all == nil || len(*all) >= maxWriters {
 		*all = make(Authors)
 	}
-	c := g.writer(n)
+	c := g.writerFields(n)
 	w := &Author{}
 	w.Source, w.Trust = c.Writer()
 	if c.Ident == "kata" && w.Source == ingest.Containerd {
@@ -114,8 +114,8 @@ func (g *RecordHead) At() time.Time {
 	return at
 }
 
-// writer is the part of a record that Who holds.
-func (g *RecordHead) writer(n *Names) (c Record) {
+// writerFields is the part of a record that Who holds.
+func (g *RecordHead) writerFields(n *Names) (c Record) {
 	for b := g.Who; len(b) > 0; {
 		size := 3 + int(b[1]) + int(b[2])<<8
 		c.Set(n, []byte(Fields[b[0]].Name), logtext.Raw(slices.Clone(b[3:size])))

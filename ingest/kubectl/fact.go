@@ -62,8 +62,8 @@ func apiTime(s string) (at time.Time, text string) {
 	return at, at.Format(time.RFC3339Nano)
 }
 
-// at sets the fact's time.
-func (f *Fact) at(t time.Time) {
+// setTime sets the fact's time.
+func (f *Fact) setTime(t time.Time) {
 	if f.id.At = t; !t.IsZero() {
 		f.id.Clock = ingest.WallClock
 	}

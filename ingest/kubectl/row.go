@@ -23,7 +23,8 @@ var (
 		`)\s+([A-Za-z.]+/[^\s/]+)\s+(\S.*)$`)
 	// kubectl get events before 1.14: … COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
 	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+` +
-		`([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason + `)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
+		`([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason +
+		`)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
 	// the same with its columns run together, or with a column of dots: only
 	// behind a reason that we know
 	barestEvent = regexp.MustCompile(`^(?:(Normal|Warning)|\.\.\.)\s+(` + reason + `)\s+(\S.*)$`)
@@ -49,8 +50,8 @@ var statuses = wordSet(
 	"InvalidImageName", "NodeShutdown", "Shutdown", "NodeAffinity", "UnexpectedAdmissionError", "Unknown",
 )
 
-// row reads a line of one of kubectl's tables.
-func (k *Text) row(s string) bool {
+// readRow reads a line of one of kubectl's tables.
+func (k *Text) readRow(s string) bool {
 	w := strings.Fields(s)
 	if len(w) < 2 {
 		return false
@@ -58,18 +59,20 @@ func (k *Text) row(s string) bool {
 	if isHeader(w) {
 		return true
 	}
-	for _, read := range []func() (Fact, bool){
-		func() (Fact, bool) { return podRow(w) },
-		func() (Fact, bool) { return nodeRow(w) },
-		func() (Fact, bool) { return eventRow(s, w, k.of) },
-		func() (Fact, bool) { return serverError(s) },
-	} {
-		if f, ok := read(); ok {
-			k.Yield(f)
-			return true
-		}
+	f, ok := podRow(w)
+	if !ok {
+		f, ok = nodeRow(w)
 	}
-	return false
+	if !ok {
+		f, ok = eventRow(s, w, k.of)
+	}
+	if !ok {
+		f, ok = serverError(s)
+	}
+	if ok {
+		k.Yield(f)
+	}
+	return ok
 }
 
 // isHeader says whether the words are the head of a table.
@@ -152,7 +155,7 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 	}
 	if m := describeEvent.FindStringSubmatch(s); m != nil {
 		from, node, _ := strings.Cut(m[4], ", ")
-		f = event(m[1], m[2], from, m[5], m[3])
+		f = eventFact(m[1], m[2], from, m[5], m[3])
 		f.belongsTo(of)
 		if node != "" {
 			f.id.Node = node
@@ -160,14 +163,14 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 		return f, true
 	}
 	if m := listedEvent.FindStringSubmatch(s); m != nil {
-		f = event(m[3], m[4], "", m[6], m[2])
-		f.about(m[1], m[5])
+		f = eventFact(m[3], m[4], "", m[6], m[2])
+		f.setObject(m[1], m[5])
 		return f, true
 	}
 	if m := oldEvent.FindStringSubmatch(s); m != nil {
 		from, node, _ := strings.Cut(m[7], ", ")
-		f = event(m[5], m[6], from, m[8], "")
-		f.about("", m[3]+"/"+m[2])
+		f = eventFact(m[5], m[6], from, m[8], "")
+		f.setObject("", m[3]+"/"+m[2])
 		f.fields["count"] = m[1]
 		if node != "" {
 			f.id.Node = node
@@ -175,16 +178,16 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 		return f, true
 	}
 	if m := barestEvent.FindStringSubmatch(s); m != nil && reasons[m[2]] {
-		f = event(m[1], m[2], "", m[3], "")
+		f = eventFact(m[1], m[2], "", m[3], "")
 		f.id.Namespace, f.id.Pod, f.id.PodUID = of.Namespace, of.Pod, of.PodUID
 		return f, true
 	}
 	return f, false
 }
 
-// event makes the fact of an event. Its age is relative to a moment that
+// eventFact makes the fact of an event. Its age is relative to a moment that
 // nobody wrote down, so it has no time.
-func event(kind, reason, from, message, age string) Fact {
+func eventFact(kind, reason, from, message, age string) Fact {
 	f := Fact{msg: "event",
 		fields: map[string]string{"type": kind, "reason": reason, "from": from, "message": message, "age": age}}
 	if m := repeated.FindStringSubmatch(age); m != nil {
@@ -193,8 +196,8 @@ func event(kind, reason, from, message, age string) Fact {
 	return f
 }
 
-// about says whom an event is about: `pod/NAME`, `Node/NAME`.
-func (f *Fact) about(namespace, object string) {
+// setObject says whom an event is about: `pod/NAME`, `Node/NAME`.
+func (f *Fact) setObject(namespace, object string) {
 	kind, name, _ := strings.Cut(object, "/")
 	f.id.Namespace = namespace
 	switch strings.ToLower(kind) {

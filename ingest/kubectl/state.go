@@ -6,8 +6,8 @@ import (
 	"coroner/ingest/logtext"
 )
 
-// opens takes the lines that begin a container's state.
-func (k *Text) opens(p kv) bool {
+// opensState takes the lines that begin a container's state.
+func (k *Text) opensState(p kv) bool {
 	open := p.val == "" || p.val == "{"
 	switch p.key {
 	case "state", "laststate":
@@ -16,12 +16,12 @@ func (k *Text) opens(p kv) bool {
 		}
 		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
 		if k.whichHeld(which) && p.indent <= k.state.whichAt {
-			k.release()
+			k.yieldHeld()
 		}
 		k.closeBeside()
 		k.state.which, k.state.whichAt = which, p.indent
 		if !open {
-			k.open(strings.ToLower(p.val), p.indent)
+			k.openState(strings.ToLower(p.val), p.indent)
 		}
 		return true
 	case "terminated", "waiting", "running":
@@ -31,7 +31,7 @@ func (k *Text) opens(p kv) bool {
 		if k.state.which == "" || p.indent <= k.state.whichAt {
 			k.state.which, k.state.whichAt = "state", p.indent
 		}
-		k.open(p.key, p.indent)
+		k.openState(p.key, p.indent)
 		return true
 	}
 	return false
@@ -48,13 +48,13 @@ func (k *Text) whichHeld(which string) bool {
 	return false
 }
 
-func (k *Text) open(kind string, indent int) {
+func (k *Text) openState(kind string, indent int) {
 	s := &k.state
 	s.kind, s.kindAt, s.keys, s.lastKey, s.row = kind, indent, map[string]string{}, "", k.line
 }
 
-// brace closes a JSON block.
-func (k *Text) brace(raw, s string) bool {
+// closeBrace closes a JSON block.
+func (k *Text) closeBrace(raw, s string) bool {
 	if s[0] != '}' && s[0] != ']' {
 		return false
 	}
@@ -64,15 +64,15 @@ func (k *Text) brace(raw, s string) bool {
 		k.closeBlock()
 	}
 	if len(k.held) > 0 && indent < k.state.whichAt {
-		k.release()
+		k.yieldHeld()
 		k.container, k.restarts = "", ""
 	}
 	k.closeBeside()
 	return inside && strings.Trim(s, "]}, ") == ""
 }
 
-// continued takes a line that goes on with the value of the key before.
-func (k *Text) continued(raw, s string) bool {
+// continueValue takes a line that goes on with the value of the key before.
+func (k *Text) continueValue(raw, s string) bool {
 	if k.state.keys == nil || k.state.lastKey == "" || len(raw)-len(s) <= k.state.kindAt ||
 		len(k.state.keys[k.state.lastKey]) > 4<<10 {
 		return false
@@ -93,10 +93,10 @@ func (k *Text) closeBlock() {
 		fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
 	f.id = k.of
 	f.id.Line = k.state.row
-	started, startedAt := apiTime(first(b, "startedat", "started"))
+	started, startedAt := apiTime(firstSet(b, "startedat", "started"))
 	switch k.state.kind {
 	case "terminated":
-		finished, finishedAt := apiTime(first(b, "finishedat", "finished"))
+		finished, finishedAt := apiTime(firstSet(b, "finishedat", "finished"))
 		f.fields["exit_code"], f.fields["which"] = b["exitcode"], k.state.which
 		f.fields["started_at"], f.fields["finished_at"] = startedAt, finishedAt
 		if b["signal"] != "0" {
@@ -104,21 +104,21 @@ func (k *Text) closeBlock() {
 		}
 		f.id.ContainerID = bareContainerID(b["containerid"])
 		f.fields["container_id"] = f.id.ContainerID
-		f.at(finished)
+		f.setTime(finished)
 	case "running":
 		f.fields["started_at"] = startedAt
-		f.at(started)
+		f.setTime(started)
 	}
 	if len(b) > 0 {
 		k.held = append(k.held, f)
 	}
 	if len(k.held) > 16 {
-		k.release()
+		k.yieldHeld()
 	}
 }
 
-// release yields the held facts of one container.
-func (k *Text) release() {
+// yieldHeld yields the held facts of one container.
+func (k *Text) yieldHeld() {
 	for _, f := range k.held {
 		if strings.HasPrefix(f.msg, "container ") {
 			f.id.Container, f.fields["container"] = k.container, k.container
@@ -137,7 +137,7 @@ func (k *Text) release() {
 	k.held = k.held[:0]
 }
 
-func first(m map[string]string, keys ...string) string {
+func firstSet(m map[string]string, keys ...string) string {
 	for _, key := range keys {
 		if m[key] != "" {
 			return m[key]
@@ -146,9 +146,9 @@ func first(m map[string]string, keys ...string) string {
 	return ""
 }
 
-// inline reads a state on one line: `"terminated":{"exitCode":137,…}` of
+// readInline reads a state on one line: `"terminated":{"exitCode":137,…}` of
 // compact JSON, `terminated:map[exitCode:137 …]` of Go.
-func (k *Text) inline(s string) bool {
+func (k *Text) readInline(s string) bool {
 	found := false
 	for rest, tries := s, 0; tries < 64; tries++ {
 		i := strings.Index(rest, "erminated")
@@ -167,7 +167,7 @@ func (k *Text) inline(s string) bool {
 		}
 		k.state.kind, k.state.keys, k.state.row, found = "terminated", b, k.line, true
 		k.closeBlock()
-		k.release()
+		k.yieldHeld()
 	}
 	return found
 }

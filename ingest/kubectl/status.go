@@ -2,12 +2,12 @@ package kubectl
 
 import "strings"
 
-// besides collects keys of one indentation that together are a condition or a
+// collectBeside collects keys of one indentation that together are a condition or a
 // pod's status.
-func (k *Text) besides(p kv) bool {
+func (k *Text) collectBeside(p kv) bool {
 	switch p.key {
 	case "status", "reason", "message", "phase", "type", "lasttransitiontime", "qosclass", "qos":
-		k.note(p)
+		k.noteBeside(p)
 	default:
 		if p.item || p.indent < k.besideAt {
 			k.closeBeside()
@@ -16,7 +16,7 @@ func (k *Text) besides(p kv) bool {
 	return false
 }
 
-func (k *Text) note(p kv) {
+func (k *Text) noteBeside(p kv) {
 	if _, told := k.beside[p.key]; told || p.item || p.indent != k.besideAt {
 		k.closeBeside()
 	}
@@ -44,21 +44,21 @@ func (k *Text) closeBeside() {
 	}
 	k.beside = nil
 	f := Fact{id: k.of}
-	phase := first(b, "phase", "status")
+	phase := firstSet(b, "phase", "status")
 	word, _, _ := strings.Cut(phase, " ")
 	switch {
 	case b["type"] != "" && (phase == "True" || phase == "False" || phase == "Unknown"):
 		f.msg, f.fields = conditionMsg(b["type"]),
 			map[string]string{"type": b["type"], "status": phase, "reason": b["reason"], "message": b["message"]}
 		at, _ := apiTime(b["lasttransitiontime"])
-		f.at(at)
+		f.setTime(at)
 	case word == "Terminating" && k.of.Pod != "":
 		f.msg = "pod deleting"
 	case phases[phase] && (k.of.Pod != "" || b["reason"] != "" || b["phase"] != "") ||
 		phase == "" && podReasons[b["reason"]]:
 		f.msg, f.fields = "pod status",
 			map[string]string{"phase": phase, "reason": b["reason"], "message": b["message"],
-				"qos": first(b, "qosclass", "qos")}
+				"qos": firstSet(b, "qosclass", "qos")}
 	default:
 		return
 	}
@@ -79,7 +79,7 @@ func (k *Text) describedCondition(raw, s string) bool {
 	if k.table != "conditions" || raw == s {
 		return false
 	}
-	w := columns(s)
+	w := splitColumns(s)
 	if len(w) < 2 || w[1] != "True" && w[1] != "False" && w[1] != "Unknown" {
 		return false
 	}
@@ -89,15 +89,15 @@ func (k *Text) describedCondition(raw, s string) bool {
 	}
 	if len(w) >= 6 {
 		at, _ := apiTime(w[3])
-		f.at(at)
+		f.setTime(at)
 		f.fields["reason"], f.fields["message"] = w[4], strings.Join(w[5:], " ")
 	}
 	k.Yield(f)
 	return true
 }
 
-// columns splits a row where two spaces or a tab stand.
-func columns(s string) []string {
+// splitColumns splits a row where two spaces or a tab stand.
+func splitColumns(s string) []string {
 	var out []string
 	for s = strings.TrimSpace(s); s != "" && len(out) < 12; s = strings.TrimLeft(s, " \t") {
 		i := strings.Index(s, "  ")

@@ -74,7 +74,7 @@ type kv struct {
 func (k *Text) Read(raw string, line int) bool {
 	k.line = line
 	s := strings.TrimLeft(raw, " \t")
-	if k.inline(s) {
+	if k.readInline(s) {
 		return true
 	}
 	if len(raw) > maxRow {
@@ -83,15 +83,15 @@ func (k *Text) Read(raw string, line int) bool {
 	k.announced(s)
 	p, ok := keyValue(raw)
 	if !ok {
-		if k.brace(raw, s) {
+		if k.closeBrace(raw, s) {
 			return true
 		}
-		return k.describedCondition(raw, s) || k.row(s) || k.continued(raw, s)
+		return k.describedCondition(raw, s) || k.readRow(s) || k.continueValue(raw, s)
 	}
-	if k.row(s) {
+	if k.readRow(s) {
 		return true
 	}
-	return k.pair(p)
+	return k.takePair(p)
 }
 
 // announced takes note of a line in which somebody says what follows:
@@ -120,7 +120,7 @@ func (k *Text) Blank() { k.closeBeside() }
 func (k *Text) End() {
 	k.closeBlock()
 	k.closeBeside()
-	k.release()
+	k.yieldHeld()
 }
 
 // keyValue reads `"key": value,`, `- key: value` and `Some Key:   value`.
@@ -142,7 +142,7 @@ func keyValue(raw string) (p kv, ok bool) {
 		switch c := name[j]; {
 		case c == ' ' || c == '-' || c == '_':
 		case c|0x20 >= 'a' && c|0x20 <= 'z' || logtext.IsDigit(c) || c == '.' || c == '/':
-			b.WriteByte(lower(c))
+			b.WriteByte(lowerCase(c))
 		default:
 			return p, false
 		}
@@ -157,15 +157,15 @@ func keyValue(raw string) (p kv, ok bool) {
 	return p, p.key != ""
 }
 
-func lower(c byte) byte {
+func lowerCase(c byte) byte {
 	if c-'A' < 26 {
 		return c | 0x20
 	}
 	return c
 }
 
-// pair takes a key.
-func (k *Text) pair(p kv) bool {
+// takePair takes a key.
+func (k *Text) takePair(p kv) bool {
 	if k.state.keys != nil {
 		if p.indent > k.state.kindAt {
 			k.state.keys[p.key] = p.val
@@ -175,32 +175,32 @@ func (k *Text) pair(p kv) bool {
 		k.closeBlock()
 	}
 	if len(k.held) > 0 && (p.indent < k.state.whichAt || p.item && p.indent <= k.state.whichAt) {
-		k.release()
+		k.yieldHeld()
 		k.container, k.restarts = "", ""
 	}
-	if k.opens(p) {
+	if k.opensState(p) {
 		return true
 	}
-	return k.identity(p) || k.besides(p)
+	return k.takeIdentity(p) || k.collectBeside(p)
 }
 
-// identity takes the keys that say whose text this is.
-func (k *Text) identity(p kv) bool {
+// takeIdentity takes the keys that say whose text this is.
+func (k *Text) takeIdentity(p kv) bool {
 	if k.meta > 0 && p.indent >= k.meta {
 		if k.metaAt == 0 {
 			k.metaAt = p.indent
 		}
 		if p.indent == k.metaAt && !p.item {
-			k.metadata(p)
+			k.takeMetadata(p)
 		}
 		return false
 	}
 	k.meta = 0
 	switch p.key {
 	case "name":
-		return k.name(p)
+		return k.takeName(p)
 	case "namespace", "node":
-		return p.indent == 0 && p.title && k.margin(p)
+		return p.indent == 0 && p.title && k.takeMargin(p)
 	case "nodename":
 		if logtext.IsDNSName(p.val) {
 			k.of.Node = p.val
@@ -210,13 +210,13 @@ func (k *Text) identity(p kv) bool {
 			k.restarts = p.val
 		}
 	default:
-		k.section(p)
+		k.takeSection(p)
 	}
 	return false
 }
 
-// margin takes what describe says at its margin below the name.
-func (k *Text) margin(p kv) bool {
+// takeMargin takes what describe says at its margin below the name.
+func (k *Text) takeMargin(p kv) bool {
 	value, _, _ := strings.Cut(p.val, "/") // a node has its address behind it
 	if !logtext.IsDNSName(value) || p.key == "node" && k.of.Pod == "" {
 		return false
@@ -232,15 +232,15 @@ func (k *Text) margin(p kv) bool {
 	return k.of.Pod != ""
 }
 
-// section takes the keys that begin a part of an object.
-func (k *Text) section(p kv) {
+// takeSection takes the keys that begin a part of an object.
+func (k *Text) takeSection(p kv) {
 	open := p.val == "" || p.val == "{"
 	switch {
 	case p.key == "metadata" && open:
-		k.release()
+		k.yieldHeld()
 		k.meta, k.metaAt = p.indent+1, 0
 	case p.key == "containers" || p.key == "initcontainers":
-		k.release()
+		k.yieldHeld()
 		if open {
 			k.inits = p.key == "initcontainers"
 		}
@@ -248,13 +248,13 @@ func (k *Text) section(p kv) {
 		k.End()
 		k.table = p.key
 	case open && p.indent == 2 && k.of.Pod != "" && logtext.IsDNSName(p.name): // describe's line that names a container
-		k.release()
+		k.yieldHeld()
 		k.container, k.restarts = p.name, ""
 	}
 }
 
-// metadata takes the identity of the object that a fragment begins with.
-func (k *Text) metadata(p kv) {
+// takeMetadata takes the identity of the object that a fragment begins with.
+func (k *Text) takeMetadata(p kv) {
 	switch p.key {
 	case "name":
 		k.of.Pod, k.container = logtext.Brief(p.val, 253), ""
@@ -268,14 +268,14 @@ func (k *Text) metadata(p kv) {
 		f := Fact{ingest.Entry{}, "pod deleting", map[string]string{"grace_seconds": k.grace}}
 		at, text := apiTime(p.val)
 		f.fields["deletion_timestamp"] = text
-		f.at(at)
+		f.setTime(at)
 		k.state.which, k.state.whichAt = "", p.indent
 		k.held = append(k.held, f)
 	}
 }
 
-// name: of a described object at the margin, of a container beside its state.
-func (k *Text) name(p kv) bool {
+// takeName: of a described object at the margin, of a container beside its state.
+func (k *Text) takeName(p kv) bool {
 	if p.indent == 0 && p.title && logtext.IsDNSName(p.val) {
 		k.End()
 		k.restart(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows

@@ -16,7 +16,7 @@ func Cleaned(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {
-		if n := escape(s[i:]); n > 0 {
+		if n := escapeSize(s[i:]); n > 0 {
 			i += n
 			continue
 		}
@@ -38,7 +38,7 @@ func isClean(s string) bool {
 		switch c := s[i]; {
 		case c >= 0x80:
 			return isCleanUTF8(s[i:])
-		case c < ' ' && c != '\t', c == 0x7f, c == '#' && escape(s[i:]) > 0:
+		case c < ' ' && c != '\t', c == 0x7f, c == '#' && escapeSize(s[i:]) > 0:
 			return false
 		}
 	}
@@ -50,7 +50,7 @@ func isCleanUTF8(s string) bool {
 		if c == utf8.RuneError || c < ' ' && c != '\t' || cleanRune(c) != c {
 			return false
 		}
-		if c == '#' && escape(s[i:]) > 0 {
+		if c == '#' && escapeSize(s[i:]) > 0 {
 			return false
 		}
 	}
@@ -73,9 +73,9 @@ func cleanRune(c rune) rune {
 	return c
 }
 
-// escape is the length of the terminal escape sequence that s starts with.
+// escapeSize is the length of the terminal escape sequence that s starts with.
 // rsyslog writes the escape character as #033.
-func escape(s string) int {
+func escapeSize(s string) int {
 	n := 1
 	switch {
 	case s[0] == 0x1b:
@@ -89,15 +89,15 @@ func escape(s string) int {
 	}
 	switch s[n] {
 	case '[':
-		return csi(s, n+1)
+		return controlSequenceEnd(s, n+1)
 	case ']':
-		return osc(s, n+1)
+		return systemCommandEnd(s, n+1)
 	}
 	return min(n+1, len(s))
 }
 
-// csi ends a control sequence: parameters, then one letter.
-func csi(s string, i int) int {
+// controlSequenceEnd ends a control sequence: parameters, then one letter.
+func controlSequenceEnd(s string, i int) int {
 	for ; i < len(s); i++ {
 		if s[i] >= 0x40 && s[i] <= 0x7e {
 			return i + 1
@@ -109,8 +109,8 @@ func csi(s string, i int) int {
 	return i
 }
 
-// osc ends an operating system command (a link, a title): BEL or ESC \.
-func osc(s string, i int) int {
+// systemCommandEnd ends an operating system command (a link, a title): BEL or ESC \.
+func systemCommandEnd(s string, i int) int {
 	for ; i < len(s); i++ {
 		if s[i] == 0x07 {
 			return i + 1

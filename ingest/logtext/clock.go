@@ -42,7 +42,7 @@ func (t *Clock) Resolve(st Stamp) (time.Time, ingest.Clock) {
 		clock = ingest.WallClock
 	}
 	if st.Year == 0 {
-		at, ok := t.nearest(st)
+		at, ok := t.nearestYear(st)
 		if !ok {
 			return time.Time{}, ingest.NoClock
 		}
@@ -63,9 +63,9 @@ func (t *Clock) Saw(at time.Time) {
 // grace is how far ahead of Ref a clock or a wrong zone may put a record.
 const grace = 36 * time.Hour
 
-// nearest gives st its year: the latest one that is not after the document's
+// nearestYear gives st its year: the latest one that is not after the document's
 // end, or, where only other times of the document are known, the nearest.
-func (t *Clock) nearest(st Stamp) (time.Time, bool) {
+func (t *Clock) nearestYear(st Stamp) (time.Time, bool) {
 	ref := t.Ref
 	if ref.IsZero() {
 		ref = t.Latest.AddDate(0, 6, 0)

@@ -41,18 +41,18 @@ func (f Fields) Map() map[string]string {
 	return m
 }
 
-func (f Fields) has(name string) bool {
+func (f Fields) hasField(name string) bool {
 	_, ok := f.Lookup(name)
 	return ok
 }
 
-// several says whether the fields have more than one name.
-func (f Fields) several() bool {
+// severalNames says whether the fields have more than one name.
+func (f Fields) severalNames() bool {
 	return slices.ContainsFunc(f, func(field Field) bool { return field.Name != f[0].Name })
 }
 
-// without drops the fields called name.
-func (f Fields) without(name string) Fields {
+// withoutName drops the fields called name.
+func (f Fields) withoutName(name string) Fields {
 	return slices.DeleteFunc(f, func(field Field) bool { return field.Name == name })
 }
 
@@ -61,7 +61,7 @@ func (f Fields) addJSON(s string) Fields {
 	known := len(f)
 	o, _ := ScanObject(BytesOf(s))
 	all := f.flatten("", &o, 0)
-	more := slices.DeleteFunc(all[known:], func(field Field) bool { return all[:known].has(field.Name) })
+	more := slices.DeleteFunc(all[known:], func(field Field) bool { return all[:known].hasField(field.Name) })
 	return all[:known+len(more)]
 }
 
@@ -90,13 +90,13 @@ func (f Fields) flatten(prefix string, o *Object, depth int) Fields {
 		if !ok {
 			break
 		}
-		key := Value{k, '"'}.part()
+		key := Value{k, '"'}.sharedText()
 		if prefix != "" {
 			key = prefix + key
 		}
 		inner, isObject := ScanObject(v.Raw)
 		if v.Kind != '{' || !isObject || depth > 4 {
-			f = append(f, Field{key, v.part()})
+			f = append(f, Field{key, v.sharedText()})
 			continue
 		}
 		begin := len(f)

@@ -46,19 +46,19 @@ func (o *Object) Next() (key []byte, v Value, ok bool) {
 	}
 	end := stringEnd(o.b, i+1)
 	if end < 0 {
-		return o.tear()
+		return o.tornOff()
 	}
 	key = o.b[i+1 : end]
 	i = SkipSpace(o.b, end+1)
 	if i >= len(o.b) || o.b[i] != ':' {
-		return o.tear()
+		return o.tornOff()
 	}
 	v, o.i = scanValue(o.b, SkipSpace(o.b, i+1))
 	o.Torn = o.Torn || o.i >= len(o.b)
 	return key, v, v.Kind != 0
 }
 
-func (o *Object) tear() ([]byte, Value, bool) {
+func (o *Object) tornOff() ([]byte, Value, bool) {
 	o.Torn, o.i = true, len(o.b)
 	return nil, Value{}, false
 }
@@ -151,9 +151,9 @@ func (v Value) Text() string {
 	return string(v.Raw)
 }
 
-// part is text without a copy, of a value in memory that nobody writes to again,
+// sharedText is text without a copy, of a value in memory that nobody writes to again,
 // and arrays and objects as they were written.
-func (v Value) part() string {
+func (v Value) sharedText() string {
 	switch {
 	case v.Kind == '"' && bytes.IndexByte(v.Raw, '\\') < 0 || v.Kind == '[' || v.Kind == '{':
 		return unsafe.String(unsafe.SliceData(v.Raw), len(v.Raw))

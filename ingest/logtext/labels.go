@@ -21,9 +21,9 @@ func ClusterOf(set map[string]string) string {
 	return Labels(set).First("cluster", "k8s_cluster_name", "k8s.cluster.name")
 }
 
-// service is the label service_name, unless Loki itself made it (since 3.0) of
+// serviceName is the label service_name, unless Loki itself made it (since 3.0) of
 // the label job or of nothing, or k8s-monitoring of the systemd unit.
-func (l Labels) service() string {
+func (l Labels) serviceName() string {
 	if s := l["service_name"]; s != l["job"] && s != "unknown_service" && s != l.Unit() {
 		return s
 	}
@@ -42,7 +42,7 @@ func (l Labels) Containers() bool {
 			return true
 		}
 	}
-	return l.service() != ""
+	return l.serviceName() != ""
 }
 
 var containerLabels = map[string]bool{

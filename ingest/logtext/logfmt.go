@@ -92,9 +92,9 @@ func Bracketed(s string) int {
 func Unquote(s string) (val, rest string) {
 	end := stringEnd(BytesOf(s), 1)
 	if end < 0 {
-		return Value{BytesOf(s[1:]), '"'}.part(), ""
+		return Value{BytesOf(s[1:]), '"'}.sharedText(), ""
 	}
-	return Value{BytesOf(s[1:end]), '"'}.part(), s[end+1:]
+	return Value{BytesOf(s[1:end]), '"'}.sharedText(), s[end+1:]
 }
 
 // QuoteWord makes v one word, so that no value can add fields of its own.

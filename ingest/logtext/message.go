@@ -28,7 +28,7 @@ func Message(e *ingest.Entry, room Fields) (msg string, fields Fields, ok bool) 
 	if e.Source == ingest.Kernel || e.Source == ingest.Systemd || e.Source == ingest.Kube {
 		return e.Text, room, false
 	}
-	if msg, fields, ok = split(e.Text, room); !ok {
+	if msg, fields, ok = splitForms(e.Text, room); !ok {
 		return e.Text, room, false
 	}
 	if strings.IndexByte(e.Text, '\\') >= 0 { // else they are parts of a text that is clean
@@ -40,8 +40,8 @@ func Message(e *ingest.Entry, room Fields) (msg string, fields Fields, ok bool) 
 	return msg, fields, true
 }
 
-// split tries the forms, by what they look at first.
-func split(s string, f Fields) (msg string, all Fields, ok bool) {
+// splitForms tries the forms, by what they look at first.
+func splitForms(s string, f Fields) (msg string, all Fields, ok bool) {
 	if msg, all, ok = splitJSON(s, f); ok {
 		return msg, all, ok
 	}
@@ -71,7 +71,7 @@ func splitJSON(s string, f Fields) (string, Fields, bool) {
 func (f Fields) takeMessage() (msg string, rest Fields, ok bool) {
 	for _, key := range []string{"msg", "message", "MESSAGE"} {
 		if msg, ok = f.Lookup(key); ok {
-			f = f.without(key)
+			f = f.withoutName(key)
 			break
 		}
 	}
@@ -99,7 +99,7 @@ func splitKlog(s string, f Fields) (string, Fields, bool) {
 	}
 	msg, tail := Unquote(rest)
 	f, left := f.addPairs(tail, new(unclosed))
-	if !f[begin:].several() && strings.TrimSpace(left) != "" {
+	if !f[begin:].severalNames() && strings.TrimSpace(left) != "" {
 		return rest, f, true // the text merely begins with a quotation
 	}
 	return msg, f, true
@@ -211,7 +211,7 @@ func splitSpaced(s string, f Fields) (string, Fields, bool) {
 	if slices.ContainsFunc(tail, func(p Field) bool { return strings.HasSuffix(p.Value, ",") }) {
 		return "", f, false // prose: `code=killed, status=9/KILL`
 	}
-	return msg, f, msg != "" && (leveled || tail.several())
+	return msg, f, msg != "" && (leveled || tail.severalNames())
 }
 
 // takeLogger takes a zap logger's name off the words behind the level.

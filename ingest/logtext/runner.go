@@ -13,7 +13,7 @@ func newStarts(all ...string) *starts {
 	return &t
 }
 
-func (t *starts) match(s string) bool {
+func (t *starts) matchString(s string) bool {
 	if s == "" {
 		return false
 	}
@@ -57,7 +57,7 @@ var (
 // IsActionsRunner says whether s is a line that only an actions runner or its
 // wrapper prints.
 func IsActionsRunner(s string) bool {
-	if actionsLines.match(s) {
+	if actionsLines.matchString(s) {
 		return true
 	}
 	if len(s) > 22 && IsDigit(s[0]) { // 2026-05-04T10:00:00Z RUNNER_VITALS …, … run-job: …
@@ -70,14 +70,14 @@ func IsActionsRunner(s string) bool {
 		}
 		s = strings.TrimLeft(s[st.Size:], " ")
 	}
-	return strings.HasPrefix(s, "RUNNER_VITALS ") || strings.HasPrefix(s, "run-job: ") || actionsLines.match(s)
+	return strings.HasPrefix(s, "RUNNER_VITALS ") || strings.HasPrefix(s, "run-job: ") || actionsLines.matchString(s)
 }
 
-// IsRunner is actionsShaped or a line of GitLab Runner.
-func IsRunner(s string) bool { return IsActionsRunner(s) || gitlabLines.match(s) }
+// IsRunner is IsActionsRunner or a line of GitLab Runner.
+func IsRunner(s string) bool { return IsActionsRunner(s) || gitlabLines.matchString(s) }
 
 // IsJobLog says whether s is a line of a GitHub job log without its time.
-func IsJobLog(s string) bool { return jobLines.match(s) }
+func IsJobLog(s string) bool { return jobLines.matchString(s) }
 
 // MayBeRunner says whether a line with this text can make another stream out of its
 // own: a runner's. It is true of more texts than do, see fromStream.
@@ -89,21 +89,21 @@ func MayBeRunner(text []byte) bool {
 	case c == '[':
 		return true
 	case IsDigit(c):
-		// of peel and actionsShaped, all look for an isoStamp
+		// all that take more off such a text look for an ISOStamp
 		return len(text) >= 19 && text[4] == '-' && text[7] == '-'
 	}
-	return begins(text, "RUNNER_VITALS ") || begins(text, "run-job: ") || actionsLines.matchBytes(text)
+	return hasPrefix(text, "RUNNER_VITALS ") || hasPrefix(text, "run-job: ") || actionsLines.matchBytes(text)
 }
 
 func (t *starts) matchBytes(b []byte) bool {
 	for _, p := range t[b[0]] {
-		if begins(b, p) {
+		if hasPrefix(b, p) {
 			return true
 		}
 	}
 	return false
 }
 
-func begins(b []byte, prefix string) bool {
+func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }

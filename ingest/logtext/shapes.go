@@ -126,7 +126,7 @@ func jsonShape(s string) (ingest.Source, Stamp) {
 	if src := namedShape(fields); src != ingest.Unknown {
 		return src, st
 	}
-	has := fields.has
+	has := fields.hasField
 	_, isEpoch := EpochStamp(fields.Get("ts"))
 	switch {
 	case has("ephemeralrunner") || has("controllerKind") || has("reconcileID"):

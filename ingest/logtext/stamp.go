@@ -50,15 +50,15 @@ func ISOStamp(s string) (st Stamp, ok bool) {
 		return st, false
 	}
 	st.Year, st.Month, st.Day = Number(s, 0, 4), time.Month(Number(s, 5, 2)), Number(s, 8, 2)
-	if st.Year < 1970 || !st.clock(s, 11) {
+	if st.Year < 1970 || !st.readClock(s, 11) {
 		return st, false
 	}
 	st.readZone(s)
 	return st, st.Valid()
 }
 
-// clock reads `15:04:05` and a fraction at i.
-func (st *Stamp) clock(s string, i int) bool {
+// readClock reads `15:04:05` and a fraction at i.
+func (st *Stamp) readClock(s string, i int) bool {
 	if len(s) < i+8 || s[i+2] != ':' || s[i+5] != ':' {
 		return false
 	}
@@ -90,13 +90,13 @@ func (st *Stamp) readZone(s string) {
 		st.Size++
 		return
 	}
-	if off, n := offset(z); n > 0 {
+	if off, n := zoneOffset(z); n > 0 {
 		st.Zone, st.Size = off, st.Size+n
 	}
 }
 
-// offset reads `+0100`, `-01:00`.
-func offset(z string) (*time.Location, int) {
+// zoneOffset reads `+0100`, `-01:00`.
+func zoneOffset(z string) (*time.Location, int) {
 	if len(z) < 5 || z[0] != '+' && z[0] != '-' {
 		return nil, 0
 	}
@@ -134,7 +134,7 @@ func NamedZone(word string) *time.Location {
 		}
 		return time.FixedZone(word, minutes*60)
 	}
-	if loc, n := offset(word); n == len(word) {
+	if loc, n := zoneOffset(word); n == len(word) {
 		return loc
 	}
 	return nil
@@ -159,7 +159,7 @@ func SyslogStamp(s string) (st Stamp, ok bool) {
 		st.Year = y
 		i += 5
 	}
-	return st, st.clock(s, i) && st.Valid()
+	return st, st.readClock(s, i) && st.Valid()
 }
 
 // nextWord returns the word at i, leading spaces skipped, and where it ends.
@@ -224,7 +224,7 @@ func CtimeStamp(s string) (st Stamp, ok bool) {
 	}
 	for _, word := range w {
 		switch {
-		case strings.Count(word, ":") == 2 && st.clock(word, 0):
+		case strings.Count(word, ":") == 2 && st.readClock(word, 0):
 			ok = true
 		case len(word) == 4 && Number(word, 0, 4) >= 1970:
 			st.Year = Number(word, 0, 4)
@@ -247,12 +247,12 @@ func klogStamp(s string) (st Stamp, ok bool) {
 	if len(s) < 13 || s[4] != ' ' {
 		return st, false
 	}
-	return st, st.clock(s, 5) && st.Valid()
+	return st, st.readClock(s, 5) && st.Valid()
 }
 
 // DayStamp reads a time of day, `15:04:05Z`, of which the date was cut away.
 func DayStamp(s string) (st Stamp, ok bool) {
-	if len(s) < 9 || !IsDigit(s[0]) || !st.clock(s, 0) {
+	if len(s) < 9 || !IsDigit(s[0]) || !st.readClock(s, 0) {
 		return st, false
 	}
 	st.readZone(s)

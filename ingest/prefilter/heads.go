@@ -62,9 +62,9 @@ type minute struct {
 // maxHeads bounds how many heads are remembered.
 const maxHeads = 4096
 
-// learn takes the minute from a line whose time is known. The text before the
+// learnMinute takes the minute from a line whose time is known. The text before the
 // seconds has a fixed length in both forms that are read quickly.
-func (m *minute) learn(moment time.Time, clock ingest.Clock, st logtext.Stamp, s string) {
+func (m *minute) learnMinute(moment time.Time, clock ingest.Clock, st logtext.Stamp, s string) {
 	*m = minute{}
 	at := isoMinute
 	if st.Year == 0 {
@@ -94,9 +94,9 @@ const (
 	syslogMinute = 13
 )
 
-// read reads how far in this minute a line was written; rest begins with the
+// readTime reads how far in this minute a line was written; rest begins with the
 // space behind its time.
-func (m *minute) read(b []byte) (past time.Duration, rest []byte, ok bool) {
+func (m *minute) readTime(b []byte) (past time.Duration, rest []byte, ok bool) {
 	i := len(m.text)
 	if i == 0 || len(b) < i+3 || string(b[:i]) != m.text || !logtext.IsDigit(b[i]) || !logtext.IsDigit(b[i+1]) {
 		return 0, nil, false
@@ -132,11 +132,11 @@ var fractions = [...]time.Duration{time.Second, 100 * time.Millisecond, 10 * tim
 
 // Match tells the line b if it begins like one that was read in full before.
 func (n *Heads) Match(b []byte) (l KnownLine, ok bool) {
-	past, rest, ok := n.minute.read(b)
+	past, rest, ok := n.minute.readTime(b)
 	if !ok {
 		return l, false
 	}
-	h, text := n.of(rest)
+	h, text := n.lookUp(rest)
 	if h == nil {
 		return l, false
 	}
@@ -147,11 +147,11 @@ func (n *Heads) Match(b []byte) (l KnownLine, ok bool) {
 // Zone is the zone that was inferred for the document when the lines were learnt.
 func (n *Heads) Zone() *time.Location { return n.minute.local }
 
-// of is the head of ` host ident[pid]: text`, nil if it is not known, and the text.
-func (n *Heads) of(s []byte) (*head, []byte) {
-	slot := n.slot(s)
+// lookUp is the head of ` host ident[pid]: text`, nil if it is not known, and the text.
+func (n *Heads) lookUp(s []byte) (*head, []byte) {
+	slot := n.recentSlot(s)
 	if h := *slot; h != nil {
-		if text, ok := h.begins(s); ok {
+		if text, ok := h.textBehind(s); ok {
 			return h, text
 		}
 	}
@@ -164,24 +164,24 @@ func (n *Heads) of(s []byte) (*head, []byte) {
 	return h, text
 }
 
-// slot is where a head that was seen lately is looked for: by the first letters of
+// recentSlot is where a head that was seen lately is looked for: by the first letters of
 // the second word, where the host's name is as long as the last one was.
-func (n *Heads) slot(s []byte) **head {
+func (n *Heads) recentSlot(s []byte) **head {
 	if n.second+4 > len(s) {
 		return &n.lately[0]
 	}
 	return &n.lately[binary.LittleEndian.Uint32(s[n.second:])*0x9E3779B1>>(32-lateBits)]
 }
 
-// begins says whether s has this head, as headKey would, and what follows it.
-func (h *head) begins(s []byte) (text []byte, ok bool) {
+// textBehind says whether s has this head, as headKey would, and what follows it.
+func (h *head) textBehind(s []byte) (text []byte, ok bool) {
 	i := len(h.key)
 	if len(s) < i || string(s[:i]) != h.key {
 		return nil, false
 	}
 	if s[i-1] == '[' {
 		from := i
-		if i = digits(s, i); i == from || i > from+maxDigits || i+2 > len(s) || s[i] != ']' || s[i+1] != ':' {
+		if i = digitsEnd(s, i); i == from || i > from+maxDigits || i+2 > len(s) || s[i] != ']' || s[i+1] != ':' {
 			return nil, false
 		}
 		i += 2
@@ -204,13 +204,13 @@ func (n *Heads) Learn(w Writer, at time.Time, clock ingest.Clock, st logtext.Sta
 	if n.minute.dated != (st.Year != 0) {
 		*n = Heads{} // the two forms of time ask for different proofs of what follows
 	}
-	n.add(string(key), w)
-	n.minute.learn(at, clock, st, s)
+	n.addHead(string(key), w)
+	n.minute.learnMinute(at, clock, st, s)
 	n.minute.local = local
 }
 
-// add remembers a head.
-func (n *Heads) add(key string, w Writer) {
+// addHead remembers a head.
+func (n *Heads) addHead(key string, w Writer) {
 	if n.known == nil || len(n.known) > maxHeads {
 		*n = Heads{known: map[string]*head{}, minute: n.minute}
 	}
@@ -289,16 +289,16 @@ func kernelSeconds(text []byte) bool {
 	for i < len(text) && text[i] == ' ' {
 		i++
 	}
-	point := digits(text, i)
+	point := digitsEnd(text, i)
 	if point == i || point > i+9 || point == len(text) || text[point] != '.' {
 		return false
 	}
-	end := digits(text, point+1)
+	end := digitsEnd(text, point+1)
 	return end > point+3 && end <= point+10 && end < 24 && end < len(text) && text[end] == ']'
 }
 
-// digits is where the digits at i end.
-func digits(s []byte, i int) int {
+// digitsEnd is where the digits at i end.
+func digitsEnd(s []byte, i int) int {
 	for i < len(s) && logtext.IsDigit(s[i]) {
 		i++
 	}

@@ -58,7 +58,7 @@ func (l *Lines) Next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	l.canSkip, l.printable = max(l.canSkip, 0)-len(line), max(l.printable, 0)-len(line)
 	if err == bufio.ErrBufferFull {
-		line, err = l.spill(line)
+		line, err = l.readLong(line)
 		l.canSkip, l.printable = -1, -1
 	}
 	if err != nil && (err != io.EOF || len(line) == 0) {
@@ -90,8 +90,8 @@ func (l *Lines) Uninteresting(b []byte, next func([]byte, int) int) bool {
 	return true
 }
 
-// spill collects a long line and drops what exceeds maxLine.
-func (l *Lines) spill(part []byte) ([]byte, error) {
+// readLong collects a long line and drops what exceeds maxLine.
+func (l *Lines) readLong(part []byte) ([]byte, error) {
 	l.long = l.long[:0]
 	for {
 		room := min(len(part), MaxLine-len(l.long))
@@ -143,7 +143,7 @@ type utf16Reader struct {
 
 func (u *utf16Reader) Read(p []byte) (int, error) {
 	for len(u.rest) < len(p) {
-		c, err := u.rune()
+		c, err := u.nextRune()
 		if err != nil {
 			break
 		}
@@ -157,16 +157,16 @@ func (u *utf16Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (u *utf16Reader) rune() (rune, error) {
-	a, err := u.unit()
+func (u *utf16Reader) nextRune() (rune, error) {
+	a, err := u.nextUnit()
 	if err != nil || !utf16.IsSurrogate(a) {
 		return a, err
 	}
-	b, err := u.unit()
+	b, err := u.nextUnit()
 	return utf16.DecodeRune(a, b), err
 }
 
-func (u *utf16Reader) unit() (rune, error) {
+func (u *utf16Reader) nextUnit() (rune, error) {
 	var b [2]byte
 	if _, err := io.ReadFull(u.r, b[:]); err != nil {
 		return 0, err
