@@ -2,7 +2,6 @@ package document
 
 import (
 	"strings"
-	"time"
 
 	"coroner/ingest"
 	"coroner/ingest/logtext"
@@ -23,16 +22,16 @@ func peelDmesg(r *reader, d *draft, s string) (string, bool) {
 	}
 	inside = strings.Trim(inside, " ")
 	var e ingest.Entry
-	if mono, ok := bootSeconds(inside); ok {
+	if mono, ok := logtext.BootSeconds(inside); ok {
 		e.Mono, e.Clock = mono, ingest.BootClock
 	} else if strings.HasPrefix(inside, "+") || strings.HasPrefix(inside, "<") {
-		if _, ok := bootSeconds(strings.Trim(inside, "+<> ")); !ok {
+		if _, ok := logtext.BootSeconds(strings.Trim(inside, "+<> ")); !ok {
 			return s, false
 		}
 	} else if !r.hosts.bracketTime(&e, inside) {
 		return s, false
 	}
-	return r.hosts.ringBuffer(d, e, strings.TrimPrefix(dropCaller(text), " ")), true
+	return r.hosts.ringBuffer(d, e, strings.TrimPrefix(logtext.DropCaller(text), " ")), true
 }
 
 // ringBuffer decides who wrote a line of the ring buffer: the kernel, unless
@@ -42,11 +41,11 @@ func (f *hostLines) ringBuffer(d *draft, e ingest.Entry, text string) string {
 	d.Mono, d.At, d.Clock = e.Mono, e.At, e.Clock
 	host, who, inner, ok := f.hostAndIdent(text, true)
 	switch {
-	case ok && (who.pid || who.name == "kernel" || host != "" && who.name == "kubelet"):
+	case ok && (who.HasPID || who.Name == "kernel" || host != "" && who.Name == "kubelet"):
 		other := d.pid
 		d.Node = host
-		who.applyTo(d)
-		if host == "" && who.pid || other {
+		applyIdent(who, d)
+		if host == "" && who.HasPID || other {
 			d.Trust = ingest.Claimed
 		}
 		return inner
@@ -56,22 +55,6 @@ func (f *hostLines) ringBuffer(d *draft, e ingest.Entry, text string) string {
 		d.Source, d.Trust = ingest.Kernel, ingest.Attested
 	}
 	return text
-}
-
-// bootSeconds reads `123.456789`.
-func bootSeconds(s string) (time.Duration, bool) {
-	whole, frac, ok := strings.Cut(s, ".")
-	if !ok || len(whole) > 9 || whole == "" || len(frac) < 3 || len(frac) > 9 {
-		return 0, false
-	}
-	a, b := logtext.Number(whole, 0, len(whole)), logtext.Number(frac, 0, len(frac))
-	if a < 0 || b < 0 {
-		return 0, false
-	}
-	for range 9 - len(frac) {
-		b *= 10
-	}
-	return time.Duration(a)*time.Second + time.Duration(b), true
 }
 
 // bracketTime reads a date between dmesg's brackets.
@@ -91,19 +74,6 @@ func (f *hostLines) bracketTime(e *ingest.Entry, inside string) bool {
 		f.r.account.clock.Set(e, st)
 	}
 	return ok
-}
-
-// dropCaller drops `[   T28]` and `[    C1]` behind the time.
-func dropCaller(s string) string {
-	if !strings.HasPrefix(s, "[") {
-		return s
-	}
-	caller, rest, ok := strings.Cut(s[1:], "]")
-	caller = strings.TrimLeft(caller, " ")
-	if !ok || len(caller) < 2 || caller[0] != 'T' && caller[0] != 'C' || logtext.Number(caller, 1, len(caller)-1) < 0 {
-		return s
-	}
-	return rest
 }
 
 // facilities are the words that dmesg -x writes in front of its lines.

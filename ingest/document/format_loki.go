@@ -82,7 +82,7 @@ type export struct {
 // notePrompt takes note of a line before the first record: what people type, and the
 // brackets around a list.
 func (x *export) notePrompt(seen int, s string) {
-	if seen == x.prompts+1 && (decoration(s) || strings.Trim(s, "[]{}, ") == "") {
+	if seen == x.prompts+1 && (logtext.IsDecoration(s) || strings.Trim(s, "[]{}, ") == "") {
 		x.prompts++
 	}
 }

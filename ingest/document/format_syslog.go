@@ -11,9 +11,9 @@ import (
 // hostLines reads the lines of a host's programs: syslog, journalctl's text, dmesg.
 type hostLines struct {
 	r        *reader
-	node     string   // that the line before named
-	boot     string   // of the entries that follow, from a separator
-	fileName fileName // the last line of the kernel that names a file
+	node     string           // that the line before named
+	boot     string           // of the entries that follow, from a separator
+	fileName logtext.FileName // the last line of the kernel that names a file
 }
 
 // peelSyslog: the lines of journalctl's text forms and of syslog files.
@@ -26,7 +26,7 @@ type hostLines struct {
 //
 // The host is missing where somebody cut it out (journalctl --no-hostname).
 func peelSyslog(r *reader, d *draft, s string) (string, bool) {
-	st, rest, ok := hostStamp(s)
+	st, rest, ok := logtext.HostStamp(s)
 	if !ok || rest == "" || rest[0] != ' ' {
 		return s, false
 	}
@@ -36,49 +36,9 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	}
 	d.Node = host
 	r.hosts.setTime(d, st)
-	who.applyTo(d)
+	applyIdent(who, d)
 	r.skipper.learn(d, st, s, rest)
 	return text, true
-}
-
-// hostStamp reads the time that a host's log line starts with.
-func hostStamp(s string) (st logtext.Stamp, rest string, ok bool) {
-	if logtext.IsDigit(s[0]) {
-		if st, ok = logtext.ISOStamp(s); ok {
-			return st, s[st.Size:], st.FractionDigits <= 6
-		}
-		if st, ok = unixStamp(s); ok {
-			return st, s[st.Size:], true
-		}
-		if st, ok = logtext.DayStamp(s); ok && len(s) > st.Size && s[st.Size] == ' ' {
-			return st, s[st.Size:], true
-		}
-	}
-	if st, ok = logtext.SyslogStamp(s); ok {
-		return st, s[st.Size:], true
-	}
-	day, i := logtext.NextWord(s, 0) // short-full starts with a weekday
-	if len(day) > 12 || i+1 >= len(s) || !logtext.IsDigit(s[i+1]) {
-		return st, s, false
-	}
-	if st, ok = logtext.ISOStamp(s[i+1:]); !ok {
-		return st, s, false
-	}
-	rest = s[i+1+st.Size:]
-	if word, n := logtext.NextWord(rest, 0); st.Zone == nil && word != "" && !strings.HasSuffix(word, ":") &&
-		strings.ToUpper(word) == word {
-		st.Zone = logtext.NamedZone(word)
-		rest = rest[n:]
-	}
-	return st, rest, true
-}
-
-// unixStamp: `1777888800.123456 `, journalctl -o short-unix.
-func unixStamp(s string) (st logtext.Stamp, ok bool) {
-	if len(s) < 18 || s[10] != '.' || s[17] != ' ' {
-		return st, false
-	}
-	return logtext.EpochStamp(s)
 }
 
 // setTime sets the time of a host's line.
@@ -96,26 +56,20 @@ func (f *hostLines) setTime(d *draft, st logtext.Stamp) {
 	}
 }
 
-// ident is who wrote a host's line: `kubelet[1]:`, `kernel:`.
-type ident struct {
-	name string
-	pid  bool
-}
-
-// applyTo sets the source and the unit that the name means. The kernel has no
+// applyIdent sets the source and the unit that the name means. The kernel has no
 // process: kernel[12]: is somebody who calls itself so.
-func (w ident) applyTo(d *draft) {
-	d.pid = w.pid
+func applyIdent(w logtext.Ident, d *draft) {
+	d.pid = w.HasPID
 	switch {
-	case w.name == "kernel" && !w.pid:
+	case w.Name == "kernel" && !w.HasPID:
 		d.Source, d.Trust = ingest.Kernel, ingest.Attested
 		return
-	case strings.Contains(w.name, ".service") || strings.HasSuffix(w.name, ".scope"):
-		d.Unit = w.name
+	case strings.Contains(w.Name, ".service") || strings.HasSuffix(w.Name, ".scope"):
+		d.Unit = w.Name
 	}
-	d.Source = ingest.ProgramSource(w.name)
+	d.Source = ingest.ProgramSource(w.Name)
 	if d.Unit == "" {
-		d.Unit = w.name
+		d.Unit = w.Name
 	}
 	if d.Source != ingest.Unknown {
 		d.Trust = ingest.Attested
@@ -124,13 +78,13 @@ func (w ident) applyTo(d *draft) {
 
 // hostAndIdent reads ` host ident[pid]: text`. Where the time alone does not
 // prove that this is a host's line (strict), the name of the program must.
-func (f *hostLines) hostAndIdent(s string, strict bool) (host string, who ident, text string, ok bool) {
+func (f *hostLines) hostAndIdent(s string, strict bool) (host string, who logtext.Ident, text string, ok bool) {
 	word, i := logtext.NextWord(s, 0)
-	if who, text, ok = identOf(word, s, i); ok &&
-		(who.pid || ingest.ProgramSource(who.name) != ingest.Unknown || who.name == "kernel") {
+	if who, text, ok = logtext.IdentOf(word, s, i); ok &&
+		(who.HasPID || ingest.ProgramSource(who.Name) != ingest.Unknown || who.Name == "kernel") {
 		return "", who, text, true
 	}
-	if word == "" || word != f.node && (!hostName(word) || logtext.IsLevel(word)) {
+	if word == "" || word != f.node && (!logtext.IsHostName(word) || logtext.IsLevel(word)) {
 		return "", who, "", false
 	}
 	if word != f.node {
@@ -138,52 +92,25 @@ func (f *hostLines) hostAndIdent(s string, strict bool) (host string, who ident,
 	}
 	host = f.node
 	word, i = logtext.NextWord(s, i)
-	if who, text, ok = identOf(word, s, i); !ok {
+	if who, text, ok = logtext.IdentOf(word, s, i); !ok {
 		return "", who, "", false
 	}
-	known := who.pid || who.name == "kernel" || ingest.ProgramSource(who.name) != ingest.Unknown
+	known := who.HasPID || who.Name == "kernel" || ingest.ProgramSource(who.Name) != ingest.Unknown
 	return host, who, text, known || !strict
-}
-
-// identOf reads the word that ends at i as `name[pid]:` or `name:`.
-func identOf(word, s string, i int) (who ident, text string, ok bool) {
-	name, ok := strings.CutSuffix(word, ":")
-	if !ok || name == "" || len(name) > 256 || name[0] == ':' {
-		return who, "", false
-	}
-	text = strings.TrimPrefix(s[i:], " ")
-	if head, pid, found := strings.Cut(name, "["); found && strings.HasSuffix(pid, "]") && head != "" {
-		pid = pid[:len(pid)-1]
-		if logtext.Number(pid, 0, len(pid)) >= 0 && pid != "" {
-			return ident{name: head, pid: true}, text, true
-		}
-	}
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; c <= ' ' || c == '"' || c == '=' || c == '[' || c == ']' || c == '{' {
-			return who, "", false
-		}
-	}
-	return ident{name: name}, text, true
-}
-
-// hostName is loose: people mask the names of their machines. A word with a colon
-// is a program's, and what it says can look like another one's line.
-func hostName(s string) bool {
-	return len(s) <= 253 && !strings.ContainsAny(s, "=\"[](){},|") && s != "-" && !strings.HasSuffix(s, ":")
 }
 
 // peelIdent: `kubelet[12]: text`, `kernel: text` where the time was cut away.
 // Without a process id only the programs that we know count.
 func peelIdent(_ *reader, d *draft, s string) (string, bool) {
 	word, i := logtext.NextWord(s, 0)
-	who, text, ok := identOf(word, s, i)
-	if !ok || who.name != "kernel" && ingest.ProgramSource(who.name) == ingest.Unknown {
+	who, text, ok := logtext.IdentOf(word, s, i)
+	if !ok || who.Name != "kernel" && ingest.ProgramSource(who.Name) == ingest.Unknown {
 		return s, false
 	}
-	if !who.pid && who.name != "kernel" && who.name != "kubelet" && ingest.ProgramSource(who.name) != ingest.Systemd {
+	if !who.HasPID && who.Name != "kernel" && who.Name != "kubelet" && ingest.ProgramSource(who.Name) != ingest.Systemd {
 		return s, false
 	}
-	who.applyTo(d)
+	applyIdent(who, d)
 	return text, true
 }
 
@@ -199,7 +126,7 @@ func peelPriority(r *reader, d *draft, s string) (string, bool) {
 		return text, true
 	}
 	if rest[0] != '[' {
-		if _, _, dated := hostStamp(rest); !dated {
+		if _, _, dated := logtext.HostStamp(rest); !dated {
 			return s, false
 		}
 	} else if n > 7 { // kmsg: a facility other than the kernel's
@@ -226,7 +153,7 @@ func (f *hostLines) rfc5424(d *draft, s string) (string, bool) {
 	if w[0] != "-" {
 		d.Node = w[0]
 	}
-	ident{name: w[1], pid: w[2] != "-" && w[1] != "-"}.applyTo(d)
+	applyIdent(logtext.Ident{Name: w[1], HasPID: w[2] != "-" && w[1] != "-"}, d)
 	text := w[4]
 	if strings.HasPrefix(text, "[") {
 		text = text[logtext.Bracketed(text):]
@@ -250,7 +177,7 @@ func (f *hostLines) yieldLine(d *draft, text string) {
 	}
 	f.r.flushPending()
 	f.r.account.noteGap(d, text)
-	if d.Source == ingest.Kubelet && continuesKlog(text) {
+	if d.Source == ingest.Kubelet && logtext.ContinuesKlog(text) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 	}
 	f.setTrust(d)
@@ -284,13 +211,6 @@ func (f *hostLines) separator(s string) bool {
 			Line: f.r.n, Boot: f.boot}}, s)
 	}
 	return true
-}
-
-// continuesKlog says whether text is a further line of a value that klog prints
-// over several lines (`key=<`, lines after a tab, ` >`). Such a value can be a
-// probe's output or an event's message: a job wrote it.
-func continuesKlog(text string) bool {
-	return text != "" && text[0] == '\t' || strings.HasPrefix(text, " >")
 }
 
 // innerTime prefers the time that a host program wrote itself, with its zone,

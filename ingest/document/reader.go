@@ -148,7 +148,7 @@ func (r *reader) attribute(d *draft, raw, text string) {
 		d.stream = r.containers.main
 		r.containers.yieldLine(d, text)
 	case d.Source != ingest.Unknown || d.wraps&hosted != 0:
-		r.hosts.fileName.check(d, text)
+		r.hosts.fileName.Check(&d.Entry, text)
 		r.hosts.yieldLine(d, text)
 	default:
 		r.fromNobody(d, raw, text)
@@ -190,7 +190,7 @@ func (r *reader) fromNobody(d *draft, raw, text string) {
 // structured reads text whose own shape may name its writer.
 func (r *reader) structured(d *draft, raw, text string) {
 	src, st := logtext.ProgramOf(text)
-	if src == ingest.Kubelet && continuesKlog(raw) {
+	if src == ingest.Kubelet && logtext.ContinuesKlog(raw) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 		r.emit(d, text)
 		return
@@ -216,19 +216,13 @@ func (r *reader) structured(d *draft, raw, text string) {
 		d.Source = src
 		r.account.provenance.add(claimsProgram)
 	case d.wraps == 0 && strings.HasPrefix(raw, "        "): // journalctl indents the further lines of a message
-	case !decoration(text):
+	case !logtext.IsDecoration(text):
 		r.account.provenance.add(ofNobody)
 		if r.pending.continueWith(d, text) {
 			return
 		}
 	}
 	r.emit(d, text)
-}
-
-// decoration says whether a line is what people type around a paste.
-func decoration(s string) bool {
-	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") ||
-		strings.Trim(s, ".-=*_~ …") == ""
 }
 
 // emit yields d with its text, after the line before it.

@@ -1,4 +1,4 @@
-package document
+package logtext
 
 import (
 	"strings"
@@ -7,12 +7,12 @@ import (
 	"coroner/ingest"
 )
 
-// fileName remembers the last line of a kernel log in text form that names a
+// FileName remembers the last line of a kernel log in text form that names a
 // file. A file's name can hold line breaks, and rsyslog and dmesg -S give each
 // of its parts a header of its own, with the same time. So what follows with
 // that time can be part of the name, which anybody chooses. journald keeps
 // such a message in one record.
-type fileName struct {
+type FileName struct {
 	known bool
 	stamp string // the kernel's own time as it was printed, "" where the line has none
 	mono  time.Duration
@@ -24,12 +24,12 @@ type fileName struct {
 // process faulted, fs/exec.c a program with an executable stack.
 var namesFile = []string{"]: segfault at ", "traps: ", "]: unhandled ", "process '"}
 
-// check takes the trust from a line that can be part of a file's name.
-func (f *fileName) check(d *draft, text string) {
+// Check takes the trust from a line that can be part of a file's name.
+func (f *FileName) Check(d *ingest.Entry, text string) {
 	if d.Source != ingest.Kernel && d.Source != ingest.Systemd {
 		return
 	}
-	now := fileName{known: true, stamp: ringStamp(text), mono: d.Mono, at: d.At}
+	now := FileName{known: true, stamp: ringStamp(text), mono: d.Mono, at: d.At}
 	if f.known && f.stamp == now.stamp && f.mono == now.mono && f.at.Equal(now.at) {
 		d.Trust = ingest.Claimed
 		return
