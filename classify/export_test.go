@@ -58,3 +58,6 @@ func PackedBytes(entries iter.Seq[ingest.Entry], book *rules.Rulebook) (bytes, r
 	}
 	return bytes, room
 }
+
+// Asked is how many kinds of lines were looked at closely.
+func Asked(u *Unexplained) int { return len(u.kinds) }

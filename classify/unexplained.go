@@ -23,13 +23,14 @@ type Unexplained struct {
 	nearest  [][]candidate // for each verdict, the best first
 	lines    int
 	known    int
-	room     int // bytes that are still read
+	room     int                 // bytes that are still read
+	kinds    map[string]lineKind // by shape
 }
 
 // MaxUnexplained is how much text Unexplained looks at, in bytes. What a responder
 // pastes is far less, and a whole day of a node has more than five lines worth
 // showing anyway.
-const MaxUnexplained = 256 << 20
+const MaxUnexplained = 32 << 20
 
 // nearestLines is how many lines a verdict is given.
 const nearestLines = 5
@@ -37,7 +38,7 @@ const nearestLines = 5
 // NewUnexplained looks for lines on behalf of those of the verdicts that explain
 // nothing.
 func NewUnexplained(book *rules.Rulebook, verdicts []rules.Verdict) *Unexplained {
-	u := &Unexplained{book: book, room: MaxUnexplained}
+	u := &Unexplained{book: book, room: MaxUnexplained, kinds: map[string]lineKind{}}
 	for i := range verdicts {
 		if v := &verdicts[i]; (v.Label == rules.Unknown || len(v.Evidence) == 0) && len(u.verdicts) < maxUnexplained {
 			u.verdicts = append(u.verdicts, v)
@@ -48,7 +49,7 @@ func NewUnexplained(book *rules.Rulebook, verdicts []rules.Verdict) *Unexplained
 }
 
 // maxUnexplained is how many verdicts are given lines: nobody reads more pages.
-const maxUnexplained = 50
+const maxUnexplained = 20
 
 // Wanted reports whether there is a verdict to look for lines for.
 func (u *Unexplained) Wanted() bool { return len(u.verdicts) > 0 }
@@ -71,34 +72,84 @@ func (u *Unexplained) Take(entries iter.Seq[ingest.Entry]) {
 	}
 }
 
-// consider keeps the entry for the verdicts that it is among the best for.
+// consider keeps the entry for the verdicts that it is among the best for. Most
+// entries are of no interest to any, so what costs most is asked last, and once.
 func (u *Unexplained) consider(e *ingest.Entry) {
-	if strings.TrimSpace(e.Text) == "" {
-		return
-	}
-	word, strength := alarm(e.Text)
+	var asked *candidate
 	for i, v := range u.verdicts {
-		c := candidate{entry: *e, word: word, strength: strength, order: u.lines}
-		c.weigh(v)
-		list := u.nearest[i]
-		if len(list) == nearestLines && !c.before(list[nearestLines-1]) || u.book.Knows(e.Text) != "" {
+		c := candidate{entry: e, order: u.lines}
+		if !c.near(v) || !u.best(i, c, mostAlarming) {
 			continue
 		}
-		if at := slices.IndexFunc(list, c.repeats); at >= 0 {
-			if !c.before(list[at]) {
-				continue
-			}
-			list = slices.Delete(list, at, at+1)
+		if asked == nil {
+			asked = u.ask(e)
 		}
-		at, _ := slices.BinarySearchFunc(list, c, func(x, c candidate) int {
-			if x.before(c) {
-				return -1
-			}
-			return 1
-		})
-		list = slices.Insert(list, at, c)
-		u.nearest[i] = list[:min(len(list), nearestLines)]
+		if asked.entry == nil {
+			return
+		}
+		c.entry, c.word, c.shape = asked.entry, asked.word, asked.shape
+		if u.best(i, c, asked.strength) {
+			c.strength = asked.strength
+			u.keep(i, c)
+		}
 	}
+}
+
+// ask is what does not depend on a verdict: how alarming the line is, and what it
+// says but for its numbers. Its entry is nil for a line that is not worth showing.
+func (u *Unexplained) ask(e *ingest.Entry) *candidate {
+	c := candidate{shape: shape(e.Text)}
+	kind, asked := u.kinds[c.shape]
+	switch {
+	case asked:
+	case len(u.kinds) == maxKinds:
+		kind.known = true // nobody asks any more: what is shown then is among what was seen
+	default:
+		kind.known = strings.TrimSpace(e.Text) == "" || u.book.Knows(e.Text) != ""
+		kind.word, kind.strength = alarm(e.Text)
+		u.kinds[c.shape] = kind
+	}
+	if !kind.known {
+		kept := *e
+		c.entry, c.word, c.strength = &kept, kind.word, kind.strength
+	}
+	return &c
+}
+
+// lineKind is what is known of all lines of one shape.
+type lineKind struct {
+	known    bool // by a signal or a list of harmless lines after all
+	word     string
+	strength int
+}
+
+// maxKinds bounds how many kinds of lines are looked at: it takes long to see how
+// alarming one is, and a job can print any number.
+const maxKinds = 10_000
+
+// best reports whether the line would be among those of a verdict if it had an
+// alarming word of some strength.
+func (u *Unexplained) best(i int, c candidate, strength int) bool {
+	c.strength = strength
+	list := u.nearest[i]
+	return len(list) < nearestLines || c.before(list[nearestLines-1])
+}
+
+// keep puts the line at its place, in place of one that says the same.
+func (u *Unexplained) keep(i int, c candidate) {
+	list := u.nearest[i]
+	if at := slices.IndexFunc(list, c.repeats); at >= 0 {
+		if !c.before(list[at]) {
+			return
+		}
+		list = slices.Delete(list, at, at+1)
+	}
+	at := len(list)
+	for at > 0 && c.before(list[at-1]) {
+		at--
+	}
+	list = slices.Insert(list, at, c)
+	u.nearest[i] = list[:min(len(list), nearestLines)]
 }
 
 // Understood reports whether the rulebook knows a line of what Take was given.
@@ -112,7 +163,7 @@ func (u *Unexplained) Tell() {
 			v.Summary = notUnderstood(u.lines)
 		}
 		for _, c := range u.nearest[i] {
-			u.book.Redact(&c.entry)
+			u.book.Redact(c.entry)
 			v.NotUnderstood = append(v.NotUnderstood, c.line())
 		}
 	}
@@ -131,60 +182,96 @@ const whatHelps = ": the node's journal around the death (journalctl -o export),
 
 // candidate is a line that nothing is known of, as one verdict sees it.
 type candidate struct {
-	entry    ingest.Entry
+	entry    *ingest.Entry
 	word     string // that sounds alarming
 	strength int    // of the word: 0 none, 1 weak, 2 strong
+	shape    string // what it says but for numbers
 	mine     bool   // it names the runner
 	timed    bool   // lag is known
 	lag      time.Duration
-	weight   int
 	order    int
 }
 
-// weigh says how much the line is worth to the verdict.
-func (c *candidate) weigh(v *rules.Verdict) {
+// near sees how far the line is from the verdict's death, and reports whether it is
+// near enough to be worth a look.
+func (c *candidate) near(v *rules.Verdict) bool {
 	text := c.entry.Text
 	c.mine = v.Runner != "" && (c.entry.Pod == v.Runner || strings.Contains(text, v.Runner)) ||
 		v.PodUID != "" && (c.entry.PodUID == v.PodUID || strings.Contains(text, v.PodUID))
-	c.weight = 10 * c.strength
-	if c.mine {
-		c.weight += 10
-	}
 	if v.DiedAt == nil || c.entry.At.IsZero() {
-		return
+		return true
 	}
 	c.timed, c.lag = true, v.DiedAt.Sub(c.entry.At)
-	switch away := c.lag.Abs(); {
-	case away <= 5*time.Second:
-		c.weight += 20
-	case away <= time.Minute:
-		c.weight += 12
-	case away <= 10*time.Minute:
-		c.weight += 4
-	default:
-		c.weight -= 20
-	}
+	return c.lag.Abs() <= worthALook
 }
 
-// before reports whether c is worth more than d. Of two that are worth the same
-// the one nearer to the death comes first, else the later one.
-func (c candidate) before(d candidate) bool {
-	if c.weight != d.weight {
-		return c.weight > d.weight
+// worthALook is how far from a death a line of nobody in particular is shown.
+const worthALook = 10 * time.Minute
+
+// weight says how much the line is worth.
+func (c *candidate) weight() int {
+	w := 10 * c.strength
+	if c.mine {
+		w += 10
 	}
-	if c.timed && d.timed && c.lag.Abs() != d.lag.Abs() {
+	switch away := c.lag.Abs(); {
+	case !c.timed:
+	case away <= 5*time.Second:
+		w += 20
+	case away <= time.Minute:
+		w += 12
+	default:
+		w += 4
+	}
+	return w
+}
+
+// before reports whether c is worth more than d. Of two that are worth the same the
+// one nearer to the death comes first; without a death the first alarming one, for
+// others follow from it, and the last of those that are not.
+func (c candidate) before(d candidate) bool {
+	x, y := c.weight(), d.weight()
+	switch {
+	case x != y:
+		return x > y
+	case c.timed && d.timed && c.lag.Abs() != d.lag.Abs():
 		return c.lag.Abs() < d.lag.Abs()
+	case c.strength > 0 && !c.timed:
+		return c.order < d.order
 	}
 	return c.order > d.order
 }
 
 // repeats reports whether d says the same as c, with other numbers.
-func (c candidate) repeats(d candidate) bool { return shape(c.entry.Text) == shape(d.entry.Text) }
+func (c candidate) repeats(d candidate) bool { return c.shape == d.shape }
 
-// shape is a line without its numbers and ids.
-func shape(text string) string { return numbers.ReplaceAllString(text[:min(len(text), 400)], "0") }
-
-var numbers = regexp.MustCompile(`\b(?:\w*\d\w*|[0-9a-f]{3,})\b`)
+// shape is a line without its numbers and ids: of each word that holds a digit only
+// the place is left, and of the line only what begins it.
+func shape(text string) string {
+	text = text[:min(len(text), 200)]
+	out := make([]byte, 0, len(text))
+	word, digit := 0, false // where the word begins in out, and whether it holds a digit
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c >= '0' && c <= '9':
+			digit = true
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c >= 0x80:
+		default:
+			if digit {
+				out = append(out[:word], '0')
+			}
+			out = append(out, c)
+			word, digit = len(out), false
+			continue
+		}
+		out = append(out, c)
+	}
+	if digit {
+		out = append(out[:word], '0')
+	}
+	return string(out)
+}
 
 func (c candidate) line() rules.UnknownLine {
 	l := rules.UnknownLine{Source: string(c.entry.Source), Node: c.entry.Node, Text: clip(c.entry.Text), Because: c.because()}
@@ -230,11 +317,14 @@ func (c candidate) because() string {
 	return cmp.Or(strings.Join(why, ", "), "among the last lines")
 }
 
+// mostAlarming is the strength of a strong word.
+const mostAlarming = 2
+
 // alarm returns the most alarming word of a line and how alarming it is.
 func alarm(text string) (word string, strength int) {
-	text = text[:min(len(text), 2000)]
+	text = text[:min(len(text), 500)]
 	if word = strongAlarm.FindString(text); word != "" {
-		return word, 2
+		return word, mostAlarming
 	}
 	if word = weakAlarm.FindString(text); word != "" {
 		return word, 1
@@ -246,9 +336,10 @@ func alarm(text string) (word string, strength int) {
 var (
 	strongAlarm = regexp.MustCompile(`(?i)\b(?:panic|fatal|seg(?:mentation )?fault|core dumped|killed|oom|out of memory|` +
 		`cannot allocate(?: memory)?|crash(?:ed|ing)?|died|abort(?:ed|ing)?|no space left|i/o error|corrupt(?:ed|ion)?|` +
-		`power (?:cut|loss|failure|fail)|hardware error|sigkill|sigterm|sigsegv|signal \d+|evict(?:ed|ion|ing)?|preempt(?:ed|ion|ing)?|` +
-		`exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,3}[1-9]\d*)\b`)
-	weakAlarm = regexp.MustCompile(`(?i)\b(?:error|err|fail(?:ed|ure|ing|s)?|unable|cannot|can't|could not|denied|refused|forbidden|` +
-		`unauthorized|rejected|timed? ?out|deadline exceeded|exceed(?:ed|s)|lost|unreachable|disconnect(?:ed|ing)?|terminat(?:ed|ing|ion)|` +
-		`shut(?:ting)? ?down|drain(?:ing|ed)?|interrupt(?:ed|ion)?|reboot(?:ed|ing)?|unhealthy|not ready|not found|removed|deleted|stopp(?:ed|ing))\b`)
+		`power (?:cut|loss|failure|fail)|hardware error|sigkill|sigterm|sigsegv|signal \d+|evict(?:ed|ion|ing)?|` +
+		`preempt(?:ed|ion|ing)?|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,3}[1-9]\d*)\b`)
+	weakAlarm = regexp.MustCompile(`(?i)\b(?:error|err|fail(?:ed|ure|ing|s)?|unable|cannot|can't|could not|denied|refused|` +
+		`forbidden|unauthorized|rejected|timed? ?out|deadline exceeded|exceed(?:ed|s)|lost|unreachable|` +
+		`disconnect(?:ed|ing)?|terminat(?:ed|ing|ion)|shut(?:ting)? ?down|drain(?:ing|ed)?|interrupt(?:ed|ion)?|` +
+		`reboot(?:ed|ing)?|unhealthy|not ready|not found|removed|deleted|stopp(?:ed|ing))\b`)
 )

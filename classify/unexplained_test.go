@@ -112,3 +112,21 @@ func TestExplainedDeathsGetNoLines(t *testing.T) {
 		t.Error("lines are looked for on behalf of a death that is explained")
 	}
 }
+
+// However many kinds of alarming lines a job prints, few are looked at closely: the
+// second look takes no longer for them than the first.
+func TestUnexplainedLinesAreBounded(t *testing.T) {
+	v := unknownDeath()
+	u := classify.NewUnexplained(loadBook(t), []rules.Verdict{v})
+	u.Take(func(yield func(ingest.Entry) bool) {
+		for i := range 200_000 {
+			word := strings.Map(func(r rune) rune { return 'g' + r - '0' }, fmt.Sprint(i))
+			if !yield(ingest.Entry{Source: ingest.Job, Text: "error: fatal panic in " + word + strings.Repeat(" x", 100)}) {
+				return
+			}
+		}
+	})
+	if asked := classify.Asked(u); asked > 20_000 {
+		t.Errorf("%d kinds of lines were looked at closely", asked)
+	}
+}
