@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"slices"
 	"strings"
 
 	"coroner/ingest"
@@ -26,6 +25,7 @@ type assembler struct {
 	nodes  nodeLines         // what is about nodes
 
 	taken   []bool          // of each signal: a pod is named in it
+	stubs   []*Pod          // pods that are known by a name and nothing else
 	nobodys []*rules.Signal // lines of the node about a container that nothing ties to a pod
 
 	clusters   []string        // that the record speaks of
@@ -181,7 +181,7 @@ func (a *assembler) attribute() {
 	a.taken = make([]bool, len(a.record.Signals))
 	for i, s := range a.record.Signals {
 		mine, proven := a.owners(s)
-		if s.Source.Host() && (mine == nil && (s.Masked || a.onlyID(s)) || s.Masked && slices.Equal(mine, []*Pod{a.anon[s.Cluster]})) {
+		if s.Source.Host() && a.untold(s, mine) {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {
@@ -195,6 +195,18 @@ func (a *assembler) attribute() {
 	for _, p := range a.wanted {
 		a.cases[p].Evidence = a.evidence(p)
 	}
+}
+
+// untold says whether a line is about a container and nothing tells whose it is.
+func (a *assembler) untold(s *rules.Signal, owners []*Pod) bool {
+	switch {
+	case owners == nil:
+		return s.Masked || a.onlyID(s)
+	case len(owners) > 1:
+		return false
+	}
+	p := owners[0]
+	return s.Masked && p.anonymous || p.Name == "" && p.UID == "" && a.onlyID(s) && a.anybodys(s)
 }
 
 // evidence is what is about a pod and what is about its node, in the order of the

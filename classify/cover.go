@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -14,6 +15,11 @@ import (
 // What was read of a node and of the controllers is one list for all cases of
 // the node: it can be long, and there can be thousands of them.
 func (a *assembler) cover() {
+	for _, p := range a.roster.pods {
+		if p.UID == "" && p.Name != "" && len(p.Containers)+len(p.Sandboxes) == 0 {
+			a.stubs = append(a.stubs, p)
+		}
+	}
 	around := map[inCluster][]*ingest.Entry{}
 	for i := range a.record.Marks {
 		m := &a.record.Marks[i]
@@ -41,28 +47,69 @@ func (a *assembler) cover() {
 
 // masked are the moments at which a line of the node named a container by an id
 // that is masked. It can be anybody's, so what its source does not say then
-// proves nothing.
+// proves nothing. The kubelet and its runtime tell of the same requests: what one of
+// them says without a name, the other need not have said at all.
 func (a *assembler) masked(on inCluster) (out []rules.Coverage) {
 	for _, s := range a.nobodys {
-		if s.Masked && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
-			out = append(out, lost(s, "the container's id in a line of it is masked"))
+		if a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
+			out = append(out, lostToAll(s, "the container's id in a line is masked")...)
 		}
 	}
 	return out
 }
 
+// anybodys says whether a line that nothing ties to a pod can be about any: its id is
+// masked, or one that people write in place of others.
+func (a *assembler) anybodys(s *rules.Signal) bool {
+	return s.Masked || slices.ContainsFunc(a.roster.namesOf(s).ids, rules.StandsForAny)
+}
+
 // untied adds the moments at which a line named a container that no record ties
 // to a pod, for a pod none of whose containers is known: it can be its own.
 func (a *assembler) untied(p *Pod) {
+	c := a.cases[p]
+	for _, s := range a.cutShort(p) {
+		c.Coverage = append(c.Coverage, lostToAll(s, "a line names a pod by what can be the start of this one's name")...)
+	}
 	if len(p.Containers) > 0 || p.anonymous {
 		return
 	}
-	c := a.cases[p]
 	for _, s := range a.nobodys {
-		if !s.Masked && s.Cluster == p.Cluster && sameNode(s.Node, p.Node) && p.around(s.At) {
+		if !a.anybodys(s) && s.Cluster == p.Cluster && sameNode(s.Node, p.Node) && p.around(s.At) {
 			c.Coverage = append(c.Coverage, lost(s, "a line of it names a container that no record ties to a pod"))
 		}
 	}
+}
+
+// cutShort are the lines of the pod's node that name a pod of which nothing else is
+// known, by a name that this one's begins with: somebody may have cut it short.
+func (a *assembler) cutShort(p *Pod) (out []*rules.Signal) {
+	for _, q := range a.stubs {
+		if q.Cluster != p.Cluster || q == p || !strings.HasPrefix(p.Name, q.Name) || q.Namespace != "" && q.Namespace != p.Namespace {
+			continue
+		}
+		for _, l := range a.mine[q] {
+			if s := a.record.Signals[l.number]; s.Source.Host() && sameNode(s.Node, p.Node) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// lostToAll is what a line that could not be tied takes from the sources that tell of
+// the same things as its own.
+func lostToAll(s *rules.Signal, why string) []rules.Coverage {
+	gap := lost(s, why)
+	if s.Source != ingest.Kubelet && s.Source != ingest.Containerd {
+		return []rules.Coverage{gap}
+	}
+	other := gap
+	other.Source = ingest.Kubelet
+	if s.Source == ingest.Kubelet {
+		other.Source = ingest.Containerd
+	}
+	return []rules.Coverage{gap, other}
 }
 
 // lost is the gap that a line makes which could not be tied. Who is asked to stop

@@ -2,11 +2,15 @@ package classify_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"coroner/classify"
+	"coroner/fixtures"
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // A folder with very many pods and very many stretches of one node's journal
@@ -31,5 +35,41 @@ func TestCoverageIsSharedByTheNode(t *testing.T) {
 		if len(c.Coverage) != 0 || len(c.Around) != 1 || &c.Around[0] != &cases[0].Around[0] {
 			t.Fatalf("%d, %d, shared %v", len(c.Coverage), len(c.Around), &c.Around[0] == &cases[0].Around[0])
 		}
+	}
+}
+
+// A request to stop whose id is masked can be for anybody: neither of the kubelet
+// and its runtime proves then, by its silence, that nobody asked.
+func TestMaskedRequestVoidsSilence(t *testing.T) {
+	book := loadBook(t)
+	all := incidents(t)
+	in := all[slices.IndexFunc(all, func(in fixtures.Incident) bool { return in.Name == "host-teardown-killed" })]
+	list := entries(in)
+	was := judge(book, list, in)
+	if was.Confidence != rules.Probable || was.DiedAt == nil {
+		t.Fatalf("%s (%s)", was.Label, was.Confidence)
+	}
+	with := func(source ingest.Source, text string) rules.Verdict {
+		at := was.DiedAt.Add(-20 * time.Second)
+		host := ingest.Entry{At: at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: was.Node, Doc: "other", Text: text}
+		beside := host
+		beside.Source, beside.Text = ingest.Kubelet, `I0301 10:00:00.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" pods=["shop/till-1"]`
+		return judge(book, append(slices.Clone(list), host, beside), in)
+	}
+	const klog = "I0301 10:00:00.000000     812 kubelet.go:2421] "
+	for text, source := range map[string]ingest.Source{
+		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"$CID\" with timeout 30 (s)"`:                            ingest.Containerd,
+		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"\" with timeout 30 (s)"`:                                ingest.Containerd,
+		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"` + strings.Repeat("f", 64) + `\" with timeout 30 (s)"`: ingest.Containerd,
+		klog + `"SyncLoop DELETE" source="api" pods=["xxxxxxxx"]`:                                                                ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=[""]`:                                                                        ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=["` + was.Namespace + "/" + was.Runner[:len(was.Runner)-3] + `"]`:            ingest.Kubelet,
+	} {
+		if v := with(source, text); v.Label == was.Label && v.Confidence != rules.Suspected {
+			t.Errorf("%s: %s (%s)", text, v.Label, v.Confidence)
+		}
+	}
+	if v := with(ingest.Kubelet, klog+`"SyncLoop DELETE" source="api" pods=["shop/till-2"]`); v.Label != was.Label || v.Confidence != was.Confidence {
+		t.Errorf("another pod's deletion: %s (%s)", v.Label, v.Confidence)
 	}
 }

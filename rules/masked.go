@@ -11,8 +11,12 @@ import (
 // People mask the ids in what they publish, and cut them short. A line with
 // such an id still says what happened, though not to whom.
 
-// mask is what stands in place of a container's id.
-var mask = regexp.MustCompile(`[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)|\\?"(?:[0-9a-f]{8,63}|\.\.\.|…)\\?"`)
+// mask is what stands in place of a container's id; maskable is that, or a quoted
+// word that has to be looked at.
+var (
+	mask     = regexp.MustCompile(`\{\{[^{}"]{1,40}\}\}|[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)`)
+	maskable = regexp.MustCompile(mask.String() + `|(?:for|ontainer|andbox|id|_id:) ?\\?"[^"\\ ]{0,72}\\?"`)
+)
 
 // maskWords are words that are masks, by their last letter.
 var maskWords = map[byte][]string{'d': {"redacted", "masked", "removed"}, 'n': {"hidden"}}
@@ -29,13 +33,13 @@ func mayMask(text string) bool {
 		case '{', '<':
 			rest := text[i+1:]
 			n := runOf(rest, func(b byte) bool { return wordByte(b) || b == ' ' || b == '-' })
-			if n < len(rest) && (rest[n] == '}' || rest[n] == '>') && namesID(rest[:n]) {
+			if c == '{' && strings.HasPrefix(rest, "{") || n < len(rest) && (rest[n] == '}' || rest[n] == '>') && namesID(rest[:n]) {
 				return true
 			}
 		case '"':
 			rest := text[i+1:]
-			n := runOf(rest, hexByte)
-			if n >= 8 && n < len(noID) && n < len(rest) && (rest[n] == '"' || rest[n] == '\\') || ellipsis(rest) {
+			n := runOf(rest, func(b byte) bool { return b != '"' && b != '\\' && b != ' ' })
+			if n < len(rest) && rest[n] != ' ' && beforeID(text[:i]) && standsForID(rest[:n]) {
 				return true
 			}
 		case '.', "…"[0]:
@@ -81,19 +85,80 @@ var noID = strings.Repeat("0", 64)
 // publish lines of some hundred, and to look takes long.
 const maxMasked = 4 << 10
 
+// maxMasks is how many such ids a line can have; no line names so many.
+const maxMasks = 8
+
 // unmasked is a text with noID in place of every masked id; ok is false where
 // it has none, or is longer than that.
 func unmasked(text string) (out string, ok bool) {
-	if len(text) > maxMasked || !mayMask(text) || !mask.MatchString(text) {
+	if len(text) > maxMasked || !mayMask(text) {
 		return "", false
 	}
-	return mask.ReplaceAllStringFunc(text, func(m string) string {
-		quote, rest, found := strings.Cut(m, `"`)
-		if !found || rest == "" {
-			return noID
-		}
-		return quote + `"` + noID + quote + `"`
-	}), true
+	places := maskable.FindAllStringIndex(text, maxMasks+1)
+	if len(places) > maxMasks {
+		return "", false
+	}
+	var b strings.Builder
+	end := 0
+	for _, at := range places {
+		b.WriteString(text[end:at[0]])
+		b.WriteString(withoutID(text[at[0]:at[1]]))
+		end = at[1]
+	}
+	b.WriteString(text[end:])
+	return b.String(), b.String() != text
+}
+
+// withoutID is what maskable found, with noID in place of a mask.
+func withoutID(found string) string {
+	before, rest, quoted := strings.Cut(found, `"`)
+	if !quoted || rest == "" {
+		return noID
+	}
+	word := strings.TrimRight(rest, `\"`)
+	if !standsForID(word) && !mask.MatchString(word) {
+		return found
+	}
+	return before + `"` + noID + rest[len(word):]
+}
+
+// beforeID says whether a text ends as what a runtime writes before an id.
+func beforeID(text string) bool {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, `\`), " ")
+	return slices.ContainsFunc([]string{"for", "ontainer", "andbox", "id", "_id:"}, func(w string) bool { return strings.HasSuffix(text, w) })
+}
+
+// standsForID says whether a quoted word can stand where an id was: the start of one,
+// nothing, a variable, one character over and over. What can be a name is none.
+func standsForID(word string) bool {
+	digest, isDigest := strings.CutPrefix(word, "sha256:")
+	switch {
+	case isDigest:
+		return len(digest) < len(noID) || uniform(digest)
+	case len(word) >= 8 && len(word) < len(noID) && runOf(word, hexByte) == len(word):
+		return true
+	case len(word) > len(noID)+8, len(word) == len(noID) && runOf(word, hexByte) == len(word):
+		return false
+	case strings.ContainsAny(word, "/:=.,@+") && !ellipsis(word) && !strings.ContainsAny(word, "{$%"):
+		return word == "n/a"
+	case nameless(word), strings.Trim(word, "-_?*#•█.") == "":
+		return true
+	}
+	return strings.ContainsAny(word, "$%{}<>[]()«»…") || strings.Trim(word, "_") != word || strings.ToUpper(word) == word && strings.ToLower(word) != word
+}
+
+// uniform says whether a word is one character over and over.
+func uniform(word string) bool {
+	return len(word) >= 4 && strings.Count(word, word[:1]) == len(word)
+}
+
+// noNames are words that are written where a name is not, or shall not be, told.
+var noNames = []string{"", "redacted", "masked", "removed", "hidden", "null", "none", "nil", "unknown", "anonymized", "id"}
+
+// nameless says whether a word that could be a name by its letters is none.
+func nameless(word string) bool {
+	word = word[strings.LastIndexByte(word, '/')+1:]
+	return uniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-")
 }
 
 // maskedSignals are the signals of a line whose ids are masked, without those ids.
@@ -137,16 +202,34 @@ func (s *Signal) mask() {
 		word := s.words[i]
 		switch {
 		case word == "":
-		case c.kind == kindPod && !podPattern.MatchString(podName(word)),
+			s.Masked = s.Masked || c.kind == kindPod && strings.Contains(s.Text, `pod=""`)
+		case c.kind == kindPod && noPod(word),
+			(c.kind == kindContainer || c.kind == kindSandbox) && noContainer(word),
 			c.kind == kindUID && canonicalUID(word) == "":
 			s.words[i], s.Masked = "", true
-		case c.kind == kindPods && slices.ContainsFunc(parsePods(word), func(p string) bool { return !podPattern.MatchString(podName(p)) }):
+		case c.kind == kindPods && (strings.Contains(word, `""`) || slices.ContainsFunc(parsePods(word), noPod)):
 			s.words[i], s.Masked = "", true
 		case c.kind == kindCgroup && strings.Contains(word, "kubepods") && parseCgroup(word).Level == "other":
 			s.Masked = true
 		}
 	}
 }
+
+// noPod says whether what stands where a pod's name is can be none.
+func noPod(word string) bool {
+	name := podName(word)
+	return !podPattern.MatchString(name) || nameless(name)
+}
+
+// noContainer says whether what stands where a container's id is can be none.
+func noContainer(word string) bool {
+	id := word[strings.LastIndexByte(word, '/')+1:]
+	return runOf(id, hexByte) != len(id)
+}
+
+// StandsForAny says whether an id is one character over and over. People write such
+// ids in place of real ones, for one container or for all.
+func StandsForAny(id string) bool { return uniform(id) }
 
 // namesContainer says whether the signal is about the container, sandbox or pod
 // whose id it holds.

@@ -11,7 +11,8 @@ import (
 // A masked id is no id: the line still says what happened.
 func TestMaskedIDs(t *testing.T) {
 	b := builtIn(t)
-	for _, id := range []string{"{container-id}", "<container id>", "[REDACTED]", "<redacted>", "[redacted:token]", "****", "xxxxxxxx", "1a2b3c4d5e6f", "1a2b3c…", "..."} {
+	for _, id := range []string{"{container-id}", "<container id>", "[REDACTED]", "<redacted>", "[redacted:token]", "****", "xxxxxxxx", "1a2b3c4d5e6f", "1a2b3c…", "...", "", "$CID", "${ID}",
+		"sha256:ffffffff…", "sha256:0123456789ab", "***", "{{ .id }}", "n/a", "null", "ID", "[id]"} {
 		e := said(ingest.Containerd, `time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"`+id+`\" with timeout 30 (s)"`)
 		found := b.Scan(&e)
 		if len(found) != 1 || found[0].Def.Name != "containerd.stop-asked" || !found[0].Masked || len(found[0].Identities()) != 0 {
@@ -44,6 +45,9 @@ func TestMaskedPods(t *testing.T) {
 	}{
 		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["{namespace}/{pod}"]`, "kubelet.delete-asked", true},
 		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/amber-1"]`, "kubelet.delete-asked", false},
+		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/xxxxxxxx"]`, "kubelet.delete-asked", true},
+		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/redacted-7"]`, "kubelet.delete-asked", true},
+		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/hidden-gem-7"]`, "kubelet.delete-asked", false},
 		{ingest.Kubelet, klog + `"Eviction manager: pod is evicted successfully" pod="<redacted>"`, "kubelet.pod-evicted", true},
 		{ingest.Kubelet, klog + `"Eviction manager: pod is evicted successfully" pod="ci/amber-1"`, "kubelet.pod-evicted", false},
 		{ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods/burstable/pod<redacted>/<redacted>,task_memcg=/kubepods/burstable/pod<redacted>/<redacted>,task=a,pid=7,uid=0",
