@@ -38,7 +38,7 @@ func KeyLines(lines []string) []bool {
 		case open == 0 && fullKeyLine(line) && i+1 < len(lines) && fullKeyLine(lines[i+1]):
 			open = maxKey
 		}
-		if open = max(0, open-1); open > 0 && inKey(line) {
+		if open = max(0, open-1); open > 0 && (inKey(line) || i > 0 && secret[i-1] && lastOfKey(lines[i-1], line)) {
 			secret[i] = true
 		} else if !keyHeader(line) {
 			open = 0
@@ -71,6 +71,15 @@ func keyHeader(line string) bool {
 func inKey(line string) bool {
 	line = strings.TrimSpace(line)
 	return base64Only(line) && (len(line) >= 16 || strings.HasSuffix(line, "="))
+}
+
+// lastOfKey says whether a short line is the last one of a key whose line before it is
+// full: whole groups of four characters, which are no word.
+func lastOfKey(before, line string) bool {
+	line = strings.TrimSpace(line)
+	full := slices.Contains(keyWidths[:], len(strings.TrimSpace(before)))
+	word := strings.ToLower(line[:min(1, len(line))]) + line[min(1, len(line)):]
+	return full && base64Only(line) && len(line)%4 == 0 && (strings.ContainsAny(line, digits+"+/") || strings.ToLower(word) != word && strings.ToUpper(line) != line)
 }
 
 // fullKeyLine says whether a line looks like one of a key without one beside it. A

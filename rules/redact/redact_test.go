@@ -91,6 +91,8 @@ func TestKeyLines(t *testing.T) {
 		"with a header": {{begin, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,00", "", keyBody, end},
 			{keyBody}},
 		"behind one taken out":   {{"[redacted:private-key]", keyBody, "done"}, {keyBody}},
+		"a short last line":      {{begin, keyBody, keyBody2, "q7Zs"}, {keyBody, keyBody2, "q7Zs"}},
+		"a word behind a key":    {{begin, keyBody, keyBody2, "done"}, {keyBody, keyBody2}},
 		"behind a stamp":         {{"10:00 " + begin, keyBody, "10:00 " + end}, {keyBody}},
 		"certificate":            {{"-----BEGIN CERTIFICATE-----", keyBody, "-----END CERTIFICATE-----"}, nil},
 		"one line of base64":     {{"the answer:", keyBody, "ok"}, nil},
