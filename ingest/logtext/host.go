@@ -94,12 +94,14 @@ func BootSeconds(s string) (time.Duration, bool) {
 	return time.Duration(a)*time.Second + time.Duration(b), true
 }
 
-// DropCaller drops `[   T28]` and `[    C1]` behind the time.
+// DropCaller drops `[   T28]` and `[    C1]` behind the time; dmesg of util-linux
+// puts a space before.
 func DropCaller(s string) string {
-	if !strings.HasPrefix(s, "[") {
+	bracket := strings.TrimPrefix(s, " ")
+	if !strings.HasPrefix(bracket, "[") {
 		return s
 	}
-	caller, rest, ok := strings.Cut(s[1:], "]")
+	caller, rest, ok := strings.Cut(bracket[1:], "]")
 	caller = strings.TrimLeft(caller, " ")
 	if !ok || len(caller) < 2 || caller[0] != 'T' && caller[0] != 'C' || Number(caller, 1, len(caller)-1) < 0 {
 		return s
