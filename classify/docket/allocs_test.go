@@ -37,9 +37,11 @@ func TestReceiveAllocates(t *testing.T) {
 	for i := range 21 {
 		var some []ingest.Entry
 		for k := 2 * i; k < 2*i+2; k++ {
-			some = append(append(append(some, x.town.born(1000+k, x.clock.at)...), x.town.lives(k, x.clock.at)...), x.town.dies(k, x.clock.at)...)
+			some = append(append(append(some, x.town.born(1000+k,
+				x.clock.at)...), x.town.lives(k, x.clock.at)...), x.town.dies(k, x.clock.at)...)
 		}
-		batches = append(batches, append(some, x.town.marks(x.town.node(0), x.began, x.clock.at.Add(time.Duration(i)))...))
+		batches = append(batches,
+			append(some, x.town.marks(x.town.node(0), x.began, x.clock.at.Add(time.Duration(i)))...))
 	}
 	next := 0
 	got := testing.AllocsPerRun(len(batches)-1, func() { // one more run than it counts
@@ -54,7 +56,8 @@ func TestReceiveAllocates(t *testing.T) {
 func TestJudgeAllocates(t *testing.T) {
 	b, town, at := loadBook(t), town{1}, time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	var entries []ingest.Entry
-	entries = append(append(append(entries, town.born(1, at)...), town.lives(1, at)...), town.dies(1, at.Add(time.Minute))...)
+	entries = append(append(append(entries, town.born(1, at)...), town.lives(1, at)...), town.dies(1,
+		at.Add(time.Minute))...)
 	entries = append(entries, town.marks("build-0000", at, at.Add(2*time.Minute))...)
 	var scanned []*classify.Scanned
 	for i := range entries {

@@ -35,7 +35,9 @@ func TestOnePushIsAsManyPushes(t *testing.T) {
 		}
 		half := len(all) / 2
 		want := casesOf(t, singly...)
-		for what, got := range map[string]map[string]ledger.Case{"at once": casesOf(t, all), "in two": casesOf(t, all[:half], all[half:])} {
+		for what, got := range map[string]map[string]ledger.Case{
+			"at once": casesOf(t, all), "in two": casesOf(t, all[:half], all[half:]),
+		} {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("seed %d, %s: %s", seed, what, diff)
 			}

@@ -68,7 +68,8 @@ func judgedLive(t *testing.T, b *rules.Rulebook, o Options, told []ingest.Entry)
 		out[r.Verdict.Cluster] = append(out[r.Verdict.Cluster], r.Verdict)
 	}
 	for _, some := range out {
-		slices.SortFunc(some, func(a, b rules.Verdict) int { return strings.Compare(a.Runner+a.PodUID, b.Runner+b.PodUID) })
+		slices.SortFunc(some,
+			func(a, b rules.Verdict) int { return strings.Compare(a.Runner+a.PodUID, b.Runner+b.PodUID) })
 	}
 	return out
 }
@@ -157,7 +158,8 @@ func TestPanicOnANodeOfAnotherCluster(t *testing.T) {
 		w := newWorld(t, Options{})
 		w.tell(from(tt.runner, append(w.born(), w.reached("n1"))...)...)
 		w.pass(10 * time.Second)
-		w.tell(from(tt.kernel, w.entry(ingest.Kernel, "Kernel panic - not syncing: Fatal exception"), w.reached("n1"))...)
+		w.tell(from(tt.kernel, w.entry(ingest.Kernel, "Kernel panic - not syncing: Fatal exception"),
+			w.reached("n1"))...)
 		w.pass(3 * time.Minute)
 		w.due()
 		w.pass(3 * time.Minute)

@@ -12,7 +12,8 @@ import (
 // An own controller proves what it prints if a glob names it; the same pod
 // without a glob, and a job's pod that prints the same, prove nothing.
 func TestOwnController(t *testing.T) {
-	const says = `2026-09-01T12:10:00Z INFO Pod is in failed phase {"ephemeralrunner": {"name":"` + pod + `","namespace":"ci"}, "podReason": "DeadlineExceeded"}`
+	const says = `2026-09-01T12:10:00Z INFO Pod is in failed phase {"ephemeralrunner": {"name":"` + pod +
+		`","namespace":"ci"}, "podReason": "DeadlineExceeded"}`
 	for _, tt := range []struct {
 		what           string
 		globs          []string
@@ -45,13 +46,17 @@ func TestOwnController(t *testing.T) {
 // runner; the same line in its own output names nobody.
 func TestShippedAudit(t *testing.T) {
 	const line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","verb":"delete","user":{"username":"nora"},` +
-		`"objectRef":{"resource":"pods","namespace":"ci","name":"` + pod + `"},"responseStatus":{"code":200},"stageTimestamp":"2026-09-01T12:10:00Z"}`
+		`"objectRef":{"resource":"pods","namespace":"ci","name":"` + pod +
+		`"},"responseStatus":{"code":200},"stageTimestamp":"2026-09-01T12:10:00Z"}`
 	for _, tt := range []struct {
 		labels map[string]string
 		by     string
 	}{
 		{map[string]string{"filename": "/var/log/kubernetes/audit/audit.log"}, "user"},
-		{map[string]string{"filename": "/var/log/audit.log", "namespace": "ci", "pod": pod, "container": "runner"}, "unknown"},
+		{
+			map[string]string{"filename": "/var/log/audit.log", "namespace": "ci", "pod": pod, "container": "runner"},
+			"unknown",
+		},
 	} {
 		w := newWorld(t, Options{Deadline: 30 * time.Second})
 		w.tell(w.born()...)

@@ -45,7 +45,9 @@ func newDocket(t testing.TB, path string, b *rules.Rulebook, o Options, c *clock
 
 // live are the incidents whose every record names its pod or its node, as live
 // records do, with the verdict that their files give.
-func live(t *testing.T, b *rules.Rulebook, check func(in fixtures.Incident, entries []ingest.Entry, want rules.Verdict)) {
+func live(
+	t *testing.T, b *rules.Rulebook, check func(in fixtures.Incident, entries []ingest.Entry, want rules.Verdict),
+) {
 	all, err := fixtures.All()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +62,8 @@ func live(t *testing.T, b *rules.Rulebook, check func(in fixtures.Incident, entr
 			continue
 		}
 		want := classify.Replay(slices.Values(entries), b, classify.Options{Runner: in.Want.Runner, Strict: true})[0]
-		if string(want.Label) == in.Want.Verdict && string(want.Confidence) == in.Want.Confidence && want.Label != rules.None && want.Rule != "SIGTERM-drain-exit" {
+		if string(want.Label) == in.Want.Verdict && string(want.Confidence) == in.Want.Confidence &&
+			want.Label != rules.None && want.Rule != "SIGTERM-drain-exit" {
 			check(in, entries, want)
 		}
 	}
@@ -88,7 +91,13 @@ func TestLiveVerdictsAreThoseOfTheFiles(t *testing.T) {
 				}
 			}
 		}
-		end := ingest.Entry{Source: ingest.Runner, Namespace: want.Namespace, Pod: want.Runner, PodUID: want.PodUID, Mark: &ingest.Mark{Kind: ingest.Ended}}
+		end := ingest.Entry{
+			Source:    ingest.Runner,
+			Namespace: want.Namespace,
+			Pod:       want.Runner,
+			PodUID:    want.PodUID,
+			Mark:      &ingest.Mark{Kind: ingest.Ended},
+		}
 		if err := d.Receive(context.Background(), []ingest.Entry{end}); err != nil {
 			t.Fatal(err)
 		}
@@ -104,9 +113,11 @@ func TestLiveVerdictsAreThoseOfTheFiles(t *testing.T) {
 		case len(got) != 1:
 			differ++
 			t.Errorf("%s: %d verdicts", in.Name, len(got))
-		case got[0].Verdict.Label != want.Label || got[0].Verdict.Confidence != want.Confidence || got[0].Verdict.Rule != want.Rule:
+		case got[0].Verdict.Label != want.Label || got[0].Verdict.Confidence != want.Confidence ||
+			got[0].Verdict.Rule != want.Rule:
 			differ++
-			t.Errorf("%s: %s %s %s, the files give %s %s %s", in.Name, got[0].Verdict.Label, got[0].Verdict.Confidence, got[0].Verdict.Rule, want.Label, want.Confidence, want.Rule)
+			t.Errorf("%s: %s %s %s, the files give %s %s %s", in.Name, got[0].Verdict.Label,
+				got[0].Verdict.Confidence, got[0].Verdict.Rule, want.Label, want.Confidence, want.Rule)
 		}
 		l.Close()
 	})

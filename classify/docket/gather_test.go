@@ -21,7 +21,8 @@ func TestGatherLeavesLaterMarks(t *testing.T) {
 		e.Mark = &ingest.Mark{Kind: ingest.Covered, From: at.Add(from), To: at.Add(to)}
 		return e
 	}
-	w.tell(mark(ingest.Kernel, -time.Hour, time.Second), mark(ingest.Kernel, 48*time.Hour, 49*time.Hour), mark(ingest.Controller, -time.Hour, time.Hour), mark(ingest.Controller, 48*time.Hour, 49*time.Hour))
+	w.tell(mark(ingest.Kernel, -time.Hour, time.Second), mark(ingest.Kernel, 48*time.Hour, 49*time.Hour),
+		mark(ingest.Controller, -time.Hour, time.Hour), mark(ingest.Controller, 48*time.Hour, 49*time.Hour))
 	cases, _, err := w.ledger.FindRunners(context.Background(), nil, pod, 1)
 	if err != nil || len(cases) != 1 {
 		t.Fatal(cases, err)

@@ -14,7 +14,17 @@ import (
 // watched are the facts of an object, as a watch of the API server hands them on.
 func (w *world) watched(name, kind, more string) []ingest.Entry {
 	w.t.Helper()
-	e := ingest.Entry{At: w.clock.at, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested, Doc: "kube-api", Namespace: "ci", Pod: name, PodUID: "uid-" + name, Node: "n1"}
+	e := ingest.Entry{
+		At:        w.clock.at,
+		Clock:     ingest.WallClock,
+		Source:    ingest.Kube,
+		Trust:     ingest.Attested,
+		Doc:       "kube-api",
+		Namespace: "ci",
+		Pod:       name,
+		PodUID:    "uid-" + name,
+		Node:      "n1",
+	}
 	e.Fields = map[string]string{"msg": kind}
 	for _, p := range strings.Fields(more) {
 		k, v, _ := strings.Cut(p, "=")
@@ -31,12 +41,14 @@ func (w *world) listed(name, more string) {
 
 func (w *world) ended(name string, code string) {
 	at := w.clock.at.Format(time.RFC3339)
-	w.tell(w.watched(name, "container terminated", "container=runner exit_code="+code+" reason=Error finished_at="+at+" which=state restarts=0")...)
+	w.tell(w.watched(name, "container terminated",
+		"container=runner exit_code="+code+" reason=Error finished_at="+at+" which=state restarts=0")...)
 }
 
 // watch says that the pods of the namespace were watched all day.
 func (w *world) watch() ingest.Entry {
-	return ingest.Entry{At: w.clock.at, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested, Doc: "kube-api", Namespace: "ci",
+	return ingest.Entry{At: w.clock.at, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested,
+		Doc: "kube-api", Namespace: "ci",
 		Mark: &ingest.Mark{Kind: ingest.Covered, From: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC), To: w.clock.at}}
 }
 
@@ -103,7 +115,12 @@ func TestWatchGap(t *testing.T) {
 	w.tell(w.watch())
 	w.pass(time.Minute)
 	gap := w.watch()
-	gap.Mark = &ingest.Mark{Kind: ingest.Gap, From: w.clock.at.Add(-50 * time.Second), To: w.clock.at, Why: "the watch of pods broke"}
+	gap.Mark = &ingest.Mark{
+		Kind: ingest.Gap,
+		From: w.clock.at.Add(-50 * time.Second),
+		To:   w.clock.at,
+		Why:  "the watch of pods broke",
+	}
 	w.tell(gap)
 	w.ended(pod, "1")
 	w.pass(11 * time.Second)

@@ -39,17 +39,32 @@ func TestBenchLatency(t *testing.T) {
 const settle = time.Second // so long after a death its evidence must be complete
 
 func latency(t *testing.T, perSecond, open int) {
-	d, l := newDocket(t, filepath.Join(t.TempDir(), "l.db"), loadBook(t), Options{MaxOpen: 1 << 30, Settle: settle, Silent: time.Hour, Deadline: time.Hour, Publish: true}, &clock{time.Now()})
+	d, l := newDocket(t, filepath.Join(t.TempDir(), "l.db"), loadBook(t),
+		Options{MaxOpen: 1 << 30, Settle: settle, Silent: time.Hour, Deadline: time.Hour, Publish: true},
+		&clock{time.Now()})
 	defer l.Close()
 	d.now = time.Now
 	began := time.Now()
-	x := &load{t: t, Docket: d, ledger: l, clock: &clock{began.Add(-24 * time.Hour)}, town: town{100}, began: began.Add(-25 * time.Hour)}
+	x := &load{
+		t:      t,
+		Docket: d,
+		ledger: l,
+		clock:  &clock{began.Add(-24 * time.Hour)},
+		town:   town{100},
+		began:  began.Add(-25 * time.Hour),
+	}
 	x.send = func(entries []ingest.Entry) error { return d.Receive(context.Background(), entries) }
 	x.fill(open)
 	loki := &mailbox{arrived: map[string]time.Time{}}
 	server := httptest.NewServer(loki)
 	defer server.Close()
-	p := &publish.Loki{Ledger: l, Sender: &push.Sender{URL: server.URL, Client: server.Client()}, Log: zerolog.Nop(), Now: time.Now, Metrics: publish.NewMetrics(prometheus.NewRegistry())}
+	p := &publish.Loki{
+		Ledger:  l,
+		Sender:  &push.Sender{URL: server.URL, Client: server.Client()},
+		Log:     zerolog.Nop(),
+		Now:     time.Now,
+		Metrics: publish.NewMetrics(prometheus.NewRegistry()),
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup
 	tasks.Go(func() { _ = d.Run(ctx) })
@@ -71,7 +86,11 @@ func latency(t *testing.T, perSecond, open int) {
 		t.Errorf("%d of %d verdicts came", len(waits), len(last))
 	}
 	of := func(percent int) time.Duration { return waits[len(waits)*percent/100].Round(time.Millisecond) }
-	t.Logf("%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s, most %s; %.0f %% of a core", open, perSecond, len(waits), of(50), of(99), waits[len(waits)-1].Round(time.Millisecond), 100*took.Seconds()/wall.Seconds())
+	t.Logf(
+		"%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s, most %s; %.0f %% of a core",
+		open, perSecond, len(waits), of(50), of(99), waits[len(waits)-1].Round(time.Millisecond),
+		100*took.Seconds()/wall.Seconds(),
+	)
 }
 
 // offer pushes so many lines a second, every node twice a second, and returns when
@@ -90,7 +109,8 @@ func (x *load) offer(perSecond int, long time.Duration) map[string]time.Time {
 		x.clock.at = time.Now()
 		of, read := map[string][]ingest.Entry{"system-1": nil}, map[string]bool{}
 		for n := 0; n < per; n += 30 {
-			some := append(append(x.town.born(x.born, x.clock.at), x.town.lives((x.born+x.dead)/2, x.clock.at)...), x.town.dies(x.dead, x.clock.at)...)
+			some := append(append(x.town.born(x.born, x.clock.at), x.town.lives((x.born+x.dead)/2,
+				x.clock.at)...), x.town.dies(x.dead, x.clock.at)...)
 			waiting[x.town.soul(x.dead, x.clock.at).pod] = death{x.town.node(x.dead), some[len(some)-1].At}
 			x.born, x.dead = x.born+1, x.dead+1
 			for _, e := range some {

@@ -15,10 +15,21 @@ func (w *world) oomIn(id, name string) []ingest.Entry {
 	at := w.clock.at.Format("2006-01-02T15:04:05.000000000Z")
 	cg := "/kubepods/burstable/pod" + uid + "/" + id
 	return []ingest.Entry{
-		w.entry(ingest.Containerd, fmt.Sprintf(`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:%s,Attempt:0,} returns container id \"%s\""`, at, sid, name, id)),
-		w.entry(ingest.Containerd, fmt.Sprintf(`time=%q level=info msg="StartContainer for \"%s\" returns successfully"`, at, id)),
-		w.entry(ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg="+cg+",task_memcg="+cg+",task=rustc,pid=4242,uid=0"),
-		w.entry(ingest.Kubelet, fmt.Sprintf(`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=137`, uid, id)),
+		w.entry(ingest.Containerd,
+			fmt.Sprintf(
+				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:%s,Attempt:0,} returns container id \"%s\""`,
+				at, sid, name, id,
+			)),
+		w.entry(ingest.Containerd,
+			fmt.Sprintf(`time=%q level=info msg="StartContainer for \"%s\" returns successfully"`, at, id)),
+		w.entry(ingest.Kernel,
+			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg="+cg+",task_memcg="+
+				cg+",task=rustc,pid=4242,uid=0"),
+		w.entry(ingest.Kubelet,
+			fmt.Sprintf(
+				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=137`,
+				uid, id,
+			)),
 	}
 }
 

@@ -219,12 +219,14 @@ func (f figures) row(t *testing.T, what string, n int) {
 	rate := func(line time.Duration) float64 {
 		return float64(time.Second) / (float64(line) + float64(f.judging)/30)
 	}
-	t.Logf("%-6s %8d %10.1f %10.1f %10.1f %10.1f %10.0f %12.0f %12.0f %10d %10d", what, n, micros(f.opening), micros(f.living), micros(f.best), micros(f.busy), micros(f.judging),
+	t.Logf("%-6s %8d %10.1f %10.1f %10.1f %10.1f %10.0f %12.0f %12.0f %10d %10d", what, n, micros(f.opening),
+		micros(f.living), micros(f.best), micros(f.busy), micros(f.judging),
 		rate(f.living), rate(f.busy), f.disk, f.heap)
 }
 
 func head(t *testing.T) {
-	t.Logf("%-6s %8s %10s %10s %10s %10s %10s %12s %12s %10s %10s", "", "", "opening µs", "line µs", "best µs", "busy µs", "verdict µs", "lines/cpu-s", "when busy", "disk/case", "heap/case")
+	t.Logf("%-6s %8s %10s %10s %10s %10s %10s %12s %12s %10s %10s", "", "", "opening µs", "line µs", "best µs",
+		"busy µs", "verdict µs", "lines/cpu-s", "when busy", "disk/case", "heap/case")
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
@@ -235,16 +237,19 @@ func growth(t *testing.T, what string, sizes []int, measure func(n int) figures)
 	for _, n := range sizes {
 		f := measure(n)
 		f.row(t, what, n)
-		xs, lines, verdicts = append(xs, float64(n)), append(lines, float64(f.best)), append(verdicts, float64(f.judging))
+		xs, lines, verdicts = append(xs, float64(n)), append(lines, float64(f.best)), append(verdicts,
+			float64(f.judging))
 	}
-	t.Logf("%-6s exponent: for a line %.2f, for a verdict %.2f (0 = the same however many, 1 = linear)", what, bench.Exponent(xs, lines), bench.Exponent(xs, verdicts))
+	t.Logf("%-6s exponent: for a line %.2f, for a verdict %.2f (0 = the same however many, 1 = linear)", what,
+		bench.Exponent(xs, lines), bench.Exponent(xs, verdicts))
 }
 
 // What one core takes while very many cases are open, and what those cost.
 func TestBenchCases(t *testing.T) {
 	benched(t)
 	head(t)
-	growth(t, "cases", []int{1000, 10_000, 100_000}, func(n int) figures { return newLoad(t, loadBook(t), 100).measure(n) })
+	growth(t, "cases", []int{1000, 10_000, 100_000},
+		func(n int) figures { return newLoad(t, loadBook(t), 100).measure(n) })
 }
 
 // The same by the number of nodes: each pushes for itself.
@@ -260,8 +265,10 @@ func TestBenchRules(t *testing.T) {
 	benched(t)
 	head(t)
 	b := loadBook(t)
-	growth(t, "rules", []int{len(b.Rules), 10 * len(b.Rules), 100 * len(b.Rules)}, func(n int) figures { return newLoad(t, grown(t, 1, n-len(b.Rules)), 100).measure(1000) })
-	growth(t, "signs", []int{len(b.Signals), 2 * len(b.Signals), 1000}, func(n int) figures { return newLoad(t, grown(t, n-len(b.Signals), 0), 100).measure(1000) })
+	growth(t, "rules", []int{len(b.Rules), 10 * len(b.Rules), 100 * len(b.Rules)},
+		func(n int) figures { return newLoad(t, grown(t, 1, n-len(b.Rules)), 100).measure(1000) })
+	growth(t, "signs", []int{len(b.Signals), 2 * len(b.Signals), 1000},
+		func(n int) figures { return newLoad(t, grown(t, n-len(b.Signals), 0), 100).measure(1000) })
 }
 
 // grown is the rulebook with more signals and rules, which nothing shows and
@@ -270,13 +277,17 @@ func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
 	var y strings.Builder
 	y.WriteString("signals:\n")
 	for i := range max(signals, 1) {
-		fmt.Fprintf(&y, "  - {name: more.m%d, source: systemd, doc: One more., printed: nothing, match: 'more of the same %d (?P<n>\\d+)', captures: {n: int}}\n", i, i)
+		fmt.Fprintf(&y,
+			"  - {name: more.m%d, source: systemd, doc: One more., printed: nothing, match: 'more of the same %d (?P<n>\\d+)', captures: {n: int}}\n",
+			i, i)
 	}
 	if rulesToo > 0 {
 		y.WriteString("verdicts:\n")
 	}
 	for i := range rulesToo {
-		fmt.Fprintf(&y, "  - {id: runner-crash-more-%d, verdict: runner-crash, precedence: %d, confidence: probable, doc: One more., when: 'exit.known and exit.code == %d', decisive: 'filter(more.m0, .near and .n == %d)', initiator: x, summary: 'More.'}\n", i, 1000+i, i, i)
+		fmt.Fprintf(&y,
+			"  - {id: runner-crash-more-%d, verdict: runner-crash, precedence: %d, confidence: probable, doc: One more., when: 'exit.known and exit.code == %d', decisive: 'filter(more.m0, .near and .n == %d)', initiator: x, summary: 'More.'}\n",
+			i, 1000+i, i, i)
 	}
 	b, err := rules.Load(book.Files, fstest.MapFS{"more.yaml": {Data: []byte(y.String())}})
 	if err != nil {
@@ -331,7 +342,8 @@ func TestBenchPush(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := bench.CPU() - start
-	t.Logf("%d pushes of %d lines, 16 at a time: %.1f µs a line with its marks, %.0f lines/cpu-s, %s", len(bodies), x.lines, micros(took/time.Duration(x.lines)), rate(x.lines, took), time.Since(wall).Round(time.Millisecond))
+	t.Logf("%d pushes of %d lines, 16 at a time: %.1f µs a line with its marks, %.0f lines/cpu-s, %s", len(bodies),
+		x.lines, micros(took/time.Duration(x.lines)), rate(x.lines, took), time.Since(wall).Round(time.Millisecond))
 }
 
 // What the sweep costs for a record, and how long one holds up who files.
@@ -351,5 +363,6 @@ func TestBenchSweep(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d records swept: %.1f µs each, the longest sweep held the ledger for %s of processor time", n, micros((bench.CPU()-start)/time.Duration(n)), longest.Round(time.Millisecond))
+	t.Logf("%d records swept: %.1f µs each, the longest sweep held the ledger for %s of processor time", n,
+		micros((bench.CPU()-start)/time.Duration(n)), longest.Round(time.Millisecond))
 }

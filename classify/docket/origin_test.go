@@ -89,11 +89,13 @@ func TestShippersFollowNoNode(t *testing.T) {
 		line   string
 		gap    bool
 	}{
-		"suppressed":        {journald, "Suppressed 4711 messages from kubelet.service", true},
-		"missed":            {journald, "Missed 12 kernel messages", true},
-		"an agent's labels": {set{"job": "coroner-agent", "node": "n1", "source": "agent", "mark": "reached"}, "x", false},
-		"a recorded mark":   {set{"job": "x", "node": "n1"}, mark, false},
-		"a pod's stream":    {set{"namespace": "ci", "pod": pod, "container": "c", "node": "n1"}, "√ Connected", false},
+		"suppressed": {journald, "Suppressed 4711 messages from kubelet.service", true},
+		"missed":     {journald, "Missed 12 kernel messages", true},
+		"an agent's labels": {
+			set{"job": "coroner-agent", "node": "n1", "source": "agent", "mark": "reached"}, "x", false,
+		},
+		"a recorded mark": {set{"job": "x", "node": "n1"}, mark, false},
+		"a pod's stream":  {set{"namespace": "ci", "pod": pod, "container": "c", "node": "n1"}, "√ Connected", false},
 	} {
 		w := newWorld(t, Options{})
 		w.shipped(s.labels, s.line)

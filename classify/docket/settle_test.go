@@ -29,7 +29,13 @@ type world struct {
 }
 
 func newWorld(t *testing.T, o Options) *world {
-	w := &world{t: t, clock: &clock{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}, path: filepath.Join(t.TempDir(), "l.db"), book: loadBook(t), o: o}
+	w := &world{
+		t:     t,
+		clock: &clock{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)},
+		path:  filepath.Join(t.TempDir(), "l.db"),
+		book:  loadBook(t),
+		o:     o,
+	}
 	w.restart()
 	t.Cleanup(func() { w.ledger.Close() })
 	return w
@@ -86,7 +92,15 @@ const (
 )
 
 func (w *world) entry(source ingest.Source, text string) ingest.Entry {
-	e := ingest.Entry{At: w.clock.at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: "n1", Text: text, Doc: "journal"}
+	e := ingest.Entry{
+		At:     w.clock.at,
+		Clock:  ingest.WallClock,
+		Source: source,
+		Trust:  ingest.Attested,
+		Node:   "n1",
+		Text:   text,
+		Doc:    "journal",
+	}
 	if source == ingest.Controller { // its log is a pod's too
 		e.Node, e.Namespace, e.Pod, e.Container = "n2", "arc-systems", "arc-controller-0", "manager"
 	}
@@ -99,9 +113,18 @@ func (w *world) entry(source ingest.Source, text string) ingest.Entry {
 func (w *world) born() []ingest.Entry {
 	at := w.clock.at.Format("2006-01-02T15:04:05.000000000Z")
 	return []ingest.Entry{
-		w.entry(ingest.Containerd, fmt.Sprintf(`time=%q level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:ci,Attempt:0,} returns sandbox id \"%s\""`, at, pod, uid, sid)),
-		w.entry(ingest.Containerd, fmt.Sprintf(`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id \"%s\""`, at, sid, cid)),
-		w.entry(ingest.Containerd, fmt.Sprintf(`time=%q level=info msg="StartContainer for \"%s\" returns successfully"`, at, cid)),
+		w.entry(ingest.Containerd,
+			fmt.Sprintf(
+				`time=%q level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:ci,Attempt:0,} returns sandbox id \"%s\""`,
+				at, pod, uid, sid,
+			)),
+		w.entry(ingest.Containerd,
+			fmt.Sprintf(
+				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id \"%s\""`,
+				at, sid, cid,
+			)),
+		w.entry(ingest.Containerd,
+			fmt.Sprintf(`time=%q level=info msg="StartContainer for \"%s\" returns successfully"`, at, cid)),
 		w.entry(ingest.Runner, "√ Connected to GitHub"),
 		w.entry(ingest.Runner, w.clock.at.Format("2006-01-02 15:04:05Z")+": Running job: build"),
 	}
@@ -109,22 +132,39 @@ func (w *world) born() []ingest.Entry {
 
 func (w *world) died(code int) []ingest.Entry {
 	return []ingest.Entry{
-		w.entry(ingest.Kubelet, fmt.Sprintf(`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=%d`, uid, cid, code)),
-		w.entry(ingest.Kubelet, fmt.Sprintf(`I0901 12:00:00.000000    1410 kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`, pod, uid, cid)),
+		w.entry(ingest.Kubelet,
+			fmt.Sprintf(
+				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=%d`,
+				uid, cid, code,
+			)),
+		w.entry(ingest.Kubelet,
+			fmt.Sprintf(
+				`I0901 12:00:00.000000    1410 kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`,
+				pod, uid, cid,
+			)),
 	}
 }
 
 func (w *world) oom() ingest.Entry {
 	cg := "/kubepods/burstable/pod" + uid + "/" + cid
-	return w.entry(ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg="+cg+",task_memcg="+cg+",task=rustc,pid=4242,uid=0")
+	return w.entry(ingest.Kernel,
+		"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg="+cg+",task_memcg="+cg+
+			",task=rustc,pid=4242,uid=0")
 }
 
 func (w *world) told(code int, reason string) ingest.Entry {
-	return w.entry(ingest.Controller, fmt.Sprintf("%s INFO runner pod terminated pod=%s phase=Failed exitCode=%d signal=0 reason=%s pool=p", w.clock.at.Format(time.RFC3339), pod, code, reason))
+	return w.entry(ingest.Controller,
+		fmt.Sprintf("%s INFO runner pod terminated pod=%s phase=Failed exitCode=%d signal=0 reason=%s pool=p",
+			w.clock.at.Format(time.RFC3339), pod, code, reason))
 }
 
 func (w *world) reached(node string) ingest.Entry {
-	return ingest.Entry{Node: node, At: w.clock.at, Source: ingest.Agent, Mark: &ingest.Mark{Kind: ingest.Reached, To: w.clock.at}}
+	return ingest.Entry{
+		Node:   node,
+		At:     w.clock.at,
+		Source: ingest.Agent,
+		Mark:   &ingest.Mark{Kind: ingest.Reached, To: w.clock.at},
+	}
 }
 
 func (w *world) covered(source ingest.Source, node string) ingest.Entry {
@@ -208,7 +248,8 @@ func TestRevisions(t *testing.T) {
 	w.pass(11 * time.Second)
 	w.due()
 	w.want("everything again", pod+" cgroup-OOM 2")
-	w.tell(w.entry(ingest.Kubelet, `I0901 12:00:00.000000    1410 kubelet.go:2547] "SyncLoop REMOVE" source="api" pods=["ci/`+pod+`"]`))
+	w.tell(w.entry(ingest.Kubelet,
+		`I0901 12:00:00.000000    1410 kubelet.go:2547] "SyncLoop REMOVE" source="api" pods=["ci/`+pod+`"]`))
 	w.pass(11 * time.Second)
 	w.due()
 	w.want("the object went", pod+" cgroup-OOM 2")
@@ -260,7 +301,10 @@ func TestNodeVanishes(t *testing.T) {
 	w.due()
 	w.want("its agent is silent", pod+" node-lost 1")
 	late := w.died(0)
-	w.tell(append(late, w.entry(ingest.Runner, w.clock.at.Format("2006-01-02 15:04:05Z")+": Job build completed with result: Succeeded"), w.reached("n1"))...)
+	w.tell(append(late,
+		w.entry(ingest.Runner,
+			w.clock.at.Format("2006-01-02 15:04:05Z")+": Job build completed with result: Succeeded"),
+		w.reached("n1"))...)
 	w.pass(11 * time.Second)
 	w.tell(w.reached("n1"))
 	w.due()
@@ -335,7 +379,8 @@ func TestFlood(t *testing.T) {
 	var flood []ingest.Entry
 	for range 2 * maxPrinted {
 		w.pass(time.Millisecond)
-		flood = append(flood, w.entry(ingest.Runner, "Runner listener exit with 0 return code, stop the service, no retry needed."))
+		flood = append(flood,
+			w.entry(ingest.Runner, "Runner listener exit with 0 return code, stop the service, no retry needed."))
 	}
 	w.tell(flood...)
 	found, err := w.ledger.Named(context.Background(), "uid:"+uid)
@@ -405,7 +450,10 @@ func TestConcurrentPushes(t *testing.T) {
 		all.Go(func() {
 			for j := range 5 {
 				e := w.told(137, "OOMKilled")
-				e.Text = fmt.Sprintf("2026-09-01T12:00:00Z INFO runner pod terminated pod=c-runner-%d-%d phase=Failed exitCode=137 signal=0 reason=OOMKilled pool=p", i, j)
+				e.Text = fmt.Sprintf(
+					"2026-09-01T12:00:00Z INFO runner pod terminated pod=c-runner-%d-%d phase=Failed exitCode=137 signal=0 reason=OOMKilled pool=p",
+					i, j,
+				)
 				if err := w.Receive(context.Background(), []ingest.Entry{e}); err != nil {
 					t.Error(err)
 				}

@@ -66,7 +66,8 @@ func TestPortion(t *testing.T) {
 		entries    []ingest.Entry
 		most, want int
 	}{
-		{many(short, 10), 100, 10}, {many(short, 500), 100, 100}, {many(long, 500), 170, 10}, {many(long, 2), 5, 1}, {many(short, 1), 64, 1},
+		{many(short, 10), 100, 10}, {many(short, 500), 100, 100}, {many(long, 500), 170, 10}, {many(long, 2), 5, 1},
+		{many(short, 1), 64, 1},
 	} {
 		if got := portion(c.entries, c.most); got != c.want {
 			t.Errorf("%d entries, at most %d: %d, want %d", len(c.entries), c.most, got, c.want)
@@ -119,7 +120,8 @@ func TestPoolsAreBounded(t *testing.T) {
 	for i := range 3 * maxPools {
 		w.metrics.pool(fmt.Sprint("pool-", i))
 	}
-	if got := w.metrics.pool("pool-7") + " " + w.metrics.pool("new"); got != "pool-7 others" || len(w.metrics.pools) != maxPools {
+	if got := w.metrics.pool("pool-7") + " " + w.metrics.pool("new"); got != "pool-7 others" ||
+		len(w.metrics.pools) != maxPools {
 		t.Errorf("%s; %d pools", got, len(w.metrics.pools))
 	}
 }

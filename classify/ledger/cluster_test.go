@@ -88,7 +88,8 @@ func ownOnly(t *testing.T, l *Ledger, cluster string) {
 		}
 	}
 	for _, what := range []string{"p", "arc/p", "u"} {
-		if all, _, err := l.FindRunners(ctx, &cluster, what, 10); len(all) != 1 || all[0].Cluster != cluster || err != nil {
+		if all, _, err := l.FindRunners(ctx, &cluster, what, 10); len(all) != 1 || all[0].Cluster != cluster ||
+			err != nil {
 			t.Errorf("%q: %s gives %+v %v", cluster, what, all, err)
 		}
 	}
@@ -162,7 +163,8 @@ func TestAdopt(t *testing.T) {
 	path := earlier(t, 3)
 	l := reopen(t, path)
 	want := inCluster(read(t, l), "prod")
-	for _, name := range []string{"prod", "prod", "other", ""} { // the first counts, whatever the server is called later
+	// the first counts, whatever the server is called later
+	for _, name := range []string{"prod", "prod", "other", ""} {
 		if done, err := l.Adopt(t.Context(), name); done != (name == "prod") || err != nil {
 			t.Errorf("%q: %v, %v", name, done, err)
 		}

@@ -75,14 +75,17 @@ func putCases(t testing.TB, l *Ledger, all ...Case) {
 
 // line is a record of a runner's container.
 func line(at time.Time, text string) ingest.Entry {
-	return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Runner, Node: "n1", Boot: "b", Namespace: "arc", Pod: "p", PodUID: "u",
-		Container: "runner", ContainerID: "c", Unit: "x.service", Text: text, Fields: map[string]string{"k": "v", "l": "v", "m": "v"}, Doc: "0.log", Line: 7, Cursor: "s=1"}
+	return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Runner, Node: "n1", Boot: "b", Namespace: "arc",
+		Pod: "p", PodUID: "u",
+		Container: "runner", ContainerID: "c", Unit: "x.service", Text: text,
+		Fields: map[string]string{"k": "v", "l": "v", "m": "v"}, Doc: "0.log", Line: 7, Cursor: "s=1"}
 }
 
 func verdict(runner string, revision int) *rules.Verdict {
 	died, code := after(-5), 137
-	return &rules.Verdict{Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-" + runner, Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Revision: revision, DiedAt: &died, Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Summary: "limit",
+	return &rules.Verdict{Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-" + runner, Label: rules.CgroupOOM,
+		Confidence: rules.Confirmed,
+		Revision:   revision, DiedAt: &died, Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Summary: "limit",
 		Evidence: []rules.EvidenceLine{{At: &died, Text: "oom", Decisive: true, Mine: true}},
 		RuledOut: []rules.RuledOut{}, Open: []rules.OpenLabel{}, Missing: []string{"the kubelet: not read"}}
 }
@@ -130,7 +133,20 @@ func fill(tx *Tx) error {
 	_, err3 := tx.AddMark(&mark, "node:n1")
 	return errors.Join(err1, err2, err3,
 		tx.AddTail("uid:u/runner", "uid:u", []ingest.Entry{tail}, 10, asIs),
-		tx.PutCase(Case{ID: "1", Namespace: "arc", Name: "p", UID: "u", Node: "n1", Runner: true, Opened: after(-9), Heard: t0, State: StateEnding, Died: after(-5), Due: after(60), Revision: 1}),
+		tx.PutCase(Case{
+			ID:        "1",
+			Namespace: "arc",
+			Name:      "p",
+			UID:       "u",
+			Node:      "n1",
+			Runner:    true,
+			Opened:    after(-9),
+			Heard:     t0,
+			State:     StateEnding,
+			Died:      after(-5),
+			Due:       after(60),
+			Revision:  1,
+		}),
 		tx.Tie("", "container", "1"),
 		tx.PutNode(Node{Name: "n1", Reached: after(-1), Heard: t0, Controller: true, Silent: true}),
 		tx.AddVerdict("1", verdict("p", 1), after(-5), true))
@@ -177,7 +193,8 @@ func TestReopeningKeepsEverything(t *testing.T) {
 	l := reopen(t, path)
 	write(t, l, t0, fill)
 	before := read(t, l)
-	if len(before.Named) != 2 || len(before.Wide) != 1 || len(before.Marks) != 1 || len(before.Tail) != 1 || len(before.Cases) != 1 ||
+	if len(before.Named) != 2 || len(before.Wide) != 1 || len(before.Marks) != 1 || len(before.Tail) != 1 ||
+		len(before.Cases) != 1 ||
 		before.ByTie.ID != "1" || len(before.Nodes) != 1 || len(before.Verdicts) != 1 || len(before.Items) != 1 {
 		t.Fatalf("%+v", before)
 	}
@@ -198,7 +215,9 @@ func TestReopeningKeepsEverything(t *testing.T) {
 
 // Whatever characters its path has, the ledger is the file of that name.
 func TestTheFileHasTheNameThatWasGiven(t *testing.T) {
-	for _, name := range []string{"a b.db", "50%.db", "a%20b.db", "a#b.db", "a?mode=memory.db", "ü&x=1.db", "noextension"} {
+	for _, name := range []string{
+		"a b.db", "50%.db", "a%20b.db", "a#b.db", "a?mode=memory.db", "ü&x=1.db", "noextension",
+	} {
 		path := filepath.Join(t.TempDir(), name)
 		l := reopen(t, path)
 		write(t, l, t0, fill)
@@ -293,11 +312,19 @@ func TestLinesWithoutATime(t *testing.T) {
 // the push that it came with, for that would be sent again for ever.
 func TestYearsBeyondWhatCanBeStored(t *testing.T) {
 	l := fresh(t)
-	far := []time.Time{time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200)), time.Date(1200, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)}
+	far := []time.Time{
+		time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200)),
+		time.Date(1200, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
 	for i, at := range far {
 		e := line(at, strconv.Itoa(i))
 		e.After = at
-		mark := ingest.Entry{At: at, Source: ingest.Kernel, Node: strconv.Itoa(i), Mark: &ingest.Mark{Kind: ingest.Gap, From: at, To: at}}
+		mark := ingest.Entry{
+			At:     at,
+			Source: ingest.Kernel,
+			Node:   strconv.Itoa(i),
+			Mark:   &ingest.Mark{Kind: ingest.Gap, From: at, To: at},
+		}
 		write(t, l, t0, func(tx *Tx) error {
 			_, err1 := tx.AddEvidence(&e, []string{"far"}, false)
 			_, err2 := tx.AddMark(&mark, "far")
@@ -311,7 +338,8 @@ func TestYearsBeyondWhatCanBeStored(t *testing.T) {
 	if len(found) != 4 || found[0].Entry.At.After(t0) || found[3].Entry.At.Before(t0) {
 		t.Errorf("%+v", found)
 	}
-	if n, m := len(get(l.Marks(t.Context(), Owners{"far"}, time.Time{}))(t)), len(get(l.Tails(t.Context(), Owners{"far"}))(t)); n < 2 || m != 4 {
+	if n, m := len(get(l.Marks(t.Context(), Owners{"far"},
+		time.Time{}))(t)), len(get(l.Tails(t.Context(), Owners{"far"}))(t)); n < 2 || m != 4 {
 		t.Errorf("%d marks, %d last lines", n, m)
 	}
 }
@@ -321,7 +349,11 @@ func TestYearsBeyondWhatCanBeStored(t *testing.T) {
 func TestMarksGrow(t *testing.T) {
 	l := fresh(t)
 	add := func(kind ingest.MarkKind, source ingest.Source, from, to int, why string) (added bool) {
-		e := ingest.Entry{Source: source, Node: "n1", Mark: &ingest.Mark{Kind: kind, From: after(from), To: after(to), Why: why}}
+		e := ingest.Entry{
+			Source: source,
+			Node:   "n1",
+			Mark:   &ingest.Mark{Kind: kind, From: after(from), To: after(to), Why: why},
+		}
 		write(t, l, t0, func(tx *Tx) (err error) {
 			added, err = tx.AddMark(&e, "node:n1")
 			return err
@@ -353,12 +385,16 @@ func TestMarksGrow(t *testing.T) {
 	}
 	spans := func(from time.Time) (out []string) {
 		for _, e := range get(l.Marks(t.Context(), Owners{"node:n1"}, from))(t) {
-			out = append(out, fmt.Sprint(e.Source, e.Mark.Kind, " ", e.Mark.From.Sub(t0), "-", e.Mark.To.Sub(t0), e.Mark.Why))
+			out = append(out,
+				fmt.Sprint(e.Source, e.Mark.Kind, " ", e.Mark.From.Sub(t0), "-", e.Mark.To.Sub(t0), e.Mark.Why))
 		}
 		slices.Sort(out)
 		return out
 	}
-	want := []string{"kernel0 0s-20s", "kernel0 1s-5s", "kernel1 0s-10srotated", "kernel1 0s-10ssuppressed", "kernel1 0s-30srotated", "kernel1 1s-10srotated", "kubelet0 0s-10s"}
+	want := []string{
+		"kernel0 0s-20s", "kernel0 1s-5s", "kernel1 0s-10srotated", "kernel1 0s-10ssuppressed", "kernel1 0s-30srotated",
+		"kernel1 1s-10srotated", "kubelet0 0s-10s",
+	}
 	if diff := cmp.Diff(want, spans(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
@@ -378,11 +414,13 @@ func TestAVerdictIsRecordedOnce(t *testing.T) {
 		again := verdict("p", 1)
 		again.Label = label
 		for _, publish := range []bool{true, false} {
-			_ = l.Write(t.Context(), after(9), func(tx *Tx) error { return tx.AddVerdict("1", again, after(9), publish) })
+			_ = l.Write(t.Context(), after(9),
+				func(tx *Tx) error { return tx.AddVerdict("1", again, after(9), publish) })
 		}
 	}
 	items := get(l.Outbox.Due(t.Context(), after(99), 10))(t)
-	if len(items) != 1 || items[0].Verdict.Label != rules.CgroupOOM || !items[0].Stamp.Equal(after(-5)) || !items[0].Recorded.Equal(t0) {
+	if len(items) != 1 || items[0].Verdict.Label != rules.CgroupOOM || !items[0].Stamp.Equal(after(-5)) ||
+		!items[0].Recorded.Equal(t0) {
 		t.Errorf("%+v", items)
 	}
 	if all := get(l.Revisions(t.Context(), "1"))(t); len(all) != 1 {
@@ -485,7 +523,8 @@ func TestNewCaseID(t *testing.T) {
 // that is left.
 func TestMergeInto(t *testing.T) {
 	l := fresh(t)
-	putCases(t, l, Case{ID: "uid", Name: "a", UID: "u"}, Case{ID: "name", Namespace: "arc", Name: "a"}, Case{ID: "other", Name: "b"})
+	putCases(t, l, Case{ID: "uid", Name: "a", UID: "u"}, Case{ID: "name", Namespace: "arc", Name: "a"},
+		Case{ID: "other", Name: "b"})
 	write(t, l, t0, func(tx *Tx) error {
 		twin, ok, err := tx.FindByName("", "arc", "a")
 		if err != nil || !ok || twin.ID != "name" {
@@ -564,12 +603,22 @@ func TestTailsOfAPod(t *testing.T) {
 func TestFindRunners(t *testing.T) {
 	l := fresh(t)
 	c := func(id, namespace, name, uid string, heard int) Case {
-		return Case{ID: id, Namespace: namespace, Name: name, UID: uid, Runner: true, Heard: after(heard), State: StateOpen}
+		return Case{
+			ID:        id,
+			Namespace: namespace,
+			Name:      name,
+			UID:       uid,
+			Runner:    true,
+			Heard:     after(heard),
+			State:     StateOpen,
+		}
 	}
 	other := c("not", "arc", "amber", "u0", 99)
 	other.Runner = false
-	putCases(t, l, other, c("1", "arc", "amber", "u1", 1), c("2", "ci", "amber", "u2", 2), c("3", "arc", "amber-4k", "u3", 3),
-		c("4", "arc", "am_er", "u4", 4), c("5", "arc", "am%er", "u5", 5), c("6", "arc", `am\er`, "u6", 6), c("7", "arc", "amxer", "amber-uid", 7), c("8", "arc", "late", "", 8))
+	putCases(t, l, other, c("1", "arc", "amber", "u1", 1), c("2", "ci", "amber", "u2", 2),
+		c("3", "arc", "amber-4k", "u3", 3),
+		c("4", "arc", "am_er", "u4", 4), c("5", "arc", "am%er", "u5", 5), c("6", "arc", `am\er`, "u6", 6),
+		c("7", "arc", "amxer", "amber-uid", 7), c("8", "arc", "late", "", 8))
 	for _, tt := range []struct {
 		what  string
 		limit int
@@ -600,7 +649,8 @@ func TestFindRunners(t *testing.T) {
 		{"arc/", 99, []string{"8", "7", "6", "5", "4", "3", "1"}},
 		{"amber' OR 1=1 --", 10, nil},
 	} {
-		if diff := cmp.Diff(tt.want, ids(get(found(l.FindRunners(t.Context(), nil, tt.what, tt.limit)))(t))); diff != "" {
+		if diff := cmp.Diff(tt.want,
+			ids(get(found(l.FindRunners(t.Context(), nil, tt.what, tt.limit)))(t))); diff != "" {
 			t.Errorf("%s (%d): %s", tt.what, tt.limit, diff)
 		}
 	}
@@ -614,10 +664,20 @@ func TestFindRunnersSaysWhatFits(t *testing.T) {
 	l := fresh(t)
 	var all []Case
 	for i := range many + 5 {
-		all = append(all, Case{ID: fmt.Sprint(i), Namespace: "ci", Name: fmt.Sprintf("runner-%04d", i), Runner: true, Heard: after(i), State: StateOpen})
+		all = append(all,
+			Case{
+				ID:        fmt.Sprint(i),
+				Namespace: "ci",
+				Name:      fmt.Sprintf("runner-%04d", i),
+				Runner:    true,
+				Heard:     after(i),
+				State:     StateOpen,
+			})
 	}
 	putCases(t, l, all...)
-	for what, want := range map[string]bool{"runner-0001": true, "ci/runner-0001": true, "runner-000": false, "runner-": false, "ci/": false} {
+	for what, want := range map[string]bool{
+		"runner-0001": true, "ci/runner-0001": true, "runner-000": false, "runner-": false, "ci/": false,
+	} {
 		got, exact, err := l.FindRunners(t.Context(), nil, what, 3)
 		if err != nil || exact != want || len(got) == 0 {
 			t.Errorf("%s: %d, exact %v, %v", what, len(got), exact, err)
@@ -643,7 +703,8 @@ func TestCasesThatWait(t *testing.T) {
 	pod.Runner, elsewhere.Node = false, "n2"
 	quiet := c("quiet", StateJudged, 0)
 	quiet.Heard = after(-10)
-	putCases(t, l, pod, elsewhere, quiet, c("open", StateOpen, 0), c("look", StateOpen, 30), c("soon", StateEnding, 60), c("sooner", StateEnding, 20), c("judged", StateJudged, 0), c("was", StateJudged, 5))
+	putCases(t, l, pod, elsewhere, quiet, c("open", StateOpen, 0), c("look", StateOpen, 30),
+		c("soon", StateEnding, 60), c("sooner", StateEnding, 20), c("judged", StateJudged, 0), c("was", StateJudged, 5))
 	pending := func(at int) []string { return ids(get(l.Pending(t.Context(), after(at), 5*time.Second))(t)) }
 	if diff := cmp.Diff([]string{"sooner"}, pending(29)); diff != "" {
 		t.Error(diff)
@@ -657,7 +718,8 @@ func TestCasesThatWait(t *testing.T) {
 	if diff := cmp.Diff([]string{"sooner"}, ids(get(l.Cases(t.Context(), StateEnding, 1))(t))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[State]int{StateOpen: 3, StateEnding: 2, StateJudged: 3}, get(l.CountCases(t.Context()))(t)); diff != "" {
+	if diff := cmp.Diff(map[State]int{StateOpen: 3, StateEnding: 2, StateJudged: 3},
+		get(l.CountCases(t.Context()))(t)); diff != "" {
 		t.Error(diff)
 	}
 	write(t, l, t0, func(tx *Tx) error {
@@ -694,7 +756,9 @@ func TestNodesGoForward(t *testing.T) {
 			tx.PutNode(Node{Name: "n1", Heard: after(20)}),
 			tx.PutNode(Node{Name: "n0", Reached: after(1)}))
 	})
-	want := []Node{{Name: "n0", Reached: after(1)}, {Name: "n1", Reached: after(10), Heard: after(20), Controller: true}}
+	want := []Node{
+		{Name: "n0", Reached: after(1)}, {Name: "n1", Reached: after(10), Heard: after(20), Controller: true},
+	}
 	if diff := cmp.Diff(want, get(l.Nodes(t.Context()))(t)); diff != "" {
 		t.Error(diff)
 	}
@@ -744,7 +808,16 @@ func TestEvidenceComesInTimeOrder(t *testing.T) {
 func TestCasesThatAreSettled(t *testing.T) {
 	l := fresh(t)
 	c := func(id, node string) Case {
-		return Case{ID: id, Node: node, Runner: true, State: StateEnding, Opened: t0, Heard: t0, Died: after(10), Due: after(60)}
+		return Case{
+			ID:     id,
+			Node:   node,
+			Runner: true,
+			State:  StateEnding,
+			Opened: t0,
+			Heard:  t0,
+			Died:   after(10),
+			Due:    after(60),
+		}
 	}
 	putCases(t, l, c("one", "n1"), c("two", "n2"), c("unfollowed", "n9"), c("nowhere", ""))
 	for _, step := range []struct {
@@ -781,7 +854,8 @@ func TestWideIsBounded(t *testing.T) {
 		return nil
 	})
 	got := wideOf(t, l, t0, after(1<<20))
-	if len(got) != maxWide || !slices.ContainsFunc(got, func(e ingest.Entry) bool { return e.At.Equal(after(maxWide + 49)) }) {
+	if len(got) != maxWide || !slices.ContainsFunc(got,
+		func(e ingest.Entry) bool { return e.At.Equal(after(maxWide + 49)) }) {
 		t.Errorf("%d records", len(got))
 	}
 }
@@ -859,7 +933,10 @@ func TestVerdicts(t *testing.T) {
 		{"label that was revised away", Query{Runner: "amber", Labels: []rules.Label{"cgroup-OOM"}}, nil},
 		{"since", Query{Since: after(3)}, []string{"d/1", "a/2", "c/1"}},
 		{"since just after", Query{Since: after(3).Add(1)}, []string{"d/1", "a/2"}},
-		{"all of it", Query{Runner: "am", Node: "n1", Labels: []rules.Label{"node-OOM"}, Since: after(4), Limit: 1}, []string{"a/2"}},
+		{
+			"all of it", Query{Runner: "am", Node: "n1", Labels: []rules.Label{"node-OOM"}, Since: after(4), Limit: 1},
+			[]string{"a/2"},
+		},
 	} {
 		if diff := cmp.Diff(tt.want, revisions(get(l.Verdicts(t.Context(), tt.q))(t))); diff != "" {
 			t.Errorf("%s: %s", tt.what, diff)
@@ -868,7 +945,8 @@ func TestVerdicts(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/1", "a/2"}, revisions(get(l.Revisions(t.Context(), "a"))(t))); diff != "" {
 		t.Error(diff)
 	}
-	if last, ok, err := l.LastVerdict(t.Context(), "a"); !ok || err != nil || last.Verdict.Revision != 2 || !last.Recorded.Equal(after(4)) {
+	if last, ok, err := l.LastVerdict(t.Context(), "a"); !ok || err != nil || last.Verdict.Revision != 2 ||
+		!last.Recorded.Equal(after(4)) {
 		t.Errorf("%+v %v %v", last, ok, err)
 	}
 	if _, ok, err := l.LastVerdict(t.Context(), "nobody"); ok || err != nil {
@@ -898,9 +976,12 @@ func TestOutbox(t *testing.T) {
 		t.Error(diff)
 	}
 	write(t, l, after(4), func(tx *Tx) error {
-		return errors.Join(tx.Sent(all[0]), tx.Postpone(all[1], after(60), time.Time{}), tx.Postpone(all[2], after(61), after(7)))
+		return errors.Join(tx.Sent(all[0]), tx.Postpone(all[1], after(60), time.Time{}),
+			tx.Postpone(all[2], after(61), after(7)))
 	})
-	for at, want := range map[time.Time][]string{after(60).Add(-1): nil, after(60): {"a -10s 1"}, after(61): {"a -10s 1", "c 7s 1"}} {
+	for at, want := range map[time.Time][]string{
+		after(60).Add(-1): nil, after(60): {"a -10s 1"}, after(61): {"a -10s 1", "c 7s 1"},
+	} {
 		if diff := cmp.Diff(want, due(at, 10)); diff != "" {
 			t.Errorf("%s: %s", at, diff)
 		}
@@ -943,7 +1024,8 @@ func TestWhoPublishesIsWoken(t *testing.T) {
 		t.Error("by what is not published")
 	}
 	failed := errors.New("failed")
-	err := l.Write(t.Context(), t0, func(tx *Tx) error { return errors.Join(tx.AddVerdict("b", verdict("b", 1), t0, true), failed) })
+	err := l.Write(t.Context(), t0,
+		func(tx *Tx) error { return errors.Join(tx.AddVerdict("b", verdict("b", 1), t0, true), failed) })
 	if !errors.Is(err, failed) || woken() || len(get(l.Outbox.Due(t.Context(), t0, 9))(t)) > 0 {
 		t.Error("by what was not recorded", err)
 	}
@@ -959,7 +1041,8 @@ func TestTheVerdictCacheForgets(t *testing.T) {
 	large := verdict("large", 1)
 	large.Evidence = []rules.EvidenceLine{{Text: strings.Repeat("x", maxCachedSize)}}
 	write(t, l, t0, func(tx *Tx) error {
-		return errors.Join(tx.AddVerdict("a", verdict("a", 1), t0, true), tx.AddVerdict("b", verdict("b", 1), t0, true), tx.AddVerdict("large", large, t0, true))
+		return errors.Join(tx.AddVerdict("a", verdict("a", 1), t0, true),
+			tx.AddVerdict("b", verdict("b", 1), t0, true), tx.AddVerdict("large", large, t0, true))
 	})
 	if n := l.Outbox.verdictCache.Len(); n != 2 {
 		t.Errorf("%d cached verdicts", n)
@@ -987,7 +1070,8 @@ func TestAnOutboxItemIsWhatIsOnDisk(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(get(reopen(t, path).Outbox.Due(t.Context(), t0, 9))(t), inMemory); diff != "" || len(inMemory) != 4 {
+	if diff := cmp.Diff(get(reopen(t, path).Outbox.Due(t.Context(), t0, 9))(t), inMemory); diff != "" ||
+		len(inMemory) != 4 {
 		t.Error(len(inMemory), diff)
 	}
 }
@@ -995,7 +1079,20 @@ func TestAnOutboxItemIsWhatIsOnDisk(t *testing.T) {
 // A case that is only heard of, or judged, stays what it is else.
 func TestHearAndSettleCase(t *testing.T) {
 	l := fresh(t)
-	c := Case{ID: "a", Namespace: "ns", Name: "p", UID: "u", Node: "n", Runner: true, Opened: t0, Heard: t0, State: StateEnding, Died: t0, Due: after(5), Revision: 2}
+	c := Case{
+		ID:        "a",
+		Namespace: "ns",
+		Name:      "p",
+		UID:       "u",
+		Node:      "n",
+		Runner:    true,
+		Opened:    t0,
+		Heard:     t0,
+		State:     StateEnding,
+		Died:      t0,
+		Due:       after(5),
+		Revision:  2,
+	}
 	write(t, l, t0, func(tx *Tx) error {
 		return errors.Join(tx.PutCase(c), tx.HearCase("a", after(3)), tx.HearCase("nobody", after(3)),
 			tx.SettleCase(Case{ID: "a", State: StateJudged, Due: after(9), Revision: 3}))
@@ -1024,7 +1121,8 @@ func TestSweep(t *testing.T) {
 				tx.PutCase(Case{ID: "unsent-" + name, Heard: after(second), State: StateJudged}),
 				tx.PutCase(Case{ID: "open-" + name, Heard: after(second), State: StateOpen}),
 				tx.PutCase(Case{ID: "ending-" + name, Heard: after(second), State: StateEnding, Runner: true}),
-				tx.PutCase(Case{ID: "no-runner-" + name, Heard: after(second), State: StateEnding}), // nobody will judge it
+				// nobody will judge it
+				tx.PutCase(Case{ID: "no-runner-" + name, Heard: after(second), State: StateEnding}),
 				tx.Tie("", "c-"+name, "open-"+name), tx.Tie("", "d-"+name, "ending-"+name),
 				tx.PutNode(Node{Name: name, Heard: after(second)}))
 		})
@@ -1073,7 +1171,8 @@ func TestSweep(t *testing.T) {
 	is("SELECT stream FROM tails", "new")
 	count("marks", 1)
 	is("SELECT node FROM nodes", "new")
-	is("SELECT id FROM cases ORDER BY id", "ending-new", "ending-old", "new", "no-runner-new", "old", "open-new", "unsent-new", "unsent-old")
+	is("SELECT id FROM cases ORDER BY id", "ending-new", "ending-old", "new", "no-runner-new", "old", "open-new",
+		"unsent-new", "unsent-old")
 	is("SELECT id FROM ties ORDER BY id", "c-new", "d-new", "d-old")
 	count("verdicts", 4)
 
@@ -1082,7 +1181,8 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%+v, want %+v", swept, want)
 	}
 	is("SELECT member FROM verdicts ORDER BY member", "new", "unsent-new", "unsent-old")
-	is("SELECT id FROM cases ORDER BY id", "ending-new", "ending-old", "new", "no-runner-new", "open-new", "unsent-new", "unsent-old")
+	is("SELECT id FROM cases ORDER BY id", "ending-new", "ending-old", "new", "no-runner-new", "open-new",
+		"unsent-new", "unsent-old")
 	items := get(l.Outbox.Due(t.Context(), t0, 9))(t)
 	if len(items) != 2 {
 		t.Fatalf("%d items", len(items))
@@ -1151,9 +1251,15 @@ func TestOpenRefuses(t *testing.T) {
 			_ = reopen(t, p).Close()
 			exec(p, "PRAGMA user_version = 5")
 		}), "schema version 5, this program reads 4"},
-		{"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }), "schema version 0, this program reads 4"},
+		{
+			"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }),
+			"schema version 0, this program reads 4",
+		},
 		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "it is a folder"},
-		{"no folder", filepath.Join(dir, "nowhere", "ledger.db"), "the folder " + filepath.Join(dir, "nowhere") + " does not exist"},
+		{
+			"no folder", filepath.Join(dir, "nowhere", "ledger.db"),
+			"the folder " + filepath.Join(dir, "nowhere") + " does not exist",
+		},
 		{"a file as the folder", filepath.Join(dir, "notes.txt", "ledger.db"), "does not exist"},
 	} {
 		before, _ := os.ReadFile(tt.path)
@@ -1163,7 +1269,8 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: opened", tt.what)
 			continue
 		}
-		if text := err.Error(); !strings.HasPrefix(text, "ledger "+tt.path+": ") || !strings.Contains(text, tt.says) || strings.Contains(text, "\n") {
+		if text := err.Error(); !strings.HasPrefix(text, "ledger "+tt.path+": ") || !strings.Contains(text, tt.says) ||
+			strings.Contains(text, "\n") {
 			t.Errorf("%s: %q, want …%s…", tt.what, text, tt.says)
 		}
 		if now, _ := os.ReadFile(tt.path); !bytes.Equal(before, now) {
@@ -1195,7 +1302,8 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 					id := fmt.Sprint(w, "-", i)
 					_, err1 := tx.AddEvidence(&a, []string{"name"}, false)
 					_, err2 := tx.AddEvidence(&b, []string{"name"}, false)
-					return errors.Join(err1, err2, tx.PutCase(Case{ID: id, State: StateJudged, Runner: true}), tx.AddVerdict(id, verdict(id, 1), t0, true))
+					return errors.Join(err1, err2, tx.PutCase(Case{ID: id, State: StateJudged, Runner: true}),
+						tx.AddVerdict(id, verdict(id, 1), t0, true))
 				})
 				if err != nil {
 					t.Error(err)

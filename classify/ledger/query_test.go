@@ -24,7 +24,8 @@ func TestCounts(t *testing.T) {
 	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	add := func(id string, revision int, label rules.Label, node string, recorded time.Duration) {
 		v := &rules.Verdict{Runner: id, Node: node, Pool: "p", Label: label, Revision: revision}
-		if err := l.Write(t.Context(), start.Add(recorded), func(tx *Tx) error { return tx.AddVerdict(id, v, start, false) }); err != nil {
+		if err := l.Write(t.Context(), start.Add(recorded),
+			func(tx *Tx) error { return tx.AddVerdict(id, v, start, false) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,15 +47,18 @@ func TestCounts(t *testing.T) {
 		if err := errors.Join(err1, err2, err3); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"cgroup-OOM 10:00 1", "cgroup-OOM 11:00 1", "host-teardown 11:00 2"}, words(over)); diff != "" {
+		if diff := cmp.Diff([]string{"cgroup-OOM 10:00 1", "cgroup-OOM 11:00 1", "host-teardown 11:00 2"},
+			words(over)); diff != "" {
 			t.Error(diff)
 		}
 		for _, by := range [][]Count{by, long} {
-			if diff := cmp.Diff([]string{"host-teardown 00:00 1", "cgroup-OOM n1 1", "host-teardown n1 1", " n2 1"}, words(by)); diff != "" {
+			if diff := cmp.Diff([]string{"host-teardown 00:00 1", "cgroup-OOM n1 1", "host-teardown n1 1", " n2 1"},
+				words(by)); diff != "" {
 				t.Error(diff)
 			}
 		}
-		if all, err := l.CountsByNode(t.Context(), q, spans.To, 9); err != nil || len(all) != 4 || all[3].Label != rules.CgroupOOM {
+		if all, err := l.CountsByNode(t.Context(), q, spans.To, 9); err != nil || len(all) != 4 ||
+			all[3].Label != rules.CgroupOOM {
 			t.Errorf("%v %v", words(all), err)
 		}
 	}
@@ -116,16 +120,21 @@ func TestVerdictsByEveryName(t *testing.T) {
 	defer l.Close()
 	err = l.Write(t.Context(), time.Unix(1e9, 0), func(tx *Tx) error {
 		return errors.Join(
-			tx.PutCase(Case{ID: "nameless", UID: "u1", State: StateOpen}), tx.AddVerdict("nameless", &rules.Verdict{Runner: "amber-1", PodUID: "u1", Revision: 1}, time.Time{}, false),
-			tx.PutCase(Case{ID: "other", UID: "u2", Name: "pod-2", State: StateOpen}), tx.AddVerdict("other", &rules.Verdict{Runner: "amber-2", PodUID: "u2", Revision: 1}, time.Time{}, false),
-			tx.PutCase(Case{ID: "bare", Name: "pod-4", State: StateOpen}), tx.AddVerdict("bare", &rules.Verdict{Runner: "pod-4", PodUID: "w4", Revision: 1}, time.Time{}, false),
-			tx.PutCase(Case{ID: "same", UID: "u3", Name: "amber-3", State: StateOpen}), tx.AddVerdict("same", &rules.Verdict{Runner: "amber-3", PodUID: "u3", Revision: 1}, time.Time{}, false))
+			tx.PutCase(Case{ID: "nameless", UID: "u1", State: StateOpen}),
+			tx.AddVerdict("nameless", &rules.Verdict{Runner: "amber-1", PodUID: "u1", Revision: 1}, time.Time{}, false),
+			tx.PutCase(Case{ID: "other", UID: "u2", Name: "pod-2", State: StateOpen}),
+			tx.AddVerdict("other", &rules.Verdict{Runner: "amber-2", PodUID: "u2", Revision: 1}, time.Time{}, false),
+			tx.PutCase(Case{ID: "bare", Name: "pod-4", State: StateOpen}),
+			tx.AddVerdict("bare", &rules.Verdict{Runner: "pod-4", PodUID: "w4", Revision: 1}, time.Time{}, false),
+			tx.PutCase(Case{ID: "same", UID: "u3", Name: "amber-3", State: StateOpen}),
+			tx.AddVerdict("same", &rules.Verdict{Runner: "amber-3", PodUID: "u3", Revision: 1}, time.Time{}, false))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for asked, want := range map[string][]string{
-		"amber": {"nameless", "other", "same"}, "amber-1": {"nameless"}, "amber-2": {"other"}, "pod": {"bare", "other"}, "w4": {"bare"}, "amber-3": {"same"}, "u1": {"nameless"}, "u": {"nameless", "other", "same"}, "amber-4": nil,
+		"amber": {"nameless", "other", "same"}, "amber-1": {"nameless"}, "amber-2": {"other"}, "pod": {"bare", "other"},
+		"w4": {"bare"}, "amber-3": {"same"}, "u1": {"nameless"}, "u": {"nameless", "other", "same"}, "amber-4": nil,
 	} {
 		got, err := l.Verdicts(t.Context(), Query{Runner: asked})
 		var ids []string
@@ -151,10 +160,20 @@ func TestRunnersOn(t *testing.T) {
 	at := func(m int) time.Time { return start.Add(time.Duration(m) * time.Minute) }
 	err = l.Write(t.Context(), start, func(tx *Tx) error {
 		put := func(id, node string, runner bool, state State, opened, heard int) error {
-			return tx.PutCase(Case{ID: id, Name: id, Node: node, Runner: runner, State: state, Opened: at(opened), Heard: at(heard)})
+			return tx.PutCase(Case{
+				ID:     id,
+				Name:   id,
+				Node:   node,
+				Runner: runner,
+				State:  state,
+				Opened: at(opened),
+				Heard:  at(heard),
+			})
 		}
-		return errors.Join(put("there", "n1", true, StateJudged, 0, 30), put("gone", "n1", true, StateJudged, 0, 9), put("quiet", "n1", true, StateOpen, 0, 1),
-			put("later", "n1", true, StateOpen, 40, 50), put("elsewhere", "n2", true, StateOpen, 0, 30), put("no-runner", "n1", false, StateOpen, 0, 30))
+		return errors.Join(put("there", "n1", true, StateJudged, 0, 30), put("gone", "n1", true, StateJudged, 0, 9),
+			put("quiet", "n1", true, StateOpen, 0, 1),
+			put("later", "n1", true, StateOpen, 40, 50), put("elsewhere", "n2", true, StateOpen, 0, 30),
+			put("no-runner", "n1", false, StateOpen, 0, 30))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,8 @@ func isTakenOver(t *testing.T, got *Ledger) {
 	want := fresh(t)
 	write(t, want, t0, fill)
 	write(t, want, after(2), func(tx *Tx) error { return tx.AddVerdict("1", verdict("p", 2), after(-5), true) })
-	write(t, want, after(3), func(tx *Tx) error { return tx.AddVerdict("gone", verdict("forgotten", 1), after(-5), false) })
+	write(t, want, after(3),
+		func(tx *Tx) error { return tx.AddVerdict("gone", verdict("forgotten", 1), after(-5), false) })
 	for _, l := range []*Ledger{got, want} {
 		write(t, l, after(4), func(tx *Tx) error {
 			e := line(after(4), "evidence that is new")
@@ -184,7 +185,8 @@ func TestWhatCannotBeTakenOverStays(t *testing.T) {
 	}
 	defer db.Close()
 	var had, has int
-	err = errors.Join(db.QueryRow("PRAGMA user_version").Scan(&had), db.QueryRow("SELECT count(*) FROM names WHERE name = 'uid:u'").Scan(&has))
+	err = errors.Join(db.QueryRow("PRAGMA user_version").Scan(&had),
+		db.QueryRow("SELECT count(*) FROM names WHERE name = 'uid:u'").Scan(&has))
 	if had != 1 || has != 1 || err != nil {
 		t.Errorf("version %d, %d of its names, %v", had, has, err)
 	}
@@ -211,7 +213,12 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 		{"cases_uid", Query{Runner: "r"}},
 	} {
 		where, args := tt.query.where(l.names)
-		if plan := planOf(t, l, "SELECT * FROM verdicts "+where+" ORDER BY recorded DESC, member LIMIT 9", args...); !strings.Contains(plan, "USING INDEX "+tt.index) && !strings.Contains(plan, "USING COVERING INDEX "+tt.index) {
+		if plan := planOf(t, l, "SELECT * FROM verdicts "+where+
+			" ORDER BY recorded DESC, member LIMIT 9", args...); !strings.Contains(
+			plan, "USING INDEX "+tt.index,
+		) && !strings.Contains(
+			plan, "USING COVERING INDEX "+tt.index,
+		) {
 			t.Errorf("%+v: %s", tt.query, plan)
 		}
 	}

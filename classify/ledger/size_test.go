@@ -50,7 +50,8 @@ func TestNextGivesAll(t *testing.T) {
 				if i > 0 {
 					before := got[i-1]
 					if r.Recorded.After(before.Recorded) || r.Recorded.Equal(before.Recorded) && r.Case <= before.Case {
-						t.Fatalf("limit %d: %s at %s after %s at %s", limit, r.Case, r.Recorded, before.Case, before.Recorded)
+						t.Fatalf("limit %d: %s at %s after %s at %s", limit, r.Case, r.Recorded, before.Case,
+							before.Recorded)
 					}
 				}
 				seen[r.Case] = true
@@ -112,7 +113,8 @@ func TestManyRevisions(t *testing.T) {
 	l := openNew(t)
 	const n = maxRevisions + 20
 	for i := range n {
-		if err := l.Write(t.Context(), t0, func(tx *Tx) error { return tx.AddVerdict("a", verdict("a", i+1), t0, false) }); err != nil {
+		if err := l.Write(t.Context(), t0,
+			func(tx *Tx) error { return tx.AddVerdict("a", verdict("a", i+1), t0, false) }); err != nil {
 			t.Fatal(err)
 		}
 	}

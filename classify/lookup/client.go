@@ -82,6 +82,22 @@ func escapePath(name string) string {
 
 const longestAnswer = 64 << 20
 
+// Refusal is the error of a server that answered, but not with what was asked for.
+type Refusal struct {
+	server string
+	code   int
+	text   string
+}
+
+func (e Refusal) Error() string {
+	return fmt.Sprintf("server %s: %d %s: %.200s", e.server, e.code, http.StatusText(e.code), e.text)
+}
+
+// Unauthorized says whether the server wants to know who asks.
+func (e Refusal) Unauthorized() bool {
+	return e.code == http.StatusUnauthorized || e.code == http.StatusForbidden
+}
+
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	data, code, err := c.fetch(ctx, path)
 	if err != nil {
@@ -103,7 +119,7 @@ func (c *Client) refused(code int, data []byte) error {
 	if json.Unmarshal(data, &said) == nil && said.Error != "" {
 		text = said.Error
 	}
-	return fmt.Errorf("server %s: %d %s: %.200s", c.Server, code, http.StatusText(code), text)
+	return Refusal{c.Server, code, text}
 }
 
 func (c *Client) fetch(ctx context.Context, path string) (data []byte, code int, err error) {

@@ -19,8 +19,9 @@ func twins(t *testing.T) (*API, func(path string) (code int, body string)) {
 			add := func(cluster, name string) {
 				v, id := verdict(name, 1), ledger.NewCaseID(cluster, "arc", name, "")
 				v.Cluster = cluster
-				c := ledger.Case{ID: id, Cluster: cluster, Namespace: "arc", Name: name, UID: v.PodUID, Node: "n1", Runner: true,
-					State: ledger.StateJudged, Opened: t0.Add(-time.Hour), Heard: t0}
+				c := ledger.Case{ID: id, Cluster: cluster, Namespace: "arc", Name: name, UID: v.PodUID, Node: "n1",
+					Runner: true,
+					State:  ledger.StateJudged, Opened: t0.Add(-time.Hour), Heard: t0}
 				err = errors.Join(err, tx.PutCase(c), tx.AddVerdict(id, v, t0, false))
 			}
 			for _, cluster := range []string{"east", "west", ""} {

@@ -33,7 +33,8 @@ func Filter(v url.Values, now time.Time) (ledger.Query, error) {
 		}
 	}
 	if name := q.Runner[strings.Index(q.Runner, "/")+1:]; name != "" && len(name) < ledger.ShortestPrefix {
-		return ledger.Query{}, fmt.Errorf("runner=%q: want at least %d characters of a name", q.Runner, ledger.ShortestPrefix)
+		return ledger.Query{}, fmt.Errorf("runner=%q: want at least %d characters of a name",
+			q.Runner, ledger.ShortestPrefix)
 	}
 	if s := v.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -56,7 +57,8 @@ func within(cluster string) *string {
 // labels reads labels with commas between.
 func labels(text string) (out []rules.Label, _ error) {
 	for _, s := range strings.Split(text, ",") {
-		at := slices.IndexFunc(rules.Labels, func(l rules.Label) bool { return strings.EqualFold(string(l), strings.TrimSpace(s)) })
+		name := strings.TrimSpace(s)
+		at := slices.IndexFunc(rules.Labels, func(l rules.Label) bool { return strings.EqualFold(string(l), name) })
 		switch {
 		case strings.TrimSpace(s) == "" || at >= 0 && slices.Contains(out, rules.Labels[at]):
 		case at < 0:

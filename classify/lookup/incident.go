@@ -35,7 +35,8 @@ func (a *API) incident(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, http.StatusInternalServerError, err)
 	case data == nil:
-		fail(w, http.StatusGone, fmt.Errorf("the evidence of this case is not kept any more (--retention.evidence); its verdict is at /api/v1/runners/%s", c.UID))
+		fail(w, http.StatusGone, fmt.Errorf("the evidence of this case is not kept any more (--retention.evidence); "+
+			"its verdict is at /api/v1/runners/%s", c.UID))
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "sandbox") // a log's text is no page of ours
@@ -133,7 +134,8 @@ func story(c ledger.Case, said *Recorded, now *rules.Verdict, name, runner strin
 		fmt.Fprintf(&b, ": %s (%s). %s", said.Label, said.Confidence, postmortem.Clean(said.Summary))
 	}
 	if now != nil {
-		fmt.Fprintf(&b, "\nWhat is kept of it gives %s (%s) now: part of the evidence is gone, or the rulebook is another than then.", now.Label, now.Confidence)
+		fmt.Fprintf(&b, "\nWhat is kept of it gives %s (%s) now: part of the evidence is gone, "+
+			"or the rulebook is another than then.", now.Label, now.Confidence)
 	}
 	fmt.Fprintf(&b, "\nWhat a coroner server kept of it; read it before you give it away, it holds log lines.\n")
 	if !strange.MatchString(runner) {

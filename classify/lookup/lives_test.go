@@ -24,8 +24,9 @@ func TestEveryLifeIsFound(t *testing.T) {
 	err = l.Write(t.Context(), now, func(tx *ledger.Tx) error {
 		for attempt := 1; attempt <= 2; attempt++ {
 			died := now.Add(time.Duration(attempt) * time.Minute)
-			v := rules.Verdict{Label: rules.CgroupOOM, Confidence: rules.Confirmed, Runner: "amber-4kx2p", Namespace: "ci",
-				PodUID: uid, Node: "build-7", Attempt: attempt, Revision: 1, DiedAt: &died}
+			v := rules.Verdict{Label: rules.CgroupOOM, Confidence: rules.Confirmed, Runner: "amber-4kx2p",
+				Namespace: "ci",
+				PodUID:    uid, Node: "build-7", Attempt: attempt, Revision: 1, DiedAt: &died}
 			if err := tx.AddVerdict(ledger.LifeID(base, attempt), &v, died, false); err != nil {
 				return err
 			}
@@ -43,12 +44,14 @@ func TestEveryLifeIsFound(t *testing.T) {
 		}
 		for i, attempt := range []int{2, 1} {
 			r := got.Runners[i]
-			if r.Runner != "amber-4kx2p" || r.PodUID != uid || r.Node != "build-7" || r.Verdict == nil || r.Verdict.Attempt != attempt {
+			if r.Runner != "amber-4kx2p" || r.PodUID != uid || r.Node != "build-7" || r.Verdict == nil ||
+				r.Verdict.Attempt != attempt {
 				t.Errorf("%s: runner %d is %+v", name, i, r)
 			}
 		}
 	}
-	if one, err := api.Named(t.Context(), ledger.LifeID(base, 2)); err != nil || len(one.Runners) != 1 || one.Runners[0].Runner != "amber-4kx2p" {
+	if one, err := api.Named(t.Context(), ledger.LifeID(base, 2)); err != nil || len(one.Runners) != 1 ||
+		one.Runners[0].Runner != "amber-4kx2p" {
 		t.Errorf("by its own address: %+v, %v", one, err)
 	}
 }

@@ -83,10 +83,13 @@ func (r *Runner) Says() *Recorded {
 
 // Answer is what the API gives for a name or a search.
 type Answer struct {
-	Meaning string   `json:"meaning,omitempty"` // what the question was taken for, where that is not a runner's own name
-	Exact   bool     `json:"exact"`             // the runners are those that were named, not some that may be meant
+	// Meaning is what the question was taken for, where that is not a runner's own name.
+	Meaning string `json:"meaning,omitempty"`
+	// Exact says that the runners are those that were named, not some that may be meant.
+	Exact   bool     `json:"exact"`
 	Runners []Runner `json:"runners"`
-	Error   string   `json:"error,omitempty"` // nothing was found
+	// Error says that nothing was found.
+	Error string `json:"error,omitempty"`
 }
 
 // Verdicts is what the API gives for a query.
@@ -96,7 +99,9 @@ type Verdicts struct {
 
 // Source is where answers come from.
 type Source interface {
-	FindRunners(ctx context.Context, cluster *string, what string, limit int) (found []ledger.Case, exact bool, err error)
+	FindRunners(
+		ctx context.Context, cluster *string, what string, limit int,
+	) (found []ledger.Case, exact bool, err error)
 	Case(ctx context.Context, id string) (ledger.Case, bool, error)
 	Lives(ctx context.Context, pod string) ([]ledger.Case, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
@@ -108,11 +113,13 @@ type Source interface {
 // API answers questions, in Go and over HTTP. Its fields are set before its
 // first use.
 type API struct {
-	Source  Source
-	Opinion func(context.Context, ledger.Case) (*rules.Verdict, error) // of a case that is not judged yet; nil: none is given
-	Gather  func(context.Context, ledger.Case) ([]ingest.Entry, error) // the evidence of a case; nil: no incident files
-	Now     func() time.Time
-	Places  Places // of all questions, those of the pages among them
+	Source Source
+	// Opinion is what a case would be judged now; nil: no opinions are given.
+	Opinion func(context.Context, ledger.Case) (*rules.Verdict, error)
+	// Gather is the evidence of a case; nil: no incident files are given.
+	Gather func(context.Context, ledger.Case) ([]ingest.Entry, error)
+	Now    func() time.Time
+	Places Places // of all questions, those of the pages among them
 }
 
 // Register adds the API's routes.
@@ -156,7 +163,8 @@ func asRecorded(all []ledger.Record) []Recorded {
 func (a *API) runner(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if name == "" || len(name) > MaxName {
-		fail(w, http.StatusBadRequest, fmt.Errorf("no name, or one of more than %d bytes; /api/v1/verdicts lists the latest", MaxName))
+		fail(w, http.StatusBadRequest,
+			fmt.Errorf("no name, or one of more than %d bytes; /api/v1/verdicts lists the latest", MaxName))
 		return
 	}
 	found, err := a.Find(r.Context(), r.URL.Query().Get("cluster"), name)
@@ -293,7 +301,8 @@ func fail(w http.ResponseWriter, code int, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		code, err = http.StatusServiceUnavailable, fmt.Errorf("this took longer than %s; ask for less: a shorter time, a longer name", longest)
+		code = http.StatusServiceUnavailable
+		err = fmt.Errorf("this took longer than %s; ask for less: a shorter time, a longer name", longest)
 	}
 	answer(w, code, map[string]string{"error": err.Error()})
 }

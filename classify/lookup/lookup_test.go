@@ -22,12 +22,25 @@ var t0 = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 
 func verdict(runner string, revision int) *rules.Verdict {
 	died, code := t0.Add(-time.Minute), 137
-	return &rules.Verdict{Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-" + runner, Pool: "linux", Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Resource: "memory", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc", Revision: revision, DiedAt: &died,
-		Exit:     rules.Exit{Code: &code, Reason: "OOMKilled", Signal: 9},
-		Job:      rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
-		Summary:  "a < b & c",
-		Evidence: []rules.EvidenceLine{{At: &died, Source: "kernel", Node: "n1", Signal: "kernel.oom-kill", Text: "oom", Decisive: true, Mine: true, Where: "journal:7"}},
+	return &rules.Verdict{Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-" + runner, Pool: "linux",
+		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Resource: "memory", Rule: "cgroup-OOM-kernel-kill",
+		Rulebook: "abc", Revision: revision, DiedAt: &died,
+		Exit:    rules.Exit{Code: &code, Reason: "OOMKilled", Signal: 9},
+		Job:     rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
+		Summary: "a < b & c",
+		Evidence: []rules.EvidenceLine{
+			{
+				At:       &died,
+				Source:   "kernel",
+				Node:     "n1",
+				Signal:   "kernel.oom-kill",
+				Text:     "oom",
+				Decisive: true,
+				Mine:     true,
+				Where:    "journal:7",
+			},
+		},
 		RuledOut: []rules.RuledOut{{Label: rules.NodeOOM, Because: "no"}},
 		Open:     []rules.OpenLabel{{Label: rules.ChildOOM, Needs: "the job's log"}},
 		Missing:  []string{"the kubelet"}, Advice: "more memory"}
@@ -97,9 +110,20 @@ func TestTheContract(t *testing.T) {
 	_, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
 		put(t0, func(tx *ledger.Tx) error {
 			empty := rules.Verdict{Label: rules.Unknown, Confidence: rules.Suspected, Revision: 1,
-				Evidence: []rules.EvidenceLine{}, RuledOut: []rules.RuledOut{}, Open: []rules.OpenLabel{}, Missing: []string{}}
-			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false), tx.AddVerdict("2", &empty, t0, false),
-				tx.PutCase(ledger.Case{ID: "1", Namespace: "arc", Name: "amber", UID: "uid-amber", Node: "n1", Runner: true, State: ledger.StateJudged, Heard: t0.Add(time.Second)}),
+				Evidence: []rules.EvidenceLine{}, RuledOut: []rules.RuledOut{}, Open: []rules.OpenLabel{},
+				Missing: []string{}}
+			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false),
+				tx.AddVerdict("2", &empty, t0, false),
+				tx.PutCase(ledger.Case{
+					ID:        "1",
+					Namespace: "arc",
+					Name:      "amber",
+					UID:       "uid-amber",
+					Node:      "n1",
+					Runner:    true,
+					State:     ledger.StateJudged,
+					Heard:     t0.Add(time.Second),
+				}),
 				tx.PutCase(ledger.Case{ID: "3", Name: "birch", Runner: true, State: ledger.StateOpen, Heard: t0}))
 		})
 	})
@@ -149,14 +173,25 @@ func TestRunners(t *testing.T) {
 	a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
 		put(t0, func(tx *ledger.Tx) error {
 			c := func(id, namespace, name string, state ledger.State, heard int) error {
-				return tx.PutCase(ledger.Case{ID: id, Namespace: namespace, Name: name, UID: "uid-" + id, Runner: true, State: state, Heard: t0.Add(time.Duration(heard))})
+				return tx.PutCase(ledger.Case{
+					ID:        id,
+					Namespace: namespace,
+					Name:      name,
+					UID:       "uid-" + id,
+					Runner:    true,
+					State:     state,
+					Heard:     t0.Add(time.Duration(heard)),
+				})
 			}
 			pod := ledger.Case{ID: "pod", Namespace: "arc", Name: "amber-1", State: ledger.StateOpen}
 			return errors.Join(tx.PutCase(pod),
 				c("judged", "arc", "amber-1", ledger.StateJudged, 1), c("twin", "ci", "amber-1", ledger.StateOpen, 2),
 				c("revised", "arc", "birch", ledger.StateEnding, 3), c("ending", "arc", "cedar", ledger.StateEnding, 4),
-				c("alive", "arc", "dogwood", ledger.StateEnding, 5), c("longer", "arc", "amber-11", ledger.StateOpen, 6),
-				tx.AddVerdict("judged", verdict("amber-1", 2), t0, false), tx.AddVerdict("judged", verdict("amber-1", 1), t0, false), tx.AddVerdict("judged", verdict("amber-1", 3), t0, false),
+				c("alive", "arc", "dogwood", ledger.StateEnding, 5),
+				c("longer", "arc", "amber-11", ledger.StateOpen, 6),
+				tx.AddVerdict("judged", verdict("amber-1", 2), t0, false),
+				tx.AddVerdict("judged", verdict("amber-1", 1), t0, false),
+				tx.AddVerdict("judged", verdict("amber-1", 3), t0, false),
 				tx.AddVerdict("revised", verdict("birch", 1), t0, false))
 		})
 	})
@@ -271,15 +306,18 @@ func TestVerdictsParameters(t *testing.T) {
 		}
 	}
 	for query, says := range map[string]string{
-		"limit=0": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=1.5": "limit", "limit=99999999999999999999": "limit",
-		"verdict=oom": "verdict", "confidence=confirmed": "confidence: no such parameter", "runner=am": "runner", "runner=arc/a": "runner", "until=x": "until",
+		"limit=0": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=1.5": "limit",
+		"limit=99999999999999999999": "limit",
+		"verdict=oom":                "verdict", "confidence=confirmed": "confidence: no such parameter",
+		"runner=am": "runner", "runner=arc/a": "runner", "until=x": "until",
 		"since=yesterday": "since", "since=-5m": "since", "since=90": "since", "since=2026-01-02": "since",
 	} {
 		f := &fake{}
 		_, h := serveFake(f)
 		code, body := ask(t, h, "/api/v1/verdicts?"+query)
 		var got map[string]string
-		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 400 || !strings.HasPrefix(got["error"], says) || !strings.Contains(got["error"], "want ") || f.query.Limit != 0 {
+		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 400 ||
+			!strings.HasPrefix(got["error"], says) || !strings.Contains(got["error"], "want ") || f.query.Limit != 0 {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
 	}
@@ -330,7 +368,10 @@ func TestSince(t *testing.T) {
 			t.Errorf("%s: %s %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "-1h", "d", "1y", "1.5d", "99999d", "10", "now", "2026-01-02", "2026-01-02 15:04:05", "2026-13-02T15:04:05Z"} {
+	for _, text := range []string{
+		"", "-1h", "d", "1y", "1.5d", "99999d", "10", "now", "2026-01-02", "2026-01-02 15:04:05",
+		"2026-13-02T15:04:05Z",
+	} {
 		if _, err := Since(text, t0); err == nil || !strings.Contains(err.Error(), "90m") {
 			t.Errorf("%q: %v; want an error that shows how it is written", text, err)
 		}
@@ -345,7 +386,10 @@ func TestClientNames(t *testing.T) {
 	defer server.Close()
 	for _, base := range []string{server.URL, server.URL + "/"} {
 		c := &Client{Server: base, HTTP: server.Client()}
-		for _, name := range []string{"amber", "arc/amber", "a b", "50%", "a%2Fb", "%zz", "a?b=c", "a#b", "a+b", "a&b;c", "ü", `a\b`, "a/b/c", "a:b", `"`, "a.b", "..a"} {
+		for _, name := range []string{
+			"amber", "arc/amber", "a b", "50%", "a%2Fb", "%zz", "a?b=c", "a#b", "a+b", "a&b;c", "ü", `a\b`, "a/b/c",
+			"a:b", `"`, "a.b", "..a",
+		} {
 			got, err := c.Runner(t.Context(), "", name)
 			if err != nil || f.what != name || f.limit != maxRunners || len(got.Runners) != 1 {
 				t.Errorf("%q: asked for %q, got %+v, %v", name, f.what, got, err)
@@ -358,8 +402,16 @@ func TestClientNames(t *testing.T) {
 func TestClientRoundTrip(t *testing.T) {
 	_, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
 		put(t0, func(tx *ledger.Tx) error {
-			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false), tx.AddVerdict("1", verdict("amber", 2), t0, false),
-				tx.PutCase(ledger.Case{ID: "1", Namespace: "arc", Name: "amber", Runner: true, State: ledger.StateJudged, Heard: t0}))
+			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false),
+				tx.AddVerdict("1", verdict("amber", 2), t0, false),
+				tx.PutCase(ledger.Case{
+					ID:        "1",
+					Namespace: "arc",
+					Name:      "amber",
+					Runner:    true,
+					State:     ledger.StateJudged,
+					Heard:     t0,
+				}))
 		})
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -372,13 +424,20 @@ func TestClientRoundTrip(t *testing.T) {
 	c := &Client{Server: server.URL, Header: http.Header{"Authorization": {"Bearer t"}}, HTTP: server.Client()}
 	first, second := Recorded{"1", t0, *verdict("amber", 1)}, Recorded{"1", t0, *verdict("amber", 2)}
 	got, err := c.Runner(t.Context(), "", "amber")
-	want := Answer{Exact: true, Runners: []Runner{{ID: "1", Runner: "amber", Namespace: "arc", State: "judged", Heard: t0, Verdict: &second, Revisions: []Recorded{first},
-		Siblings: &Siblings{Within: "10m", Of: 1, Died: []Sibling{{"1", "amber", "arc", rules.CgroupOOM, rules.Confirmed, second.DiedAt}}}}}}
+	want := Answer{Exact: true,
+		Runners: []Runner{{ID: "1", Runner: "amber", Namespace: "arc", State: "judged", Heard: t0, Verdict: &second,
+			Revisions: []Recorded{first},
+			Siblings: &Siblings{
+				Within: "10m",
+				Of:     1,
+				Died:   []Sibling{{"1", "amber", "arc", rules.CgroupOOM, rules.Confirmed, second.DiedAt}},
+			}}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
 	const begin = "runners whose names begin with amb, or hold it"
-	if some, err := c.Runner(t.Context(), "", "amb"); err != nil || some.Exact || len(some.Runners) != 1 || some.Meaning != begin {
+	if some, err := c.Runner(t.Context(), "", "amb"); err != nil || some.Exact || len(some.Runners) != 1 ||
+		some.Meaning != begin {
 		t.Errorf("the start of a name: %+v %v", some, err)
 	}
 	nobody, err := c.Runner(t.Context(), "", "nobody")
@@ -389,10 +448,12 @@ func TestClientRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(Verdicts{[]Recorded{second}}, all); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if none, err := c.Verdicts(t.Context(), url.Values{"verdict": {"node-OOM"}}); err != nil || len(none.Verdicts) != 0 {
+	if none, err := c.Verdicts(t.Context(), url.Values{"verdict": {"node-OOM"}}); err != nil ||
+		len(none.Verdicts) != 0 {
 		t.Errorf("%+v %v", none, err)
 	}
-	if _, err := c.Verdicts(t.Context(), url.Values{"limit": {"x"}}); err == nil || !strings.Contains(err.Error(), "want a number") {
+	if _, err := c.Verdicts(t.Context(), url.Values{"limit": {"x"}}); err == nil ||
+		!strings.Contains(err.Error(), "want a number") {
 		t.Errorf("a mistake in the question: %v", err)
 	}
 }
@@ -406,7 +467,10 @@ func TestClientSaysWhatIsWrong(t *testing.T) {
 		says       string
 	}{
 		{"an error", `{"error":"ledger: disk"}`, 500, "500 Internal Server Error: ledger: disk"},
-		{"a proxy's page", "<html>\r\n<h1>Bad gateway</h1>\n" + strings.Repeat("x", 1000), 502, "502 Bad Gateway: <html> <h1>Bad gateway</h1> xx"},
+		{
+			"a proxy's page", "<html>\r\n<h1>Bad gateway</h1>\n" + strings.Repeat("x", 1000), 502,
+			"502 Bad Gateway: <html> <h1>Bad gateway</h1> xx",
+		},
 		{"no body", "", 503, "503 Service Unavailable"},
 		{"wants a login", "login", 401, "401 Unauthorized: login"},
 		{"another server's page", "<html>hello</html>", 200, "not coroner's"},
@@ -426,18 +490,21 @@ func TestClientSaysWhatIsWrong(t *testing.T) {
 		_, err1 := c.Runner(t.Context(), "", "amber")
 		_, err2 := c.Verdicts(t.Context(), nil)
 		for _, err := range []error{err1, err2} {
-			if err == nil || !strings.HasPrefix(err.Error(), "server "+server.URL+": ") || !strings.Contains(err.Error(), tt.says) ||
+			if err == nil || !strings.HasPrefix(err.Error(), "server "+server.URL+": ") ||
+				!strings.Contains(err.Error(), tt.says) ||
 				strings.ContainsAny(err.Error(), "\r\n") || len(err.Error()) > 400 {
 				t.Errorf("%s: %q, want …%s…", tt.what, err, tt.says)
 			}
 		}
 		server.Close()
-		if _, err := c.Runner(t.Context(), "", "amber"); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		if _, err := c.Runner(t.Context(), "", "amber"); err == nil ||
+			!strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("a server that is gone: %v", err)
 		}
 	}
 	nowhere := &Client{Server: "::", HTTP: http.DefaultClient}
-	if _, err := nowhere.Runner(t.Context(), "", "amber"); err == nil || !strings.HasPrefix(err.Error(), "server ::: ") {
+	if _, err := nowhere.Runner(t.Context(), "", "amber"); err == nil ||
+		!strings.HasPrefix(err.Error(), "server ::: ") {
 		t.Errorf("no address: %v", err)
 	}
 }

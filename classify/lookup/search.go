@@ -44,8 +44,17 @@ func understand(text string, now time.Time) (question, error) {
 		return address(u)
 	}
 	if node, at, ok := nodeAndTime(text, now); ok {
-		return question{tries: []try{{meaning: fmt.Sprintf("runners that died on node %s within 10 minutes of %s", node, at.UTC().Format("2006-01-02 15:04:05Z")),
-			query: ledger.Query{Node: node, Labels: deaths, DiedFrom: at.Add(-near), DiedTo: at.Add(near), Limit: maxRunners}}}}, nil
+		return question{tries: []try{{
+			meaning: fmt.Sprintf("runners that died on node %s within 10 minutes of %s",
+				node, at.UTC().Format("2006-01-02 15:04:05Z")),
+			query: ledger.Query{
+				Node:     node,
+				Labels:   deaths,
+				DiedFrom: at.Add(-near),
+				DiedTo:   at.Add(near),
+				Limit:    maxRunners,
+			},
+		}}}, nil
 	}
 	return question{runner: text}, nil
 }
@@ -56,13 +65,16 @@ var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) b
 // has in its address, so a job that is not found is looked for by its run.
 func address(u *url.URL) (question, error) {
 	job := func(repository, id string) try {
-		return try{"runners that ran job " + id + " of " + repository, true, repository, ledger.Query{Job: id, Limit: maxRunners}}
+		query := ledger.Query{Job: id, Limit: maxRunners}
+		return try{"runners that ran job " + id + " of " + repository, true, repository, query}
 	}
 	run := func(repository, id, words string) try {
-		return try{"runners that ran jobs of run " + id + " of " + repository + words, false, repository, ledger.Query{Run: id, Limit: maxRunners}}
+		query := ledger.Query{Run: id, Limit: maxRunners}
+		return try{"runners that ran jobs of run " + id + " of " + repository + words, false, repository, query}
 	}
 	if m := githubURL.FindStringSubmatch(u.Path); m != nil && m[3] != "" {
-		return question{tries: []try{job(m[1], m[3]), run(m[1], m[2], "; which of them ran job "+m[3]+" is not known")}}, nil
+		inRun := run(m[1], m[2], "; which of them ran job "+m[3]+" is not known")
+		return question{tries: []try{job(m[1], m[3]), inRun}}, nil
 	} else if m != nil {
 		return question{tries: []try{run(m[1], m[2], "")}}, nil
 	}
@@ -74,19 +86,27 @@ func address(u *url.URL) (question, error) {
 	} else if m != nil {
 		return question{tries: []try{run(m[1], m[3], "")}}, nil
 	}
-	return question{}, fmt.Errorf("this address names no job: want https://github.com/OWNER/REPO/actions/runs/RUN/job/JOB")
+	return question{}, fmt.Errorf("this address names no job: " +
+		"want https://github.com/OWNER/REPO/actions/runs/RUN/job/JOB")
 }
 
 // foreign says whether a verdict is known to be another repository's. Some logs
 // give its name without its owner.
 func (t *try) foreign(v *rules.Verdict) bool {
 	has := v.Job.Repository
-	return t.repository != "" && has != "" && !strings.EqualFold(has, t.repository) && (strings.Contains(has, "/") || !strings.EqualFold(has, path.Base(t.repository)))
+	if t.repository == "" || has == "" || strings.EqualFold(has, t.repository) {
+		return false
+	}
+	return strings.Contains(has, "/") || !strings.EqualFold(has, path.Base(t.repository))
 }
 
 // clocks are the ways to write a time that are understood; without a zone it is
 // UTC, without a date it is the last time that the clock showed that.
-var clocks = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04Z", "2006-01-02 15:04:05Z", "2006-01-02 15:04:05", "2006-01-02 15:04Z", "2006-01-02 15:04", "15:04:05Z", "15:04:05", "15:04Z", "15:04"}
+var clocks = []string{
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04Z",
+	"2006-01-02 15:04:05Z", "2006-01-02 15:04:05", "2006-01-02 15:04Z", "2006-01-02 15:04",
+	"15:04:05Z", "15:04:05", "15:04Z", "15:04",
+}
 
 // nodeAndTime splits NODE TIME, NODE@TIME and NODE at TIME.
 func nodeAndTime(text string, now time.Time) (node string, at time.Time, ok bool) {
@@ -122,7 +142,8 @@ func onDay(at, now time.Time) time.Time {
 func (a *API) search(w http.ResponseWriter, r *http.Request) {
 	text := r.URL.Query().Get("q")
 	if strings.TrimSpace(text) == "" || len(text) > MaxName {
-		fail(w, http.StatusBadRequest, fmt.Errorf("q=: want a runner's name, the start of it, a pod UID, a job's address, or NODE TIME, of at most %d bytes", MaxName))
+		fail(w, http.StatusBadRequest, fmt.Errorf("q=: want a runner's name, the start of it, a pod UID, "+
+			"a job's address, or NODE TIME, of at most %d bytes", MaxName))
 		return
 	}
 	found, err := a.Search(r.Context(), r.URL.Query().Get("cluster"), text)
@@ -158,7 +179,8 @@ func (a *API) Search(ctx context.Context, cluster, text string) (Answer, error) 
 		return found, err
 	}
 	onNode := ledger.Query{Node: q.runner, Labels: deaths, Limit: maxRunners}
-	return a.first(ctx, cluster, question{tries: []try{{meaning: "runners that died on node " + q.runner, query: onNode}}})
+	asNode := try{meaning: "runners that died on node " + q.runner, query: onNode}
+	return a.first(ctx, cluster, question{tries: []try{asNode}})
 }
 
 // first answers with the first try that finds something in a cluster.

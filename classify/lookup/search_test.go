@@ -29,7 +29,9 @@ func TestUnderstand(t *testing.T) {
 	now := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
 	at := func(h, m, s int) time.Time { return time.Date(2026, 5, 4, h, m, s, 0, time.UTC) }
 	on := func(node string, died time.Time) []ledger.Query {
-		return []ledger.Query{{Node: node, Labels: deaths, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners}}
+		return []ledger.Query{
+			{Node: node, Labels: deaths, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners},
+		}
 	}
 	job := func(id string) ledger.Query { return ledger.Query{Job: id, Limit: maxRunners} }
 	run := func(id string) ledger.Query { return ledger.Query{Run: id, Limit: maxRunners} }
@@ -69,7 +71,9 @@ func TestUnderstand(t *testing.T) {
 			t.Errorf("%s: it does not say what it was taken for", text)
 		}
 	}
-	for _, text := range []string{"https://github.com/o/r", "https://example.com/", "http://github.com/o/r/actions/runs/x"} {
+	for _, text := range []string{
+		"https://github.com/o/r", "https://example.com/", "http://github.com/o/r/actions/runs/x",
+	} {
 		if _, err := understand(text, now); err == nil || !strings.Contains(err.Error(), "want https://") {
 			t.Errorf("%s: %v; want an error that shows an address of a job", text, err)
 		}
@@ -84,18 +88,41 @@ func many(t *testing.T) (*API, http.Handler) {
 			add := func(id, name, node string, died time.Duration, label rules.Label, job rules.Job) {
 				v, at := verdict(name, 1), t0.Add(died)
 				v.Node, v.DiedAt, v.Label, v.Job = node, &at, label, job
-				err = errors.Join(err, tx.AddVerdict(id, v, at, false), tx.PutCase(ledger.Case{ID: id, Namespace: "arc", Name: name, UID: "uid-" + name,
-					Node: node, Runner: true, State: ledger.StateJudged, Opened: at.Add(-time.Hour), Heard: at}))
+				err = errors.Join(err, tx.AddVerdict(id, v, at, false),
+					tx.PutCase(ledger.Case{ID: id, Namespace: "arc", Name: name, UID: "uid-" + name,
+						Node: node, Runner: true, State: ledger.StateJudged, Opened: at.Add(-time.Hour), Heard: at}))
 			}
-			add("1", "amber", "n1", -1*time.Minute, rules.HostTeardown, rules.Job{ID: "34", RunID: "12", Repository: "r"})
-			add("2", "birch", "n1", -9*time.Minute, rules.HostTeardown, rules.Job{ID: "35", RunID: "12", Repository: "o/r"})
+			add("1", "amber", "n1", -1*time.Minute, rules.HostTeardown,
+				rules.Job{ID: "34", RunID: "12", Repository: "r"})
+			add("2", "birch", "n1", -9*time.Minute, rules.HostTeardown,
+				rules.Job{ID: "35", RunID: "12", Repository: "o/r"})
 			add("3", "cedar", "n1", -30*time.Minute, rules.HostTeardown, rules.Job{})
 			add("4", "dogwood", "n2", -1*time.Minute, rules.CgroupOOM, rules.Job{})
 			add("5", "elder", "n1", -2*time.Minute, rules.Completed, rules.Job{})
-			live := ledger.Case{ID: "6", Namespace: "arc", Name: "fir", Node: "n1", Runner: true, State: ledger.StateOpen, Opened: t0.Add(-2 * time.Hour), Heard: t0.Add(-time.Hour)}
-			later := ledger.Case{ID: "7", Namespace: "arc", Name: "gum", Node: "n1", Runner: true, State: ledger.StateOpen, Opened: t0.Add(time.Hour), Heard: t0.Add(time.Hour)}
-			add("9", "ivy", "n4", -1*time.Minute, rules.CgroupOOM, rules.Job{ID: "34", RunID: "12", Repository: "o/r", Claimed: true}) // says that it ran amber's job
-			gone := *verdict("hazel", 1)                                                                                               // its case is forgotten
+			live := ledger.Case{
+				ID:        "6",
+				Namespace: "arc",
+				Name:      "fir",
+				Node:      "n1",
+				Runner:    true,
+				State:     ledger.StateOpen,
+				Opened:    t0.Add(-2 * time.Hour),
+				Heard:     t0.Add(-time.Hour),
+			}
+			later := ledger.Case{
+				ID:        "7",
+				Namespace: "arc",
+				Name:      "gum",
+				Node:      "n1",
+				Runner:    true,
+				State:     ledger.StateOpen,
+				Opened:    t0.Add(time.Hour),
+				Heard:     t0.Add(time.Hour),
+			}
+			// says that it ran amber's job
+			add("9", "ivy", "n4", -1*time.Minute, rules.CgroupOOM,
+				rules.Job{ID: "34", RunID: "12", Repository: "o/r", Claimed: true})
+			gone := *verdict("hazel", 1) // its case is forgotten
 			gone.Job, gone.Node = rules.Job{ID: "77"}, "n3"
 			return errors.Join(err, tx.PutCase(live), tx.PutCase(later), tx.AddVerdict("8", &gone, t0, false))
 		})
@@ -137,13 +164,19 @@ func TestSearch(t *testing.T) {
 		if diff := cmp.Diff(want, names); diff != "" || (code == 200) != (len(want) > 0) {
 			t.Errorf("%s: %d %s", text, code, diff)
 		}
-		named := slices.Contains([]string{"amber", "uid-birch", "https://github.com/o/r/actions/runs/12/job/34", "https://github.com/o/r/runs/77"}, text)
+		named := slices.Contains(
+			[]string{
+				"amber", "uid-birch", "https://github.com/o/r/actions/runs/12/job/34", "https://github.com/o/r/runs/77",
+			},
+			text,
+		)
 		if got.Exact != named || !got.Exact && got.Meaning == "" {
 			t.Errorf("%s: exact %v, meaning %q; a guess must say that it is one", text, got.Exact, got.Meaning)
 		}
 	}
 	for _, text := range []string{"", " ", "https://github.com/o", strings.Repeat("x", 513)} {
-		if code, body := ask(t, h, "/api/v1/search?q="+url.QueryEscape(text)); code != 400 || !strings.Contains(body, "want") {
+		if code, body := ask(t, h, "/api/v1/search?q="+url.QueryEscape(text)); code != 400 ||
+			!strings.Contains(body, "want") {
 			t.Errorf("%q: %d %s", text, code, body)
 		}
 	}
@@ -163,7 +196,8 @@ func TestSiblings(t *testing.T) {
 		names = append(names, d.Runner)
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"amber", "birch"}, names); diff != "" || s.Of != 4 { // with elder, who completed, and fir, who lives
+	// with elder, who completed, and fir, who lives
+	if diff := cmp.Diff([]string{"amber", "birch"}, names); diff != "" || s.Of != 4 {
 		t.Errorf("%d of %d: %s", len(s.Died), s.Of, diff)
 	}
 	died := func(ids ...string) (out []Sibling) {
@@ -173,12 +207,17 @@ func TestSiblings(t *testing.T) {
 		return out
 	}
 	for want, s := range map[string]Siblings{
-		"2 of the 4 runners on this node died within 10 minutes of this":            {Of: 4, Died: died("me", "a")},
-		"1 of the 2 runners on this node died within 10 minutes of this":            {Of: 2, Died: died("a")}, // this one only ended
-		"at least 3 of the 120 runners on this node died within 10 minutes of this": {Of: 120, Died: died("me", "a", "b"), More: true},
-		"None of the other 3 runners on this node died within 10 minutes of this":   {Of: 4, Died: died("me")},
-		"The other runner on this node did not die within 10 minutes of this":       {Of: 2, Died: died("me")},
-		"Of other runners on this node at that time nothing is known":               {Of: 1, Died: died("me")},
+		"2 of the 4 runners on this node died within 10 minutes of this": {Of: 4, Died: died("me", "a")},
+		// this one only ended
+		"1 of the 2 runners on this node died within 10 minutes of this": {Of: 2, Died: died("a")},
+		"at least 3 of the 120 runners on this node died within 10 minutes of this": {
+			Of:   120,
+			Died: died("me", "a", "b"),
+			More: true,
+		},
+		"None of the other 3 runners on this node died within 10 minutes of this": {Of: 4, Died: died("me")},
+		"The other runner on this node did not die within 10 minutes of this":     {Of: 2, Died: died("me")},
+		"Of other runners on this node at that time nothing is known":             {Of: 1, Died: died("me")},
 	} {
 		if got := s.Sentence("me"); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -203,14 +242,22 @@ func TestIncidentFile(t *testing.T) {
 		a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
 			put(t0, func(tx *ledger.Tx) error {
 				return errors.Join(tx.AddVerdict("1", &said, t0, false),
-					tx.PutCase(ledger.Case{ID: "1", Namespace: said.Namespace, Name: said.Runner, UID: said.PodUID, Runner: true, State: ledger.StateJudged}))
+					tx.PutCase(ledger.Case{
+						ID:        "1",
+						Namespace: said.Namespace,
+						Name:      said.Runner,
+						UID:       said.PodUID,
+						Runner:    true,
+						State:     ledger.StateJudged,
+					}))
 			})
 		})
 		a.Gather = func(context.Context, ledger.Case) ([]ingest.Entry, error) { return entries, nil }
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/incidents/1", nil))
 		file, err := fixtures.Parse("x", w.Body.Bytes())
-		if err != nil || file.Want.Verdict != string(said.Label) || file.Want.Confidence != string(said.Confidence) || file.Want.Rule != said.Rule {
+		if err != nil || file.Want.Verdict != string(said.Label) || file.Want.Confidence != string(said.Confidence) ||
+			file.Want.Rule != said.Rule {
 			t.Fatalf("%s: %v %+v\n%s", in.Name, err, file.Want, w.Body)
 		}
 		b := bundle.Bytes("x.txtar", w.Body.Bytes(), bundle.Options{})
@@ -232,7 +279,14 @@ func read(t *testing.T, in fixtures.Incident) []ingest.Entry {
 func TestIncidentFileOfLess(t *testing.T) {
 	a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
 		put(t0, func(tx *ledger.Tx) error {
-			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false), tx.PutCase(ledger.Case{ID: "1", Namespace: "arc", Name: "amber", Runner: true, State: ledger.StateJudged}))
+			return errors.Join(tx.AddVerdict("1", verdict("amber", 1), t0, false),
+				tx.PutCase(ledger.Case{
+					ID:        "1",
+					Namespace: "arc",
+					Name:      "amber",
+					Runner:    true,
+					State:     ledger.StateJudged,
+				}))
 		})
 	})
 	a.Gather = func(context.Context, ledger.Case) ([]ingest.Entry, error) {

@@ -50,7 +50,8 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict, recorded time.Time
 			out.Died = append(out.Died, Sibling{r.Case, x.Runner, x.Namespace, x.Label, x.Confidence, x.DiedAt})
 		}
 	}
-	if recorded.Sub(*v.DiedAt) < time.Hour { // who was there is known by when it was heard of, and that of an old death was today
+	// Who was there is known by when it was heard of last: of an old death that is later.
+	if recorded.Sub(*v.DiedAt) < time.Hour {
 		out.Of, err = a.Source.RunnersOn(ctx, v.Cluster, v.Node, from, to)
 	}
 	out.Of = max(out.Of, len(found))

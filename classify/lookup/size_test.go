@@ -48,11 +48,14 @@ func TestManyFatVerdicts(t *testing.T) {
 	for i, v := range got.Verdicts {
 		full := len(v.Evidence) == 61 && v.EvidenceOmitted == 0
 		thin := len(v.Evidence) == 1 && v.Evidence[0].Decisive && v.EvidenceOmitted == 60
-		if i < 20 && !full || i > 100 && !thin || v.Runner != fmt.Sprintf("fat-runner-%04d", 199-i) || len(v.Missing) != 1 {
+		if i < 20 && !full || i > 100 && !thin || v.Runner != fmt.Sprintf("fat-runner-%04d", 199-i) ||
+			len(v.Missing) != 1 {
 			t.Fatalf("%d: %s has %d lines, %d omitted", i, v.Runner, len(v.Evidence), v.EvidenceOmitted)
 		}
 	}
-	for _, path := range []string{"/api/v1/search?q=fat-runner", "/api/v1/runners/fat-runner", "/api/v1/runners/fat-runner-0007"} {
+	for _, path := range []string{
+		"/api/v1/search?q=fat-runner", "/api/v1/runners/fat-runner", "/api/v1/runners/fat-runner-0007",
+	} {
 		if code, body := ask(t, h, path); code != http.StatusOK || len(body) > 4<<20 {
 			t.Errorf("%s: %d, %d kB", path, code, len(body)>>10)
 		}

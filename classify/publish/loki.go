@@ -154,7 +154,8 @@ func (p *Loki) refused(ctx context.Context, item ledger.OutboxItem, why push.Ref
 		Msg("Loki refused a verdict")
 	if item.Stamp.After(item.Recorded) && item.Attempts >= maxAttempts {
 		p.Metrics.sent.WithLabelValues("given-up").Inc()
-		p.Log.Error().Str("runner", item.Verdict.Runner).Msg("Loki keeps refusing a verdict; no more attempts, the verdict stays in the ledger")
+		p.Log.Error().Str("runner", item.Verdict.Runner).
+			Msg("Loki keeps refusing a verdict; no more attempts, the verdict stays in the ledger")
 		return p.sent(ctx, []ledger.OutboxItem{item})
 	}
 	p.Metrics.sent.WithLabelValues("refused").Inc()

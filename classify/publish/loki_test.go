@@ -70,7 +70,8 @@ func newLoki(t testing.TB) *fakeLoki {
 }
 
 func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost || r.URL.Path != push.Path || r.Header.Get("Content-Type") != "application/x-protobuf" {
+	if r.Method != http.MethodPost || r.URL.Path != push.Path ||
+		r.Header.Get("Content-Type") != "application/x-protobuf" {
 		f.t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
 	var req logproto.PushRequest
@@ -215,10 +216,12 @@ func verdict(runner string) *rules.Verdict {
 	died, code := t0.Add(-time.Minute), 137
 	return &rules.Verdict{Cluster: "prod", Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-1", Pool: "linux",
 		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc", Revision: 1, DiedAt: &died,
-		Exit:    rules.Exit{Code: &code, Reason: "OOMKilled"},
-		Job:     rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
-		Summary: "The kernel killed <rustc>.", Evidence: []rules.EvidenceLine{{At: &died, Text: "oom", Decisive: true, Mine: true}},
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc",
+		Revision: 1, DiedAt: &died,
+		Exit:     rules.Exit{Code: &code, Reason: "OOMKilled"},
+		Job:      rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
+		Summary:  "The kernel killed <rustc>.",
+		Evidence: []rules.EvidenceLine{{At: &died, Text: "oom", Decisive: true, Mine: true}},
 		RuledOut: []rules.RuledOut{}, Open: []rules.OpenLabel{}, Missing: []string{}}
 }
 
@@ -259,14 +262,22 @@ func TestWhatLokiGets(t *testing.T) {
 		t.Errorf("the line is not the verdict: %s", diff)
 	}
 	labels, ok := logtext.ParseLabels(got[2].Labels)
-	if diff := cmp.Diff(map[string]string{"job": "coroner", "verdict": "unknown", "confidence": "suspected", "namespace": bare.Namespace, "cluster": "prod"}, labels); diff != "" || !ok {
-		t.Errorf("%s: what is not known must be no label, and a value must not break out of its quotes: %s", got[2].Labels, diff)
+	if diff := cmp.Diff(
+		map[string]string{
+			"job": "coroner", "verdict": "unknown", "confidence": "suspected", "namespace": bare.Namespace,
+			"cluster": "prod",
+		},
+		labels,
+	); diff != "" || !ok {
+		t.Errorf("%s: what is not known must be no label, and a value must not break out of its quotes: %s",
+			got[2].Labels, diff)
 	}
 	if got[2].Metadata != `runner=q"\1 revision=2 change=label case=case-q"\1` || !got[2].At.Equal(t0) {
 		t.Errorf("%+v", got[2])
 	}
 	for _, s := range got {
-		if strings.Contains(s.Labels, "amber") || strings.Contains(s.Labels, "uid-1") || strings.Contains(s.Labels, "n1") {
+		if strings.Contains(s.Labels, "amber") || strings.Contains(s.Labels, "uid-1") ||
+			strings.Contains(s.Labels, "n1") {
 			t.Errorf("a name is a label: %s", s.Labels)
 		}
 	}
@@ -301,9 +312,14 @@ func TestWhatWasMissingCanBeAskedFor(t *testing.T) {
 	if nothing["missing"] != "kernel,kubelet,containerd,runner,kube,controller" || nothing["lost"] != "" {
 		t.Errorf("nothing was read, and missing=%q, lost=%q", nothing["missing"], nothing["lost"])
 	}
-	some := metadata(&rules.Case{Coverage: []rules.Coverage{read(ingest.Kernel, "rotated"), read(ingest.Controller, "dropped"), read(ingest.Kubelet, "")}})
+	some := metadata(&rules.Case{
+		Coverage: []rules.Coverage{
+			read(ingest.Kernel, "rotated"), read(ingest.Controller, "dropped"), read(ingest.Kubelet, ""),
+		},
+	})
 	if !strings.HasPrefix(some["missing"], "kernel,kubelet,") || some["lost"] != "kernel,controller" {
-		t.Errorf("the kernel's and the controller's log have gaps, and missing=%q, lost=%q", some["missing"], some["lost"])
+		t.Errorf("the kernel's and the controller's log have gaps, and missing=%q, lost=%q", some["missing"],
+			some["lost"])
 	}
 	if none := verdict("amber"); sources(none.Missing, "") != "" {
 		t.Error("something of nothing")
@@ -351,9 +367,15 @@ func TestALokiThatIsAwayLosesNothing(t *testing.T) {
 		{"500", later(500, ""), []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
 		{"429", later(429, ""), []time.Duration{time.Second, 2 * time.Second}},
 		{"429 that asks for a while", later(429, "30"), []time.Duration{30 * time.Second, 30 * time.Second}},
-		{"503 that asks for less than the pause", later(503, "1"), []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
+		{
+			"503 that asks for less than the pause", later(503, "1"),
+			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
+		},
 		{"wrong credentials", later(401, ""), []time.Duration{time.Second, 2 * time.Second}},
-		{"no answer", func(http.Header, []sent) int { panic(http.ErrAbortHandler) }, []time.Duration{time.Second, 2 * time.Second}},
+		{
+			"no answer", func(http.Header, []sent) int { panic(http.ErrAbortHandler) },
+			[]time.Duration{time.Second, 2 * time.Second},
+		},
 	} {
 		f := newLoki(t)
 		r := newRig(t, f)
@@ -361,7 +383,8 @@ func TestALokiThatIsAwayLosesNothing(t *testing.T) {
 		f.set(tt.answer)
 		r.flush()
 		first := f.take()
-		if len(first) != 1 || r.outbox() != 2 || r.metric("coroner_outbox_verdicts", "") != 2 || r.metric("coroner_loki_pushes_total", "postponed") != 2 {
+		if len(first) != 1 || r.outbox() != 2 || r.metric("coroner_outbox_verdicts", "") != 2 ||
+			r.metric("coroner_loki_pushes_total", "postponed") != 2 {
 			t.Errorf("%s: %d requests, %d in the outbox", tt.what, len(first), r.outbox())
 		}
 		for _, wait := range tt.waits {
@@ -385,7 +408,9 @@ func TestALokiThatIsAwayLosesNothing(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	for attempts, want := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 8: 256 * time.Second, 9: maxBackoff, 64: maxBackoff, 1 << 20: maxBackoff} {
+	for attempts, want := range map[int]time.Duration{
+		0: time.Second, 1: 2 * time.Second, 8: 256 * time.Second, 9: maxBackoff, 64: maxBackoff, 1 << 20: maxBackoff,
+	} {
 		if got := backoff(attempts); got != want {
 			t.Errorf("%d: %s, want %s", attempts, got, want)
 		}
@@ -535,7 +560,14 @@ func TestTheLineIsLimited(t *testing.T) {
 		return &out
 	}
 	evidence := func(i int, decisive, mine bool) rules.EvidenceLine {
-		return rules.EvidenceLine{At: at(i), Source: "runner", Signal: "runner.connect-error", Text: fmt.Sprint(i, " ", strings.Repeat("<é>", 80)), Decisive: decisive, Mine: mine}
+		return rules.EvidenceLine{
+			At:       at(i),
+			Source:   "runner",
+			Signal:   "runner.connect-error",
+			Text:     fmt.Sprint(i, " ", strings.Repeat("<é>", 80)),
+			Decisive: decisive,
+			Mine:     mine,
+		}
 	}
 	for _, tt := range []struct {
 		what     string
@@ -582,7 +614,8 @@ func TestTheLineIsLimited(t *testing.T) {
 			if !e.Mine && !e.Decisive {
 				t.Errorf("%s: evidence of others is in it", tt.what)
 			}
-			if len(e.Text) > maxText+len("…") || !strings.HasSuffix(e.Text, "…") || !utf8.ValidString(e.Text) || strings.ContainsRune(e.Text, utf8.RuneError) {
+			if len(e.Text) > maxText+len("…") || !strings.HasSuffix(e.Text, "…") || !utf8.ValidString(e.Text) ||
+				strings.ContainsRune(e.Text, utf8.RuneError) {
 				t.Errorf("%s: text %q", tt.what, e.Text)
 			}
 		}
@@ -601,7 +634,9 @@ func TestTextIsCutBetweenRunes(t *testing.T) {
 	for pad := range 5 {
 		text := strings.Repeat("x", maxText-pad)
 		v := verdict("amber-1")
-		v.Evidence = []rules.EvidenceLine{{Text: text + strings.Repeat("y", pad), Decisive: true}, {Text: text + "😀 and more", Decisive: true}}
+		v.Evidence = []rules.EvidenceLine{
+			{Text: text + strings.Repeat("y", pad), Decisive: true}, {Text: text + "😀 and more", Decisive: true},
+		}
 		got := brief(v).Evidence
 		want := text + "…"
 		if pad == 4 {

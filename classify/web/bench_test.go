@@ -36,7 +36,10 @@ func BenchmarkPages(b *testing.B) {
 		{"lookup/name", "/api/v1/runners/ci/" + middle},
 		{"lookup/prefix", "/api/v1/runners/" + middle[:len(middle)-2]},
 		{"lookup/uid", fmt.Sprintf("/api/v1/runners/%08d-7a3c", count/3)},
-		{"lookup/job", fmt.Sprintf("/api/v1/search?q=https://github.com/o/r%d/actions/runs/1/job/%d", count/3%300, count/3)},
+		{
+			"lookup/job",
+			fmt.Sprintf("/api/v1/search?q=https://github.com/o/r%d/actions/runs/1/job/%d", count/3%300, count/3),
+		},
 		{"lookup/node-and-time", "/api/v1/search?q=node-42+2026-05-01+12:40"},
 		{"lookup/nobody", "/api/v1/search?q=nobody"},
 		{"page/runner", "/runners/ci/" + middle},
@@ -78,11 +81,19 @@ func fill(b *testing.B, s *site, count int) {
 		s.write(start.Add(time.Duration(from)*step), func(tx *ledger.Tx) (err error) {
 			for i := from; i < min(count, from+batch) && err == nil; i++ {
 				died := start.Add(time.Duration(i) * step)
-				v := &rules.Verdict{Runner: fmt.Sprintf("pool-%d-runner-%07d", i%100, i), Namespace: "ci", Node: fmt.Sprintf("node-%d", i%1000), Pool: fmt.Sprintf("pool-%d", i%100),
-					PodUID: fmt.Sprintf("%08d-7a3c-4c1f-9a52-6d1f3a7c2b10", i), Label: rules.Labels[i%len(rules.Labels)], Confidence: rules.Confirmed, Revision: 1, DiedAt: &died,
-					Job: rules.Job{ID: fmt.Sprint(i), RunID: fmt.Sprint(i / 4), Repository: fmt.Sprintf("o/r%d", i%300)}, Summary: text,
+				v := &rules.Verdict{Runner: fmt.Sprintf("pool-%d-runner-%07d", i%100, i), Namespace: "ci",
+					Node: fmt.Sprintf("node-%d", i%1000), Pool: fmt.Sprintf("pool-%d", i%100),
+					PodUID: fmt.Sprintf("%08d-7a3c-4c1f-9a52-6d1f3a7c2b10", i),
+					Label:  rules.Labels[i%len(rules.Labels)], Confidence: rules.Confirmed, Revision: 1, DiedAt: &died,
+					Job: rules.Job{
+						ID:         fmt.Sprint(i),
+						RunID:      fmt.Sprint(i / 4),
+						Repository: fmt.Sprintf("o/r%d", i%300),
+					},
+					Summary:  text,
 					Evidence: []rules.EvidenceLine{{At: &died, Source: "kernel", Text: text, Decisive: true}}}
-				c := ledger.Case{ID: ledger.NewCaseID("", "ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner, UID: v.PodUID, Node: v.Node, Runner: true,
+				c := ledger.Case{ID: ledger.NewCaseID("", "ci", v.Runner, v.PodUID), Namespace: "ci", Name: v.Runner,
+					UID: v.PodUID, Node: v.Node, Runner: true,
 					Opened: died.Add(-time.Hour), Heard: died, State: ledger.StateJudged, Revision: 1}
 				err = errors.Join(tx.PutCase(c), tx.AddVerdict(c.ID, v, died, false))
 			}

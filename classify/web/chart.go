@@ -79,8 +79,11 @@ func (p *Pages) charts(r *http.Request, data *listing, q ledger.Query) error {
 }
 
 // widths of a bar that people can read off.
-var widths = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 96 * time.Hour, 7 * 24 * time.Hour}
+var widths = []time.Duration{
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	24 * time.Hour, 48 * time.Hour, 96 * time.Hour, 7 * 24 * time.Hour,
+}
 
 func widthOf(whole time.Duration) time.Duration {
 	for _, w := range widths {
@@ -97,7 +100,12 @@ func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) 
 	for i := range n {
 		at := s.From.Add(time.Duration(i) * s.Width)
 		width := float64(chartWidth) / float64(n)
-		b := bar{From: at, X: float64(i) * width, W: max(1, width-1.5), link: []string{"since", stamp(later(at, since)), "until", stamp(earlier(at.Add(s.Width), s.To))}}
+		b := bar{
+			From: at,
+			X:    float64(i) * width,
+			W:    max(1, width-1.5),
+			link: []string{"since", stamp(later(at, since)), "until", stamp(earlier(at.Add(s.Width), s.To))},
+		}
 		b.Link = f.With(b.link...)
 		c.Bars = append(c.Bars, b)
 	}

@@ -29,7 +29,8 @@ func TestClustersOnThePages(t *testing.T) {
 	s.holds("/?q=amber", 200, "2 runners for amber", "Cluster", "east", "west")
 	s.holds("/runners/ci/amber", 200, "2 runners for ci/amber", "Cluster")
 	for _, cluster := range []string{"east", "west"} {
-		body := s.holds(path(cluster), 200, "Cluster "+cluster, "Of other runners on this node at that time nothing is known")
+		body := s.holds(path(cluster), 200, "Cluster "+cluster,
+			"Of other runners on this node at that time nothing is known")
 		for _, link := range []string{
 			`href="/?node=build-7&amp;cluster=` + cluster + `"`, `href="/?cluster=` + cluster + `"`,
 			`href="/api/v1/runners/uid-amber?cluster=` + cluster + `"`,

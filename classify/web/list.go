@@ -84,7 +84,8 @@ func (p *Pages) listing(r *http.Request) (view, error) {
 // search goes to the one runner that is meant, or shows those that may be.
 func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (view, error) {
 	if len(text) > lookup.MaxName {
-		return view{}, problem{http.StatusBadRequest, "This is too long for a runner's name, a pod UID or a job's address."}
+		return view{}, problem{http.StatusBadRequest,
+			"This is too long for a runner's name, a pod UID or a job's address."}
 	}
 	a, err := p.API.Search(r.Context(), r.URL.Query().Get("cluster"), text)
 	switch {

@@ -17,22 +17,27 @@ import (
 
 // autopsy is the data of a runner's page.
 type autopsy struct {
-	Runner    lookup.Runner
-	Name      string           // with its namespace, where that is known
-	Several   bool             // more than one cluster is known
-	Still     bool             // the page does not ask again by itself
-	Says      *lookup.Recorded // the verdict, or the opinion while there is none
+	addresses
+	Runner  lookup.Runner
+	Name    string           // with its namespace, where that is known
+	Several bool             // more than one cluster is known
+	Still   bool             // the page does not ask again by itself
+	Says    *lookup.Recorded // the verdict, or the opinion while there is none
+	Rows    []row
+	Left    int // rows that the telling part leaves out
+	All     string
+	Lanes   lanes
+	Copies  []copyable
+	Exit    string
+	Sick    bool // what killed it strikes more than one
+}
+
+// addresses are where more about the runner is.
+type addresses struct {
 	Permalink string
-	JSON      string // address of the same as JSON
-	Incident  string // address of the incident file
-	Rows      []row
-	Left      int // rows that the telling part leaves out
-	All       string
-	Lanes     lanes
-	Copies    []copyable
-	Exit      string
-	Sick      bool   // what killed it strikes more than one
-	Near      string // address of the list of the node's deaths around this one
+	JSON      string // of the same as JSON
+	Incident  string // of the incident file
+	Near      string // of the list of the node's deaths around this one
 }
 
 // copyable is a text with a button that copies it.
@@ -45,7 +50,8 @@ const again = 5 // s
 func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 	name, id := r.PathValue("name"), r.URL.Query().Get("case")
 	if name == "" && id == "" || len(name)+len(id) > lookup.MaxName {
-		return view{}, problem{http.StatusBadRequest, "An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
+		return view{}, problem{http.StatusBadRequest,
+			"An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
 	}
 	ask := func() (lookup.Answer, error) { return p.API.Find(r.Context(), r.URL.Query().Get("cluster"), name) }
 	if id != "" {
@@ -63,9 +69,17 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		http.Redirect(w, r, home, http.StatusSeeOther)
 		return view{}, nil
 	}
-	data := autopsy{Runner: one, Name: strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"), Says: one.Says(), Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
-		JSON:     "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)) + inCluster("?", one.Cluster),
-		Incident: "/api/v1/incidents/" + url.PathEscape(one.ID)}
+	data := autopsy{
+		Runner: one,
+		Name:   strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"),
+		Says:   one.Says(),
+		addresses: addresses{
+			Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
+			JSON: "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)) +
+				inCluster("?", one.Cluster),
+			Incident: "/api/v1/incidents/" + url.PathEscape(one.ID),
+		},
+	}
 	v := view{template: "runner", Title: data.Name}
 	data.Still = r.URL.Query().Has("still")
 	several, err := p.clusters(r.Context())

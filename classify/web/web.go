@@ -97,7 +97,8 @@ type problem struct {
 
 func (e problem) Error() string { return e.text }
 
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
 
 // page answers with what f makes, or with what went wrong.
 func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
@@ -121,10 +122,20 @@ func (p *Pages) failed(r *http.Request, err error) view {
 		return view{template: "problem", code: bad.code, Title: http.StatusText(bad.code), Data: bad.text}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return view{template: "problem", code: http.StatusServiceUnavailable, Title: "This took too long", Data: "Ask for less: a shorter time, a longer name, a node or a pool."}
+		return view{
+			template: "problem",
+			code:     http.StatusServiceUnavailable,
+			Title:    "This took too long",
+			Data:     "Ask for less: a shorter time, a longer name, a node or a pool.",
+		}
 	}
 	p.Log.Error().Err(err).Str("path", r.URL.Path).Msg("a page could not be made")
-	return view{template: "problem", code: http.StatusInternalServerError, Title: "The server failed", Data: "The ledger could not be read; the server's log says why."}
+	return view{
+		template: "problem",
+		code:     http.StatusInternalServerError,
+		Title:    "The server failed",
+		Data:     "The ledger could not be read; the server's log says why.",
+	}
 }
 
 // write renders into memory first: half a page with a good status would be a lie.

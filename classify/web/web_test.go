@@ -65,10 +65,22 @@ func (s *site) write(at time.Time, f func(tx *ledger.Tx) error) {
 func (s *site) add(name string, died time.Time, change func(*rules.Verdict)) {
 	s.t.Helper()
 	code := 137
-	v := &rules.Verdict{Runner: name, Namespace: "ci", Node: "build-7", PodUID: "uid-" + name, Pool: "big", Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc", Revision: 1, DiedAt: &died,
-		Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Job: rules.Job{Name: "build", RunID: "12", Repository: "o/r"}, Summary: "The kernel killed it.",
-		Evidence: []rules.EvidenceLine{{At: &died, Source: "kernel", Signal: "kernel.oom-kill", Text: "oom-kill: told", Decisive: true, Mine: true}},
+	v := &rules.Verdict{Runner: name, Namespace: "ci", Node: "build-7", PodUID: "uid-" + name, Pool: "big",
+		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc",
+		Revision: 1, DiedAt: &died,
+		Exit: rules.Exit{Code: &code, Reason: "OOMKilled"},
+		Job:  rules.Job{Name: "build", RunID: "12", Repository: "o/r"}, Summary: "The kernel killed it.",
+		Evidence: []rules.EvidenceLine{
+			{
+				At:       &died,
+				Source:   "kernel",
+				Signal:   "kernel.oom-kill",
+				Text:     "oom-kill: told",
+				Decisive: true,
+				Mine:     true,
+			},
+		},
 		Coverage: []rules.Span{{Source: "kernel", From: died.Add(-10 * time.Minute), To: died}}}
 	if change != nil {
 		change(v)
@@ -128,19 +140,32 @@ func TestAutopsy(t *testing.T) {
 	s := open(t)
 	s.add("amber", t0, func(v *rules.Verdict) {
 		before, after := t0.Add(-3*time.Second), t0.Add(2*time.Second)
-		v.Evidence = append([]rules.EvidenceLine{{At: &before, Source: "runner", Text: "Running job: build", Mine: true}}, v.Evidence...)
-		v.Evidence = append(v.Evidence, rules.EvidenceLine{At: &after, Source: "controller", Text: "exit code 137", Mine: true})
-		v.Coverage = append(v.Coverage, rules.Span{Source: "kubelet", From: t0.Add(-2 * time.Second), To: t0.Add(-time.Second), Lost: "journald suppressed 40 messages"})
+		v.Evidence = append([]rules.EvidenceLine{
+			{At: &before, Source: "runner", Text: "Running job: build", Mine: true},
+		}, v.Evidence...)
+		v.Evidence = append(v.Evidence,
+			rules.EvidenceLine{At: &after, Source: "controller", Text: "exit code 137", Mine: true})
+		v.Coverage = append(v.Coverage,
+			rules.Span{
+				Source: "kubelet",
+				From:   t0.Add(-2 * time.Second),
+				To:     t0.Add(-time.Second),
+				Lost:   "journald suppressed 40 messages",
+			})
 		v.RuledOut = []rules.RuledOut{{Label: rules.NodeOOM, Because: "no global OOM"}}
 		v.Open = []rules.OpenLabel{{Label: rules.ChildOOM, Needs: "the job's log"}}
 		v.Missing = []string{"the controller's log: not in what was read"}
 		v.Advice = "Give it more memory."
 	})
 	s.add("birch", t0.Add(time.Minute), nil)
-	body := s.holds("/runners/ci/amber", 200, "cgroup-OOM", "confirmed", "ci/amber", "The kernel killed it.", "2026-05-04 10:00:00Z", "137 OOMKilled",
-		"Running the job again is useless", "Give it more memory.", "2 of the 2 runners on this node died within 10 minutes", "birch",
-		"journald suppressed 40 messages", "no global OOM", "would be decided by the job's log", "the controller's log: not in what was read",
-		`{job="coroner"} | runner="amber"`, "kubectl get events -n ci --field-selector involvedObject.name=amber", "**cgroup-OOM** (confirmed)",
+	body := s.holds("/runners/ci/amber", 200, "cgroup-OOM", "confirmed", "ci/amber", "The kernel killed it.",
+		"2026-05-04 10:00:00Z", "137 OOMKilled",
+		"Running the job again is useless", "Give it more memory.",
+		"2 of the 2 runners on this node died within 10 minutes", "birch",
+		"journald suppressed 40 messages", "no global OOM", "would be decided by the job's log",
+		"the controller's log: not in what was read",
+		`{job="coroner"} | runner="amber"`, "kubectl get events -n ci --field-selector involvedObject.name=amber",
+		"**cgroup-OOM** (confirmed)",
 		"rule cgroup-OOM-kernel-kill of rulebook abc")
 	order := regexp.MustCompile(`(?s)Running job: build.*Gap:.*oom-kill: told.*exit code 137`)
 	if !order.MatchString(body) {
@@ -149,7 +174,11 @@ func TestAutopsy(t *testing.T) {
 	if n := strings.Count(body, `<tr class="decisive">`); n != 1 {
 		t.Errorf("%d rows decide", n)
 	}
-	for _, want := range []string{`href="/api/v1/runners/uid-amber"`, `href="/api/v1/incidents/` + ledger.NewCaseID("", "ci", "amber", "uid-amber"), `href="/runners/ci/amber?case=`, `href="/verdicts/cgroup-OOM"`, `class="lost"`} {
+	for _, want := range []string{
+		`href="/api/v1/runners/uid-amber"`,
+		`href="/api/v1/incidents/` + ledger.NewCaseID("", "ci", "amber", "uid-amber"), `href="/runners/ci/amber?case=`,
+		`href="/verdicts/cgroup-OOM"`, `class="lost"`,
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %s", want)
 		}
@@ -166,7 +195,13 @@ func TestNoVerdictYet(t *testing.T) {
 		return &rules.Verdict{Runner: c.Name, Label: rules.GuestOOM, Confidence: rules.Suspected, DiedAt: &t0}, nil
 	}
 	s.write(t0, func(tx *ledger.Tx) error {
-		return errors.Join(tx.PutCase(ledger.Case{ID: "1", Name: "alive", Runner: true, State: ledger.StateOpen, Heard: t0}),
+		return errors.Join(tx.PutCase(ledger.Case{
+			ID:     "1",
+			Name:   "alive",
+			Runner: true,
+			State:  ledger.StateOpen,
+			Heard:  t0,
+		}),
 			tx.PutCase(ledger.Case{ID: "2", Name: "dying", Runner: true, State: ledger.StateEnding, Heard: t0}))
 	})
 	for path, want := range map[string]struct {
@@ -177,7 +212,8 @@ func TestNoVerdictYet(t *testing.T) {
 		"/runners/dying":         {"No verdict yet: this is what it would be now", true},
 		"/runners/dying?still=1": {"Ask again by itself", false},
 	} {
-		if body := s.holds(path, 200, want.says); strings.Contains(body, `http-equiv="refresh" content="5"`) != want.again {
+		if body := s.holds(path, 200, want.says); strings.Contains(body,
+			`http-equiv="refresh" content="5"`) != want.again {
 			t.Errorf("%s: asks again is not %v", path, want.again)
 		}
 	}
@@ -241,7 +277,8 @@ func TestPermalink(t *testing.T) {
 	id := ledger.NewCaseID("", "ci", "other", "uid-other")
 	for _, path := range []string{"/runners/ci/again?case=" + id, "/runners/?case=" + id, "/runners/other?case=" + id} {
 		if w, _ := s.get(path); w.Code != 303 || w.Header().Get("Location") != pathOf("other") {
-			t.Errorf("%s: %d to %s; an address that names another runner shows this one", path, w.Code, w.Header().Get("Location"))
+			t.Errorf("%s: %d to %s; an address that names another runner shows this one", path, w.Code,
+				w.Header().Get("Location"))
 		}
 	}
 	s.holds(pathOf("other"), 200, "ci/other", "Timeline")
@@ -263,7 +300,8 @@ func TestList(t *testing.T) {
 			v.Job.Repository = []string{"o/r", "o/s"}[i%2]
 		})
 	}
-	s.holds("/", 200, "80 verdicts in this time", "r-000", "r-001", "!r-002", "host-teardown 40", "cgroup-OOM 40", "!completed 40")
+	s.holds("/", 200, "80 verdicts in this time", "r-000", "r-001", "!r-002", "host-teardown 40", "cgroup-OOM 40",
+		"!completed 40")
 	s.holds("/?verdict=all", 200, "120 verdicts", "completed 40", "Older ones")
 	s.holds("/?verdict=completed", 200, "40 verdicts", "r-002", "!r-001")
 	s.holds("/?verdict=completed,host-teardown", 200, "80 verdicts", "r-001", "r-002", "!r-000")
@@ -288,8 +326,10 @@ func TestCharts(t *testing.T) {
 		s.add(fmt.Sprintf("r-%d", i), t0, func(v *rules.Verdict) { v.Node = []string{"build-7", "build-8"}[i/4] })
 	}
 	s.add("late", t0.Add(30*time.Minute), func(v *rules.Verdict) { v.Label = rules.HostTeardown })
-	body := s.holds("/", 200, "2026-05-04 10:00:00Z 7 7 cgroup-OOM", "2026-05-04 10:30:00Z 1 1 host-teardown", "when they were judged", "build-7 5", "build-8 3")
-	if !strings.Contains(body, "<title>2026-05-04 10:00:00Z: 7 cgroup-OOM</title>") || strings.Count(body, `<rect class="v-cgroup-OOM"`) != 3 {
+	body := s.holds("/", 200, "2026-05-04 10:00:00Z 7 7 cgroup-OOM", "2026-05-04 10:30:00Z 1 1 host-teardown",
+		"when they were judged", "build-7 5", "build-8 3")
+	if !strings.Contains(body, "<title>2026-05-04 10:00:00Z: 7 cgroup-OOM</title>") ||
+		strings.Count(body, `<rect class="v-cgroup-OOM"`) != 3 {
 		t.Error("the picture lacks a part")
 	}
 }
@@ -298,21 +338,30 @@ func TestCharts(t *testing.T) {
 // cut, and no page may run or load anything else.
 func TestHostileText(t *testing.T) {
 	s := open(t)
-	evil := "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31m\u202eabc\u2066\x00\u200b\u2028</pre></textarea>" + strings.Repeat("A", 100_000)
+	evil := "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31m\u202eabc\u2066\x00\u200b\u2028</pre></textarea>" + strings.Repeat(
+		"A", 100_000,
+	)
 	s.add("x\"><script>alert(3)</script>", t0, func(v *rules.Verdict) {
 		v.Namespace, v.Node, v.Pool, v.Summary, v.Initiator, v.Advice, v.Resource = evil, evil, evil, evil, evil, evil, evil
 		v.Exit.Reason, v.Rule, v.Rulebook, v.Domain = evil, evil, evil, evil
 		v.Job = rules.Job{Name: evil, ID: evil, RunID: evil, Repository: evil, Step: evil}
-		v.Evidence = append(v.Evidence, rules.EvidenceLine{At: &t0, Source: evil, Text: evil, Where: evil, Mine: true}, rules.EvidenceLine{Source: "runner", Text: `{"msg":"` + evil})
-		v.RuledOut, v.Open, v.Missing = []rules.RuledOut{{Label: rules.NodeOOM, Because: evil}}, []rules.OpenLabel{{Label: rules.ChildOOM, Needs: evil}}, []string{evil}
+		v.Evidence = append(v.Evidence,
+			rules.EvidenceLine{At: &t0, Source: evil, Text: evil, Where: evil, Mine: true},
+			rules.EvidenceLine{Source: "runner", Text: `{"msg":"` + evil})
+		v.RuledOut, v.Open, v.Missing = []rules.RuledOut{
+			{Label: rules.NodeOOM, Because: evil},
+		}, []rules.OpenLabel{{Label: rules.ChildOOM, Needs: evil}}, []string{evil}
 		v.Coverage = append(v.Coverage, rules.Span{Source: evil, From: t0.Add(-time.Minute), To: t0, Lost: evil})
 		v.PodUID = "uid"
 	})
-	for _, path := range []string{"/runners/uid", "/runners/uid?all=1", "/", "/?q=" + url.QueryEscape(evil[:100]), "/?node=" + url.QueryEscape(evil[:200]), "/verdicts/" + url.PathEscape(evil[:100]),
-		"/runners/" + url.PathEscape(evil[:100]), "/?since=" + url.QueryEscape(evil[:60]), "/?verdict=" + url.QueryEscape(evil[:60])} {
+	for _, path := range []string{"/runners/uid", "/runners/uid?all=1", "/", "/?q=" + url.QueryEscape(evil[:100]),
+		"/?node=" + url.QueryEscape(evil[:200]), "/verdicts/" + url.PathEscape(evil[:100]),
+		"/runners/" + url.PathEscape(evil[:100]), "/?since=" + url.QueryEscape(evil[:60]),
+		"/?verdict=" + url.QueryEscape(evil[:60])} {
 		w, body := s.get(path)
 		harmless(t, path, body)
-		if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+			strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy %q", path, csp)
 		}
 		if len(body) > 1_000_000 {
@@ -329,11 +378,14 @@ func harmless(t *testing.T, path, body string) {
 		t.Fatal(err)
 	}
 	for n := range doc.Descendants() {
-		if n.Type == html.ElementNode && n.Data == "script" && (n.FirstChild != nil || !strings.HasPrefix(attr(n, "src"), "/assets/coroner.js?")) || n.Data == "img" && n.Type == html.ElementNode {
+		if n.Type == html.ElementNode && n.Data == "script" && (n.FirstChild != nil ||
+			!strings.HasPrefix(attr(n, "src"), "/assets/coroner.js?")) || n.Data == "img" &&
+			n.Type == html.ElementNode {
 			t.Errorf("%s: an element that no template has: %s", path, n.Data)
 		}
 		for _, a := range n.Attr {
-			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || (a.Key == "href" || a.Key == "action") && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || (a.Key == "href" || a.Key == "action") &&
+				!strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") {
 				t.Errorf("%s: %s=%q", path, a.Key, a.Val)
 			}
 		}
@@ -430,7 +482,8 @@ func TestAssets(t *testing.T) {
 		t.Fatalf("%v", found)
 	}
 	for _, path := range found {
-		if w, body := s.get(path); w.Code != 200 || body == "" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+		if w, body := s.get(path); w.Code != 200 || body == "" ||
+			!strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
 	}

@@ -49,7 +49,8 @@ func startAbused(t *testing.T) *abused {
 	}
 	address := l.Addr().String()
 	_ = l.Close()
-	cmd := exec.Command(program, "serve", "--web.listen-address="+address, "--ledger="+filepath.Join(t.TempDir(), "l.db"),
+	cmd := exec.Command(program, "serve", "--web.listen-address="+address,
+		"--ledger="+filepath.Join(t.TempDir(), "l.db"),
 		"--settle-after=1s", "--settle-deadline=2s", "--log.level=error")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -155,8 +156,10 @@ func jsonPush(pod string, lines ...string) []byte {
 
 // recognised are lines of a job that the rulebook knows.
 var recognised = []string{
-	"Listening for Jobs", "Successfully renew job", "Catch exception during renew runner job", "Runner connect error: x",
-	"Step result: Succeeded", "Raising job completed event", "Catch exception during request", "cannot fork", "signal: killed",
+	"Listening for Jobs", "Successfully renew job", "Catch exception during renew runner job",
+	"Runner connect error: x",
+	"Step result: Succeeded", "Raising job completed event", "Catch exception during request", "cannot fork",
+	"signal: killed",
 	"Unhandled exception happened in worker", "No space left on device", "SSL certificate problem", "memory.peak=1",
 	"memory.max=1", "Too many open files in system",
 }
@@ -166,9 +169,12 @@ func (s *abused) abuses() []struct {
 	what string
 	do   func()
 } {
-	bomb := snappy.Encode(nil, append([]byte{0x0a, 0xf8, 0xff, 0xff, 0x07}, bytes.Repeat([]byte{0x12, 0x00}, 8<<20-4)...))
+	bomb := snappy.Encode(nil,
+		append([]byte{0x0a, 0xf8, 0xff, 0xff, 0x07}, bytes.Repeat([]byte{0x12, 0x00}, 8<<20-4)...))
 	long := strings.Repeat("x", 15<<10)
-	hostile := "é " + strings.Repeat(strings.Join(recognised, " ")+` Job failed ERROR pods "/_work/ permission denied `, 30)
+	hostile := "é " + strings.Repeat(
+		strings.Join(recognised, " ")+` Job failed ERROR pods "/_work/ permission denied `, 30,
+	)
 	zipped := []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}
 	return []struct {
 		what string
@@ -219,7 +225,8 @@ func (s *abused) abuses() []struct {
 			each(10, 4, func(i int) {
 				var b strings.Builder
 				for k := range 9000 {
-					fmt.Fprintf(&b, `{"stream":{"pod":"s-%d-%d"},"values":[["1","2026-05-04T10:00:00Z stdout P x"]]},`, i, k)
+					fmt.Fprintf(&b,
+						`{"stream":{"pod":"s-%d-%d"},"values":[["1","2026-05-04T10:00:00Z stdout P x"]]},`, i, k)
 				}
 				s.post([]byte(`{"streams":[`+b.String()+`{}]}`), "Content-Type", "application/json")
 			})
@@ -234,7 +241,9 @@ func (s *abused) abuses() []struct {
 			s.slow(100, "GET /api/v1/search?q=fat-runner HTTP/1.1\r\nHost: x\r\n\r\n")
 		}},
 		{"questions", func() {
-			paths := []string{"/api/v1/search?q=fat-runner", "/?verdict=all", "/runners/fat-runner-1", "/api/v1/verdicts?limit=1000"}
+			paths := []string{
+				"/api/v1/search?q=fat-runner", "/?verdict=all", "/runners/fat-runner-1", "/api/v1/verdicts?limit=1000",
+			}
 			each(60, 20, func(i int) { s.get(paths[i%len(paths)]) })
 		}},
 		{"reloads", func() {
@@ -289,7 +298,8 @@ func TestAbusesOneAfterTheOther(t *testing.T) {
 		a.do()
 		stop()
 		waited, peak := <-slowest, s.peak()
-		t.Logf("%-13s %4.1f s, an agent waited %4.2f s at most, peak so far %d MiB", a.what, time.Since(began).Seconds(),
+		t.Logf("%-13s %4.1f s, an agent waited %4.2f s at most, peak so far %d MiB", a.what,
+			time.Since(began).Seconds(),
 			waited.Seconds(), peak)
 		if peak > 512 {
 			t.Fatalf("%s: %d MiB", a.what, peak)

@@ -1,33 +1,27 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"coroner/classify"
-	"coroner/classify/docket"
-	"coroner/classify/ledger"
 	"coroner/cmd/daemon"
-	"coroner/ingest"
 	"coroner/ingest/access"
 	"coroner/ingest/identity"
 	"coroner/ingest/kubewatch"
-	"coroner/ingest/push"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 )
 
-// accessFlags say whom the server believes.
+// accessFlags say whose pushes and requests the server accepts.
 type accessFlags struct {
 	AgentAccount []string `name:"push.agent-account" help:"Service account of agents." placeholder:"NS/NAME"`
-	Review       []string `name:"push.review" help:"API of another cluster with agents." placeholder:"CLUSTER=KUBECONFIG"`
-	ClientNode   string   `name:"push.client-node" help:"san: client certificates name the node." enum:",san" default:""`
-	OpenPush     bool     `name:"push.open" help:"Believe everybody, where no credential is configured."`
-	WebToken     string   `name:"web.token-file" help:"File with the token for the pages and the API." placeholder:"FILE"`
+	Review       []string `name:"push.review" help:"${serve_push_review}" placeholder:"CLUSTER=KUBECONFIG"`
+	ClientNode   string   `name:"push.client-node" help:"${serve_push_client_node}" enum:",san" default:""`
+	OpenPush     bool     `name:"push.open" help:"${serve_push_open}"`
+	WebToken     string   `name:"web.token-file" help:"${serve_web_token_file}" placeholder:"FILE"`
 }
 
 func (f *accessFlags) check() error {
@@ -71,7 +65,7 @@ func (s *server) guard(now func() time.Time) error {
 
 // reviews adds the API servers that know agents' tokens and where their pods are.
 func (s *server) reviews(now func() time.Time) error {
-	s.daemon.Door.Agents, s.places = map[string]access.Reviewer{}, map[string]*kubewatch.Places{}
+	s.daemon.Door.Agents = map[string]access.Reviewer{}
 	own, err := kubewatch.Config(s.cmd.KubeConfig)
 	switch {
 	case err == nil:
@@ -94,7 +88,7 @@ func (s *server) reviews(now func() time.Time) error {
 }
 
 func (s *server) review(cluster string, config *rest.Config, now func() time.Time) error {
-	if s.places[cluster] != nil {
+	if s.intake.Places[cluster] != nil {
 		return fmt.Errorf("--push.review %s: this is the server's own cluster", cluster)
 	}
 	log := s.daemon.Log
@@ -106,9 +100,9 @@ func (s *server) review(cluster string, config *rest.Config, now func() time.Tim
 	if err != nil {
 		return err
 	}
-	s.daemon.Door.Agents[cluster], s.places[cluster] = r, p
+	s.daemon.Door.Agents[cluster] = r
 	s.more = append(s.more, p.Run)
-	return s.remember(cluster, p)
+	return s.intake.Remember(cluster, p)
 }
 
 // kubeMetrics are the metrics of what one cluster's API tells.
@@ -123,48 +117,6 @@ func (s *server) kubeMetrics(cluster string) *kubewatch.Metrics {
 	return s.kube[cluster]
 }
 
-// remember tells where a cluster's pods were that lived when the server last ran: some
-// are gone, and their agents have still to tell how.
-func (s *server) remember(cluster string, p *kubewatch.Places) error {
-	for _, state := range []ledger.State{ledger.StateOpen, ledger.StateEnding} {
-		cases, err := s.ledger.Cases(context.Background(), state, 0)
-		if err != nil {
-			return err
-		}
-		for _, c := range cases {
-			if c.Cluster == cluster {
-				p.Remember(kubewatch.Pod{Namespace: c.Namespace, Name: c.Name, UID: c.UID}, c.Node)
-			}
-		}
-	}
-	return nil
-}
-
-// listTime is how long agents are told to come again while the pods are not listed.
-// After it what they say of pods are claims, until the API server lists them.
-const listTime = time.Minute
-
-var errNotListed = errors.New("the Kubernetes API has not told yet which pods are where")
-
-// receive files what was pushed by whose word it is.
-func (s *server) receive(ctx context.Context, entries []ingest.Entry) error {
-	id, _ := push.IdentityFrom(ctx)
-	from := docket.Origin{Shipper: !id.Agent}
-	if places := s.places[id.Cluster]; id.Agent && places != nil {
-		select {
-		case <-places.Listed():
-		default:
-			if time.Since(s.began) < listTime {
-				return errNotListed
-			}
-		}
-		from.Placed = func(p classify.Subject) (here, known bool) {
-			return places.Find(kubewatch.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Containers: p.IDs}, id.Node)
-		}
-	}
-	return s.docket.ReceiveFrom(ctx, from, entries)
-}
-
 // warn says what the configuration leaves open.
 func (s *server) warn() {
 	door, log := s.daemon.Door, s.daemon.Log
@@ -172,16 +124,17 @@ func (s *server) warn() {
 	bare := len(door.Shared)+len(door.Agents) == 0 && !door.SAN && !web.Passwords && !web.Certs
 	switch {
 	case bare && door.Open:
-		log.Warn().Msg("anybody who reaches this port can push as any agent (--push.open)")
+		log.Warn().Msg("anyone who can reach this port can push as any agent (--push.open)")
 	case bare:
-		log.Warn().Msg("pushes are taken from this machine only: no credential is configured. Give --push.agent-account, " +
-			"--push.token-file or client certificates (--web.config.file), or --push.open to believe everybody")
+		log.Warn().Msg("no credential is configured: pushes are accepted from this machine only. " +
+			"Give --push.agent-account, --push.token-file or client certificates (--web.config.file), " +
+			"or --push.open to let anyone push who can reach the port")
 	case len(door.Agents) == 0 && !door.SAN:
-		log.Warn().Msg("agents are believed to be on the node that they say: whoever has the credential of one can speak " +
-			"for every node. --push.agent-account or --push.client-node=san has them prove it")
+		log.Warn().Msg("agents do not prove which node they run on: whoever has the credential of one " +
+			"can push for every node. --push.agent-account or --push.client-node=san makes agents prove it")
 	}
 	if web.Passwords && (len(door.Shared)+len(door.Agents) > 0 || door.Reader != nil || door.Operate != nil) {
-		log.Warn().Msg("--web.config.file asks everybody for a password, and a request cannot have a token beside it: " +
-			"nobody can push, read or operate with one")
+		log.Warn().Msg("--web.config.file asks every request for a password, and a request cannot carry a token too: " +
+			"nobody can push, read or operate with a token")
 	}
 }

@@ -225,7 +225,8 @@ func TestAgentsProveTheirNode(t *testing.T) {
 	forged := k.resigned(good, func(c map[string]any) {
 		c["kubernetes.io"].(map[string]any)["node"] = map[string]any{"name": "n2"}
 	})
-	forged = forged[:strings.LastIndexByte(forged, '.')] + good[strings.LastIndexByte(good, '.'):] // as if it were signed
+	// as if it were signed
+	forged = forged[:strings.LastIndexByte(forged, '.')] + good[strings.LastIndexByte(good, '.'):]
 	for _, tt := range []struct {
 		what, token, node string
 		e                 ingest.Entry
@@ -247,7 +248,10 @@ func TestAgentsProveTheirNode(t *testing.T) {
 		{"the administrator's", apiserver.Admin, "n1", line(), 401},
 		{"no token", "", "n1", line(), 401},
 		{"a shipper's as an agent", "shippers", "n1", line(), 403},
-		{"the API server's word", good, "n1", ingest.Entry{Source: ingest.Kube, Namespace: "ci", Pod: "p", Text: "x"}, 403},
+		{
+			"the API server's word", good, "n1",
+			ingest.Entry{Source: ingest.Kube, Namespace: "ci", Pod: "p", Text: "x"}, 403,
+		},
 	} {
 		if got := s.pushAs(t, tt.token, tt.node, tt.e); got != tt.code {
 			t.Errorf("%s: %d, want %d", tt.what, got, tt.code)
@@ -262,7 +266,13 @@ func TestAgentsProveTheirNode(t *testing.T) {
 	}
 
 	runner := func(name, uid string) ingest.Entry {
-		return ingest.Entry{Source: ingest.Runner, Namespace: "ci", Pod: name, PodUID: uid, Text: "√ Connected to GitHub"}
+		return ingest.Entry{
+			Source:    ingest.Runner,
+			Namespace: "ci",
+			Pod:       name,
+			PodUID:    uid,
+			Text:      "√ Connected to GitHub",
+		}
 	}
 	died := func(uid string) ingest.Entry {
 		const text = `I0901 12:00:00.000000 1 generic.go:358] "Generic (PLEG): container finished" podID="%s" ` +
@@ -360,7 +370,8 @@ func TestPagesAskForAToken(t *testing.T) {
 	s := serveFor(t, "--ledger="+filepath.Join(dir, "l.db"), "--web.token-file="+file)
 	defer s.stop()
 	for path, asks := range map[string]bool{"/": true, "/runners/x": true, "/verdicts/": true, "/assets/x": true,
-		"/api/v1/verdicts": true, "/api/v1/search?q=x": true, "/nothing": true, "/metrics": false, "/-/healthy": false} {
+		"/api/v1/verdicts": true, "/api/v1/search?q=x": true, "/nothing": true, "/metrics": false,
+		"/-/healthy": false} {
 		for _, token := range []string{"", "open", "sesame"} {
 			req, err := http.NewRequest(http.MethodGet, "http://"+s.daemon.Addr()+path, nil)
 			if err != nil {

@@ -19,7 +19,9 @@ import (
 // person at a terminal chooses. Nobody is asked where a program reads the answer.
 func (p *program) choice(form string, found lookup.Answer) ([]lookup.Runner, error) {
 	runners := found.Runners
-	slices.SortStableFunc(runners, func(a, b lookup.Runner) int { return cmp.Compare(moment(&b).UnixNano(), moment(&a).UnixNano()) })
+	slices.SortStableFunc(runners, func(a, b lookup.Runner) int {
+		return cmp.Compare(moment(&b).UnixNano(), moment(&a).UnixNano())
+	})
 	person := p.tty(p.in) && p.tty(p.err)
 	if form == asJSON || form == asYAML {
 		person = person && p.tty(p.out)

@@ -154,7 +154,8 @@ func TestClusterIsGivenLater(t *testing.T) {
 	id := ledger.NewCaseID("", "ci", "amber-runner-1", "0b1f6f52-7a3c-4c1f-9a52-6d1f3a7c2b10")
 	wait(t, "a verdict of the case that was open", func() bool {
 		all, err := s.ledger.Revisions(context.Background(), id)
-		return err == nil && len(all) == 1 && all[0].Verdict.Cluster == "home" && all[0].Verdict.Label == rules.NodeCrash
+		return err == nil && len(all) == 1 && all[0].Verdict.Cluster == "home" &&
+			all[0].Verdict.Label == rules.NodeCrash
 	})
 }
 

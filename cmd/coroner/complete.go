@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
+	"coroner/cmd/completion"
 	"coroner/rules"
 
 	"github.com/alecthomas/kong"
@@ -22,7 +22,7 @@ import (
 // completer is the command line as package cobra knows one, so that cobra's
 // scripts for the shells complete it. Nothing is ever run through it.
 func (p *program) completer(app *kong.Node) *cobra.Command {
-	root := p.mirror(app)
+	root := completion.Tree(app, candidates)
 	root.Use = strings.ReplaceAll(p.name(), " ", "-")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
@@ -31,8 +31,11 @@ func (p *program) completer(app *kong.Node) *cobra.Command {
 			if c.Name() != "lookup" {
 				continue
 			}
-			root.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-				return c.ValidArgsFunction(c, args, begun)
+			values := c.ValidArgsFunction
+			root.ValidArgsFunction = func(
+				_ *cobra.Command, args []string, begun string,
+			) ([]string, cobra.ShellCompDirective) {
+				return values(c, args, begun)
 			}
 		}
 	}
@@ -55,56 +58,6 @@ func (p *program) complete(app *kong.Node, words []string) {
 	_ = root.Execute() // what cannot be completed has no candidates
 }
 
-// mirror is one command with its flags, and those below it.
-func (p *program) mirror(n *kong.Node) *cobra.Command {
-	cmd := &cobra.Command{Use: n.Name, Short: firstSentence(n.Help), Run: func(*cobra.Command, []string) {}}
-	flags := cmd.Flags()
-	if n.Type == kong.ApplicationNode {
-		flags = cmd.PersistentFlags()
-	}
-	for _, f := range n.Flags {
-		short, help := "", firstSentence(f.Help)
-		if f.Short != 0 {
-			short = string(f.Short)
-		}
-		switch {
-		case f.IsBool():
-			flags.BoolP(f.Name, short, false, help)
-		case f.IsCumulative():
-			flags.StringArrayP(f.Name, short, nil, help)
-		default:
-			flags.StringP(f.Name, short, preset(f), help)
-		}
-		if !f.IsBool() {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, values(f.Value, f.PlaceHolder)) // the flag is there
-		}
-	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(n.Positional) == 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		arg := n.Positional[min(len(args), len(n.Positional)-1)]
-		if len(args) >= len(n.Positional) && !arg.IsCumulative() {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return values(arg, "")(cmd, args, begun)
-	}
-	for _, c := range n.Children {
-		cmd.AddCommand(p.mirror(c))
-	}
-	return cmd
-}
-
-// preset is what a flag has when it is not given: from the environment, or by default.
-func preset(f *kong.Flag) string {
-	for _, env := range f.Envs {
-		if v, ok := os.LookupEnv(env); ok {
-			return v
-		}
-	}
-	return f.Default
-}
-
 func child(n *kong.Node, name string) *kong.Node {
 	if i := slices.IndexFunc(n.Children, func(c *kong.Node) bool { return c.Name == name }); i >= 0 {
 		return n.Children[i]
@@ -112,35 +65,16 @@ func child(n *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-func firstSentence(s string) string {
-	s, _, _ = strings.Cut(s, ". ")
-	return strings.TrimSuffix(s, ".")
-}
-
-// values are those that a flag or an argument takes.
-func values(v *kong.Value, placeholder string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, begun string) (out []string, _ cobra.ShellCompDirective) {
-		switch kind := v.Tag.Get("complete"); {
-		case kind == "labels":
-			done := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
-			for _, l := range labelCandidates() {
-				out = append(out, done+l)
-			}
-		case kind != "":
-			out = known(cmd, kind, begun)
-		case v.Enum != "":
-			out = v.EnumSlice()
-		case v.Name == "path" || placeholder == "FILE" || placeholder == "DIR":
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		var fit []string
-		for _, c := range out {
-			if c != "" && strings.HasPrefix(c, begun) {
-				fit = append(fit, c)
-			}
-		}
-		return fit, cobra.ShellCompDirectiveNoFileComp
+// candidates are the labels, or the names that the server knows.
+func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
+	if kind != "labels" {
+		return known(cmd, kind, begun)
 	}
+	done := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
+	for _, l := range labelCandidates() {
+		out = append(out, done+l)
+	}
+	return out
 }
 
 func labelCandidates() (out []string) {
@@ -148,15 +82,15 @@ func labelCandidates() (out []string) {
 	for _, l := range rules.Labels {
 		means := ""
 		if err == nil && book.Labels[l] != nil {
-			means = firstSentence(book.Labels[l].Doc)
+			means = completion.FirstSentence(book.Labels[l].Doc)
 		}
 		out = append(out, cobra.CompletionWithDesc(string(l), means))
 	}
 	return out
 }
 
-// impatience is how long a person who pressed Tab waits for a server.
-const impatience = time.Second
+// tabTimeout is how long a person who pressed Tab waits for a server.
+const tabTimeout = time.Second
 
 // known are the names of that kind that the server knows; none if it does not
 // answer at once.
@@ -164,11 +98,17 @@ func known(cmd *cobra.Command, kind, begun string) (out []string) {
 	q := url.Values{"limit": {"100"}}
 	if kind == "runners" {
 		q.Set("runner", begun)
-		if space := strings.Index(begun, "/") + 1; len(begun)-space < ledger.ShortestPrefix { // the server looks for no less; the latest may have it
+		space := strings.Index(begun, "/") + 1
+		if len(begun)-space < ledger.ShortestPrefix { // the server looks for no less; the latest may have it
 			q.Set("runner", begun[:space])
 		}
 	}
-	f := serverFlags{Server: flagValue(cmd, "server"), TokenFile: flagValue(cmd, "token-file"), CAFile: flagValue(cmd, "ca-file"), Timeout: impatience}
+	f := serverFlags{
+		Server:    flagValue(cmd, "server"),
+		TokenFile: flagValue(cmd, "token-file"),
+		CAFile:    flagValue(cmd, "ca-file"),
+		Timeout:   tabTimeout,
+	}
 	client, err := f.client()
 	if err != nil {
 		return nil
@@ -217,17 +157,19 @@ func flagValue(cmd *cobra.Command, name string) string {
 }
 
 type completionCmd struct {
-	Shell string `arg:"" help:"bash, zsh, fish, powershell, or kubectl: the script by which kubectl completes kubectl coroner." enum:"bash,zsh,fish,powershell,kubectl"`
+	Shell string `arg:"" help:"${complete_shell}" enum:"bash,zsh,fish,powershell,kubectl"`
 }
 
 // Help is shown by coroner completion --help.
 func (completionCmd) Help() string {
-	return `Prints a script that completes commands, flags, labels, and the names of runners and nodes that the server knows.
+	return `Prints a script that completes commands, flags, labels, and the names of runners and
+nodes that the server knows.
   bash      source <(coroner completion bash)              # in ~/.bashrc, after bash-completion
   zsh       source <(coroner completion zsh)               # in ~/.zshrc, after compinit
   fish      coroner completion fish | source               # in ~/.config/fish/config.fish
   powershell  coroner completion powershell | Out-String | Invoke-Expression
-  kubectl   coroner completion kubectl > kubectl_complete-coroner; chmod +x it, and put it into the PATH beside kubectl-coroner`
+  kubectl   coroner completion kubectl > kubectl_complete-coroner; chmod +x it, and put it
+            into the PATH beside kubectl-coroner`
 }
 
 // Run prints the script.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -14,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"coroner/classify/demo"
 	"coroner/classify/ledger"
 	"coroner/classify/postmortem"
 	"coroner/cmd/daemon"
-	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
 )
@@ -52,22 +53,49 @@ func (c *demoCmd) Run(p *program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1) // the server's end
 	go func() { served <- s.run(ctx) }()
-	d := &demo{cmd: c, p: p, ledger: s.ledger, book: s.docket.Book(), receive: s.docket.Receive,
-		sender: &push.Sender{URL: "http://" + s.daemon.Addr() + push.Path, Client: &http.Client{Timeout: 10 * time.Second}}}
-	err = d.play(ctx)
-	if err == nil && !c.Once && ctx.Err() == nil {
-		fmt.Fprintf(p.out, "\nThe web page:  http://%[2]s/\nLook one up:   bin/coroner lookup %[1]s --server http://%[2]s\nMetrics:       http://%[2]s/metrics\nCtrl-C ends it.\n", d.example, s.daemon.Addr())
-		<-ctx.Done()
-	}
+	err = c.play(ctx, p, s)
 	cancel()
 	return errors.Join(err, <-served)
+}
+
+// play sends the incidents, shows the verdicts, and lets the server run on until it is
+// told to stop.
+func (c *demoCmd) play(ctx context.Context, p *program, s *server) error {
+	address := s.daemon.Addr()
+	player := &demo.Player{
+		Ledger:  s.ledger,
+		Book:    s.docket.Book(),
+		Sender:  &push.Sender{URL: "http://" + address + push.Path, Client: &http.Client{Timeout: 10 * time.Second}},
+		Receive: s.docket.Receive,
+		Out:     p.out,
+		Now:     p.now,
+	}
+	sent, err := player.Play(ctx)
+	if err != nil {
+		return unreadable("%w", err)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	example, err := c.show(ctx, p, s.ledger, sent)
+	if err == nil && !c.Once && ctx.Err() == nil {
+		fmt.Fprintf(p.out, "\nThe web page:  http://%s/\n", address)
+		fmt.Fprintf(p.out, "Look one up:   bin/coroner lookup %s --server http://%s\n", example, address)
+		fmt.Fprintf(p.out, "Metrics:       http://%s/metrics\nCtrl-C ends it.\n", address)
+		<-ctx.Done()
+	}
+	return err
 }
 
 // server is what coroner serve runs, with short waits: the incidents are over.
 func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 	const ever = 10 * 365 * 24 * time.Hour
-	cmd := &serveCmd{Flags: daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
-		Ledger: ledger, Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever, KeepEvidence: ever, KeepVerdicts: ever}
+	cmd := &serveCmd{
+		Flags:          daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
+		Ledger:         ledger,
+		caseFlags:      caseFlags{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever},
+		retentionFlags: retentionFlags{KeepEvidence: ever, KeepVerdicts: ever},
+	}
 	s, err := cmd.open(cmd.Logger(p.err), p.now)
 	if err != nil {
 		return nil, usage("%w\nhint: --web.listen-address 127.0.0.1:0 takes any free port", err)
@@ -75,139 +103,39 @@ func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 	return s, nil
 }
 
-// demo is one run.
-type demo struct {
-	cmd     *demoCmd
-	p       *program
-	ledger  *ledger.Ledger
-	book    *rules.Rulebook
-	sender  *push.Sender
-	receive func(context.Context, []ingest.Entry) error // for what the server hears itself
-	example string                                      // a runner to look up
-}
-
-// step is how many stories are between two lines of progress.
-const step = 20
-
-// play sends the stories, waits for the verdicts, and shows them.
-func (d *demo) play(ctx context.Context) error {
-	all, err := stories(d.book, d.p.now())
-	if err != nil {
-		return unreadable("%w", err)
-	}
-	fmt.Fprintf(d.p.out, "%d runners died; what their nodes and controllers wrote goes to a server on this machine\n", len(all))
-	for i, s := range all {
-		if err := d.send(ctx, s); err != nil && ctx.Err() == nil {
-			return unreadable("sending the incident %s: %w", s.name, err)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if (i+1)%step == 0 || i+1 == len(all) {
-			fmt.Fprintf(d.p.out, "sent %d of %d\n", i+1, len(all))
-		}
-	}
-	return d.wait(ctx, all)
-}
-
-// wait waits until no case is pending any more.
-func (d *demo) wait(ctx context.Context, all []story) error {
-	fmt.Fprintln(d.p.out, "waiting for the last verdicts")
-	poll := time.NewTicker(200 * time.Millisecond)
-	defer poll.Stop()
-	for ctx.Err() == nil {
-		pending, err := d.ledger.Pending(ctx, d.p.now().Add(time.Hour), 0)
-		if err != nil && ctx.Err() == nil {
-			return unreadable("%w", err)
-		}
-		if err == nil && len(pending) == 0 {
-			return d.show(ctx, all)
-		}
-		select {
-		case <-ctx.Done():
-		case <-poll.C:
-		}
-	}
-	return nil
-}
-
-// send pushes one story as the agents of its nodes would: first what they read and
-// that the runner's log ended, then how far they have read, so that the case is
-// judged once. The rest, such as what the API server says, the server gets as if
-// it had heard it itself.
-func (d *demo) send(ctx context.Context, s story) error {
-	of, nodes := map[string][]ingest.Entry{}, []string{}
-	var own []ingest.Entry // what no agent reads, or nobody says of which node
-	for _, e := range s.entries {
-		if e.Node == "" || (push.Identity{Node: e.Node, Agent: true}).May(&e) != nil {
-			own = append(own, e)
-			continue
-		}
-		of[e.Node] = append(of[e.Node], e)
-	}
-	for _, e := range s.entries {
-		if e.Node != "" && !slices.Contains(nodes, e.Node) {
-			nodes = append(nodes, e.Node)
-		}
-	}
-	slices.Sort(nodes)
-	err := d.receive(ctx, own)
-	for _, node := range nodes {
-		if len(of[node]) > 0 {
-			err = errors.Join(err, d.push(ctx, node, of[node]))
-		}
-	}
-	now := d.p.now()
-	for _, node := range nodes {
-		read := ingest.Entry{Node: node, At: now, Clock: ingest.WallClock, Source: ingest.Agent, Mark: &ingest.Mark{Kind: ingest.Reached, To: now}}
-		err = errors.Join(err, d.push(ctx, node, []ingest.Entry{read}))
-	}
-	return err
-}
-
-// push sends entries as a node's agent.
-func (d *demo) push(ctx context.Context, node string, entries []ingest.Entry) error {
-	body, err := push.Encode(entries)
-	if err != nil {
-		return err
-	}
-	d.sender.Node = node
-	return d.sender.Post(ctx, body)
-}
-
 // show prints the verdicts, the latest death first, and how many there are of
-// each label.
-func (d *demo) show(ctx context.Context, all []story) error {
-	records, err := d.ledger.Verdicts(ctx, ledger.Query{Limit: 1000})
+// each label. It returns a runner to look up.
+func (c *demoCmd) show(ctx context.Context, p *program, l *ledger.Ledger, sent int) (example string, err error) {
+	records, err := l.Verdicts(ctx, ledger.Query{Limit: 1000})
 	if err != nil {
-		return unreadable("%w", err)
+		return "", unreadable("%w", err)
 	}
 	if len(records) == 0 {
-		return unreadable("no verdict came")
+		return "", unreadable("no verdict came")
 	}
 	table := make([]rules.Verdict, 0, len(records))
 	for _, r := range records {
 		table = append(table, r.Verdict)
 	}
 	slices.SortStableFunc(table, func(a, b rules.Verdict) int {
-		return cmp.Or(died(&b).Compare(died(&a)), strings.Compare(a.Runner, b.Runner))
+		return cmp.Or(diedAt(&b).Compare(diedAt(&a)), strings.Compare(a.Runner, b.Runner))
 	})
-	d.example = table[0].Runner
+	example = table[0].Runner
 	for _, v := range table {
 		if v.Label == rules.CgroupOOM {
-			d.example = v.Runner
+			example = v.Runner
 			break
 		}
 	}
-	fmt.Fprintln(d.p.out)
-	if err := d.list(table); err != nil {
-		return err
+	fmt.Fprintln(p.out)
+	if err := c.list(p, table); err != nil {
+		return "", err
 	}
-	return d.summary(table, len(all))
+	return example, summary(p.out, table, sent)
 }
 
-// died is when the runner did; what never ended comes last.
-func died(v *rules.Verdict) time.Time {
+// diedAt is when the runner did; what never ended comes last.
+func diedAt(v *rules.Verdict) time.Time {
 	if v.DiedAt == nil {
 		return time.Time{}
 	}
@@ -215,21 +143,22 @@ func died(v *rules.Verdict) time.Time {
 }
 
 // list prints a line for each verdict, or its post-mortem.
-func (d *demo) list(table []rules.Verdict) error {
-	if !d.cmd.Full {
-		return postmortem.List(d.p.out, table, width(d.p.out))
+func (c *demoCmd) list(p *program, table []rules.Verdict) error {
+	if !c.Full {
+		return postmortem.List(p.out, table, width(p.out))
 	}
+	style := postmortem.Style{Color: p.color, Width: width(p.out)}
 	for i := range table {
-		if err := postmortem.Write(d.p.out, &table[i], postmortem.Style{Color: d.p.color, Width: width(d.p.out)}); err != nil {
+		if err := postmortem.Write(p.out, &table[i], style); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// summary is how many verdicts there are of each label.
-func (d *demo) summary(table []rules.Verdict, sent int) error {
-	fmt.Fprintf(d.p.out, "\n%-24s %9s %8s %9s\n", "VERDICT", "CONFIRMED", "PROBABLE", "SUSPECTED")
+// summary prints how many verdicts there are of each label.
+func summary(out io.Writer, table []rules.Verdict, sent int) error {
+	fmt.Fprintf(out, "\n%-24s %9s %8s %9s\n", "VERDICT", "CONFIRMED", "PROBABLE", "SUSPECTED")
 	for _, label := range rules.Labels {
 		count := map[rules.Confidence]int{}
 		for _, v := range table {
@@ -238,9 +167,11 @@ func (d *demo) summary(table []rules.Verdict, sent int) error {
 			}
 		}
 		if len(count) > 0 {
-			fmt.Fprintf(d.p.out, "%-24s %9d %8d %9d\n", label, count[rules.Confirmed], count[rules.Probable], count[rules.Suspected])
+			fmt.Fprintf(out, "%-24s %9d %8d %9d\n",
+				label, count[rules.Confirmed], count[rules.Probable], count[rules.Suspected])
 		}
 	}
-	_, err := fmt.Fprintf(d.p.out, "\n%d incidents sent, %d verdicts. Yours: coroner explain PATH…, or coroner serve and coroner-agent\n", sent, len(table))
+	_, err := fmt.Fprintf(out, "\n%d incidents sent, %d verdicts. "+
+		"Yours: coroner explain PATH…, or coroner serve and coroner-agent\n", sent, len(table))
 	return err
 }

@@ -14,8 +14,8 @@ import (
 )
 
 type explainCmd struct {
-	Runner string    `help:"Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID." placeholder:"NAME"`
-	All    bool      `help:"Show the whole timeline. With --loki and no --runner: walk the time since --since and explain every runner that died."`
+	Runner string    `help:"${explain_runner}" placeholder:"NAME"`
+	All    bool      `help:"${explain_all}"`
 	Strict bool      `help:"Exit with 3 where no line of the input was understood: that is no all-clear."`
 	Loki   lokiFlags `embed:""`
 	outputFlags
@@ -93,7 +93,8 @@ func (c *explainCmd) note(p *program, verdicts []rules.Verdict, all func() []rul
 	}
 	switch {
 	case c.Runner != "" && !slices.ContainsFunc(verdicts, names):
-		fmt.Fprintf(p.err, "coroner: no line of the input speaks of %s; %s\n", postmortem.Clean(c.Runner), others(all()))
+		who := postmortem.Clean(c.Runner)
+		fmt.Fprintf(p.err, "coroner: no line of the input speaks of %s; %s\n", who, others(all()))
 	case !slices.ContainsFunc(verdicts, speaks):
 		fmt.Fprintln(p.err, "coroner: no line of the input was recognised")
 	}

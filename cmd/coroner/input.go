@@ -2,9 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +15,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
+	"coroner/cmd/parallel"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
@@ -28,9 +26,9 @@ import (
 
 // inputFlags are how every command that reads logs is told what to read.
 type inputFlags struct {
-	Rules    string   `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one." placeholder:"DIR"`
-	Timezone string   `help:"Zone of times that name none, e.g. Europe/Berlin. Default: what the logs betray, else UTC." placeholder:"ZONE"`
-	Paths    []string `arg:"" optional:"" name:"path" help:"Files, folders, archives (.gz .tar .zip .txtar) or - for standard input."`
+	Rules    string   `help:"${input_rules}" placeholder:"DIR"`
+	Timezone string   `help:"${input_timezone}" placeholder:"ZONE"`
+	Paths    []string `arg:"" optional:"" name:"path" help:"${input_path}"`
 
 	piped beginning // of standard input, for reopen
 }
@@ -63,29 +61,11 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 	return b, nil
 }
 
-// bookContent names what loadBook reads, by its content.
-func bookContent(dir string) (string, error) {
-	if dir == "" {
-		return "", nil
-	}
-	h, files := sha256.New(), os.DirFS(dir)
-	names, err := fs.Glob(files, "*.yaml")
-	for _, name := range names {
-		data, bad := fs.ReadFile(files, name)
-		err = errors.Join(err, bad)
-		fmt.Fprintf(h, "%q %d ", name, len(data))
-		h.Write(data)
-	}
-	if err != nil {
-		return "", fmt.Errorf("--rules %s: %w", dir, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 // open finds the documents; the caller closes the bundle.
 func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, error) {
 	if len(f.Paths) == 0 {
-		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\nhint: coroner --help")
+		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\n" +
+			"hint: coroner --help")
 	}
 	o := bundle.Options{Now: p.now(), Next: book.Next}
 	if p.in != nil {
@@ -135,7 +115,7 @@ func (r *reading) record() *classify.Record {
 	var mu sync.Mutex
 	var parts []*classify.Part
 	r.parts(func(_ int, entries iter.Seq[ingest.Entry]) {
-		part := classify.Take(ahead(entries), r.book)
+		part := classify.Take(parallel.Ahead(entries), r.book)
 		r.short.Add(int64(part.Short))
 		mu.Lock()
 		defer mu.Unlock()

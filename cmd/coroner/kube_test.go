@@ -30,11 +30,13 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	var c struct {
 		Serve serveCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, kong.Vars{"listen": ":0"})
+	parser, err := kong.New(&c, helpTexts, kong.Vars{"listen": ":0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parser.Parse(append([]string{"serve", "--web.listen-address=127.0.0.1:0", "--settle-deadline=1s"}, args...)); err != nil {
+	if _, err := parser.Parse(append([]string{
+		"serve", "--web.listen-address=127.0.0.1:0", "--settle-deadline=1s",
+	}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	s, err := c.Serve.open(c.Serve.Logger(io.Discard), time.Now)
@@ -81,7 +83,9 @@ func (s *liveServer) verdict(t *testing.T, runner string) string {
 		if r.Verdict.Exit.Code != nil {
 			code = fmt.Sprint(*r.Verdict.Exit.Code)
 		}
-		out = append(out, fmt.Sprintf("%s %s %s %d %s", r.Verdict.Label, r.Verdict.Rule, code, r.Verdict.Revision, r.Verdict.Confidence))
+		out = append(out,
+			fmt.Sprintf("%s %s %s %d %s", r.Verdict.Label, r.Verdict.Rule, code, r.Verdict.Revision,
+				r.Verdict.Confidence))
 	}
 	return strings.Join(out, "; ")
 }
@@ -115,11 +119,13 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 
 	now := time.Now().UTC().Truncate(time.Second)
 	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/repos/mills/flour/actions/runs/36180041/jobs" || r.Header.Get("Authorization") != "Bearer t0k3n" {
+		if r.URL.Path != "/repos/mills/flour/actions/runs/36180041/jobs" ||
+			r.Header.Get("Authorization") != "Bearer t0k3n" {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		fmt.Fprintf(w, `{"total_count":1,"jobs":[{"id":7,"run_id":36180041,"name":"build","status":"completed","conclusion":"success","runner_name":"mill-runner-1","started_at":%q,"completed_at":%q}]}`,
+		fmt.Fprintf(w,
+			`{"total_count":1,"jobs":[{"id":7,"run_id":36180041,"name":"build","status":"completed","conclusion":"success","runner_name":"mill-runner-1","started_at":%q,"completed_at":%q}]}`,
 			now.Add(-time.Minute).Format(time.RFC3339), now.Format(time.RFC3339))
 	}))
 	defer github.Close()
@@ -129,21 +135,26 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 	if err := joined(err, os.WriteFile(token, []byte("t0k3n\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--ledger=" + filepath.Join(dir, "l.db"), "--kube.namespace=ci", "--kube.ephemeral-runners", "--kube.nodes", "--kube.config=" + config,
+	args := []string{"--ledger=" + filepath.Join(dir, "l.db"), "--kube.namespace=ci", "--kube.ephemeral-runners",
+		"--kube.nodes", "--kube.config=" + config,
 		"--github.token-file=" + token, "--github.url=" + github.URL}
 	s := serveFor(t, args...)
 
 	pod := func(name string) {
-		do("POST", ns+"/pods", `{"metadata":{"name":"`+name+`"},"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x"}]}}`)
+		do("POST", ns+"/pods",
+			`{"metadata":{"name":"`+name+`"},"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x"}]}}`)
 	}
 	status := func(name, phase, state string) {
-		do("PATCH", ns+"/pods/"+name+"/status", `{"status":{"phase":"`+phase+`","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,"state":`+state+`}]}}`)
+		do("PATCH", ns+"/pods/"+name+"/status",
+			`{"status":{"phase":"`+phase+`","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,"state":`+state+`}]}}`)
 	}
 	running := `{"running":{"startedAt":"` + now.Add(-time.Minute).Format(time.RFC3339) + `"}}`
 	ended := func(code int, reason string) string {
-		return fmt.Sprintf(`{"running":null,"terminated":{"exitCode":%d,"reason":%q,"startedAt":%q,"finishedAt":%q}}`, code, reason, now.Add(-time.Minute).Format(time.RFC3339), now.Format(time.RFC3339))
+		return fmt.Sprintf(`{"running":null,"terminated":{"exitCode":%d,"reason":%q,"startedAt":%q,"finishedAt":%q}}`,
+			code, reason, now.Add(-time.Minute).Format(time.RFC3339), now.Format(time.RFC3339))
 	}
-	do("POST", runners, `{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"mill-runner-1"},"status":{"phase":"Running","jobRepositoryName":"mills/flour","workflowRunId":36180041,"jobDisplayName":"build"}}`)
+	do("POST", runners,
+		`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"mill-runner-1"},"status":{"phase":"Running","jobRepositoryName":"mills/flour","workflowRunId":36180041,"jobDisplayName":"build"}}`)
 	for _, name := range []string{"mill-runner-1", "mill-runner-2", "mill-runner-3", "mill-runner-4"} {
 		pod(name)
 		status(name, "Running", running)
@@ -159,7 +170,8 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 	wait(t, "the pod that was deleted by force", func() bool {
 		return strings.HasPrefix(s.verdict(t, "mill-runner-3"), "force-deleted force-deleted-watched - ")
 	})
-	wait(t, "the job that GitHub has as succeeded", func() bool { return strings.HasPrefix(s.verdict(t, "mill-runner-1"), "completed completed-told 0 ") })
+	wait(t, "the job that GitHub has as succeeded",
+		func() bool { return strings.HasPrefix(s.verdict(t, "mill-runner-1"), "completed completed-told 0 ") })
 	if got := s.verdict(t, "mill-runner-1"); !strings.HasSuffix(got, "confirmed") {
 		t.Errorf("got %s", got)
 	}
@@ -186,7 +198,8 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 
 	do("DELETE", ns+"/pods/mill-runner-4", `{"gracePeriodSeconds":0}`)
 	s = serveFor(t, args...)
-	wait(t, "the pod that went while no server ran", func() bool { return strings.HasPrefix(s.verdict(t, "mill-runner-4"), "unknown unknown-vanished - ") })
+	wait(t, "the pod that went while no server ran",
+		func() bool { return strings.HasPrefix(s.verdict(t, "mill-runner-4"), "unknown unknown-vanished - ") })
 	s.stop()
 }
 
@@ -230,7 +243,9 @@ func TestWatchFlags(t *testing.T) {
 	} {
 		var out strings.Builder
 		p := &program{out: &out, err: &out, now: time.Now, tty: func(any) bool { return false }}
-		code := p.run(append([]string{"serve", "--web.listen-address=127.0.0.1:0", "--ledger=" + filepath.Join(t.TempDir(), "l.db")}, strings.Fields(args)...))
+		code := p.run(append([]string{
+			"serve", "--web.listen-address=127.0.0.1:0", "--ledger=" + filepath.Join(t.TempDir(), "l.db"),
+		}, strings.Fields(args)...))
 		if code != exitUsage || !strings.Contains(out.String(), says) {
 			t.Errorf("%s: code %d, %s", args, code, out.String())
 		}

@@ -11,7 +11,7 @@ import (
 
 type listCmd struct {
 	filterFlags
-	Limit int `help:"At most so many, the latest; up to 1000." default:"50" placeholder:"N"`
+	Limit int `help:"How many verdicts to list at most, the latest first; up to 1000." default:"50" placeholder:"N"`
 	outputFlags
 	serverFlags
 }
@@ -57,7 +57,8 @@ func (c *listCmd) note(p *program, n int, filtered bool) {
 	case n == 0 && filtered:
 		fmt.Fprintln(p.err, "coroner: no verdict fits; an earlier --since or fewer filters find more")
 	case n == 0:
-		fmt.Fprintln(p.err, "coroner: the server has no verdict yet; they come when a runner ends whose node or logs are pushed to it, see coroner serve --help")
+		fmt.Fprintln(p.err, "coroner: the server has no verdict yet; it gives one when a runner ends "+
+			"whose node or logs are pushed to it, see coroner serve --help")
 	case n == c.Limit:
 		fmt.Fprintf(p.err, "coroner: the latest %d; --limit shows more\n", n)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 type lookupCmd struct {
-	What      []string `arg:"" help:"Whom: a runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME." complete:"runners"`
+	What      []string `arg:"" help:"${lookup_what}" complete:"runners"`
 	Namespace string   `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
 	Cluster   string   `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
 	All       bool     `help:"Show the whole timeline."`
@@ -57,7 +57,8 @@ func (c *lookupCmd) Run(p *program) error {
 		return c.nobody(p, client, what, found.Meaning)
 	}
 	if !found.Exact {
-		fmt.Fprintf(p.err, "coroner: %s is not known; these are %s\n", postmortem.Clean(what), postmortem.Clean(found.Meaning))
+		fmt.Fprintf(p.err, "coroner: %s is not known; these are %s\n",
+			postmortem.Clean(what), postmortem.Clean(found.Meaning))
 	}
 	runners, err := p.choice(form, found)
 	if err != nil || len(runners) == 0 {
@@ -73,7 +74,8 @@ func (c *lookupCmd) Run(p *program) error {
 func (c *lookupCmd) what() (string, error) {
 	what := strings.TrimSpace(strings.Join(c.What, " "))
 	if what == "" {
-		return "", usage("the name is empty; give a runner's name, the start of it, a pod UID, a job's address, or NODE TIME")
+		return "", usage("the name is empty; " +
+			"give a runner's name, the start of it, a pod UID, a job's address, or NODE TIME")
 	}
 	if c.Namespace != "" && !strings.ContainsAny(what, "/ ") {
 		what = c.Namespace + "/" + what
@@ -108,7 +110,8 @@ func (c *lookupCmd) show(p *program, form string, runners []lookup.Runner) error
 	case asMarkdown:
 		return c.tickets(p, all)
 	}
-	if err := p.verdicts(form, verdicts, c.All); err != nil || form != asText || len(verdicts) != 1 || len(runners) != 1 {
+	err := p.verdicts(form, verdicts, c.All)
+	if err != nil || form != asText || len(verdicts) != 1 || len(runners) != 1 {
 		return err
 	}
 	return c.around(p, &runners[0])
@@ -148,9 +151,11 @@ func unjudged(r *lookup.Runner) string {
 	who := fullName(r.Namespace, r.Runner)
 	switch {
 	case r.State != string(ledger.StateEnding):
-		return fmt.Sprintf("%s has not ended as far as is known; last heard of %s", who, r.Heard.UTC().Format(time.RFC3339))
+		heard := r.Heard.UTC().Format(time.RFC3339)
+		return fmt.Sprintf("%s has not ended as far as is known; last heard of %s", who, heard)
 	case r.Opinion != nil:
-		return fmt.Sprintf("%s ended; so far it looks like %s (%s), the verdict takes some seconds more", who, r.Opinion.Label, r.Opinion.Confidence)
+		return fmt.Sprintf("%s ended; so far it looks like %s (%s), the verdict takes some seconds more",
+			who, r.Opinion.Label, r.Opinion.Confidence)
 	}
 	return who + " ended; its evidence is still coming in, the verdict takes some seconds more"
 }

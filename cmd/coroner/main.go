@@ -45,7 +45,7 @@ type program struct {
 
 type cli struct {
 	Explain explainCmd `cmd:"" help:"Name the cause of death of every runner that ends in the input."`
-	Serve   serveCmd   `cmd:"" help:"Classify live: take what agents and shippers push, give every dead runner a verdict."`
+	Serve   serveCmd   `cmd:"" help:"${main_serve}"`
 	Lookup  lookupCmd  `cmd:"" help:"Ask a server what happened to a runner."`
 	List    listCmd    `cmd:"" help:"List a server's latest verdicts."`
 	Watch   watchCmd   `cmd:"" help:"Show verdicts as they come."`
@@ -58,7 +58,7 @@ type cli struct {
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
 
 	Version kong.VersionFlag `help:"Print the version and the rulebook's hash."`
-	Color   string           `help:"Colours: auto (on a terminal, unless NO_COLOR is set), always or never." enum:"auto,always,never" default:"auto"`
+	Color   string           `help:"${main_color}" enum:"auto,always,never" default:"auto"`
 }
 
 // heapGoal is what the garbage collector aims to stay under: a journal of a
@@ -67,7 +67,14 @@ const heapGoal = 260 << 20
 
 func main() {
 	debug.SetMemoryLimit(heapGoal)
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, tty: isTerminal, plugin: isPlugin(os.Args[0])}
+	p := &program{
+		in:     os.Stdin,
+		out:    os.Stdout,
+		err:    os.Stderr,
+		now:    time.Now,
+		tty:    isTerminal,
+		plugin: isPlugin(os.Args[0]),
+	}
 	os.Exit(p.run(os.Args[1:]))
 }
 
@@ -94,14 +101,26 @@ func unreadable(format string, args ...any) error {
 	return exitError{exitUnreadable, fmt.Errorf(format, args...)}
 }
 
+const description = `coroner names the cause of death of CI runners on Kubernetes.
+
+Exit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a broken rulebook.`
+
 // run parses the arguments and runs one command.
 func (p *program) run(args []string) int {
 	var c cli
 	done := -1
-	parser, err := kong.New(&c, kong.Name(p.name()), kong.Writers(p.out, p.err), kong.UsageOnError(),
-		kong.Description("coroner names the cause of death of CI runners on Kubernetes.\n\nExit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a broken rulebook."),
-		kong.Vars{"version": version(args), "listen": ":9095"}, kong.Configuration(daemon.Config), daemon.Environment(),
-		kong.Exit(func(code int) { done = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := kong.New(&c,
+		kong.Name(p.name()),
+		kong.Writers(p.out, p.err),
+		kong.UsageOnError(),
+		kong.Description(description),
+		helpTexts,
+		kong.Vars{"version": version(args), "listen": ":9095"},
+		kong.Configuration(daemon.Config),
+		daemon.Environment(),
+		kong.Exit(func(code int) { done = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
 	if err != nil {
 		return p.fail(err)
 	}

@@ -20,5 +20,7 @@ func TestMain(m *testing.M) {
 // The program as a person uses it, one script a habit.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: withServer,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"server": serverCommand, "verdict": verdictCommand, "asked": askedCommand}})
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server": serverCommand, "verdict": verdictCommand, "asked": askedCommand,
+		}})
 }

@@ -15,7 +15,7 @@ import (
 
 // outputFlags say in which form the answer is written.
 type outputFlags struct {
-	Output string `short:"o" help:"Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for a ticket)." enum:"text,json,yaml,markdown," default:"" placeholder:"FORM"`
+	Output string `short:"o" help:"${output_output}" enum:"text,json,yaml,markdown," default:"" placeholder:"FORM"`
 	JSON   bool   `name:"json" help:"Short for -o json."`
 }
 

@@ -15,8 +15,10 @@ import (
 // of text that YAML has no characters for or would take for something else.
 func TestYAMLSaysWhatJSONSays(t *testing.T) {
 	code := 137
-	v := rules.Verdict{Runner: "true", Namespace: "12", Node: "null", PodUID: "2026-03-01", Label: rules.CgroupOOM, Exit: rules.Exit{Code: &code},
-		Summary: "a\x00\x07\x1b[2J\x7f\u0085\u202e\u2028\ufeff\U0001F600 \\ \" ' : # - --- ... \n---\nlabel: none\n\t\xff", Missing: []string{"", " ", "~", "- x", "!!str", "*a", "&a", "%", "@", "`", strings.Repeat("long ", 300)}}
+	v := rules.Verdict{Runner: "true", Namespace: "12", Node: "null", PodUID: "2026-03-01", Label: rules.CgroupOOM,
+		Exit:    rules.Exit{Code: &code},
+		Summary: "a\x00\x07\x1b[2J\x7f\u0085\u202e\u2028\ufeff\U0001F600 \\ \" ' : # - --- ... \n---\nlabel: none\n\t\xff",
+		Missing: []string{"", " ", "~", "- x", "!!str", "*a", "&a", "%", "@", "`", strings.Repeat("long ", 300)}}
 	var js, ym strings.Builder
 	if err := writeJSON(&js, []rules.Verdict{v}); err != nil {
 		t.Fatal(err)
@@ -49,7 +51,11 @@ func TestYAMLSaysWhatJSONSays(t *testing.T) {
 
 // A label that is nearly right is named; nonsense is not guessed at.
 func TestNearLabel(t *testing.T) {
-	for typed, want := range map[string]string{"cgrop-OOM": "did you mean cgroup-OOM?", "host-teardwon": "did you mean host-teardown?", "evict": "did you mean evicted?", "oom": "no such label; coroner rules list", "": "no such label; coroner rules list"} {
+	for typed, want := range map[string]string{
+		"cgrop-OOM": "did you mean cgroup-OOM?", "host-teardwon": "did you mean host-teardown?",
+		"evict": "did you mean evicted?", "oom": "no such label; coroner rules list",
+		"": "no such label; coroner rules list",
+	} {
 		if _, err := labelNamed(typed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", typed, err, want)
 		}

@@ -10,7 +10,9 @@ import (
 
 // pushFlags say who may push.
 type pushFlags struct {
-	PushToken []string `name:"push.token-file" help:"File with the token that agents and shippers must send (Authorization: Bearer); CLUSTER=FILE for one that speaks for that cluster alone. May be given several times. For agents too, where nothing has them prove their node." placeholder:"[CLUSTER=]FILE"`
+	PushToken []string `name:"push.token-file" help:"${serve_push_token_file}" placeholder:"[CLUSTER=]FILE"`
+	MaxBody   int64    `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
+	MaxBusy   int      `name:"push.max-concurrent" help:"${serve_push_max_concurrent}" default:"32"`
 }
 
 // pushers are those that the flags name. A path that begins with / or . is a file

@@ -24,15 +24,17 @@ const referencePage = "../../docs/reference.md"
 // docs/reference.md has every command, flag and metric of this program.
 func TestReference(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c, kong.Name("coroner"), kong.Vars{"version": "", "listen": ":9095"}, kong.Configuration(daemon.Config), daemon.Environment())
+	parser, err := kong.New(&c, kong.Name("coroner"), helpTexts, kong.Vars{"version": "", "listen": ":9095"},
+		kong.Configuration(daemon.Config), daemon.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := reference.Hold(referencePage, "flags of coroner", reference.Flags(parser.Model.Node), *renew); err != nil {
+	if err := reference.Hold(referencePage, "flags of coroner", reference.Flags(parser.Model.Node),
+		*renew); err != nil {
 		t.Error(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
+	p, err := kong.New(&serve, helpTexts, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.ledger.Close()
-	if err := reference.Hold(referencePage, "metrics of coroner serve", reference.Metrics(s.daemon.Registry), *renew); err != nil {
+	if err := reference.Hold(referencePage, "metrics of coroner serve", reference.Metrics(s.daemon.Registry),
+		*renew); err != nil {
 		t.Error(err)
 	}
 }

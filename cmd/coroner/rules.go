@@ -22,7 +22,7 @@ type rulesCmd struct {
 }
 
 type rulesFlag struct {
-	Rules string `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one." placeholder:"DIR"`
+	Rules string `help:"${input_rules}" placeholder:"DIR"`
 }
 
 type rulesCheckCmd struct{ rulesFlag }
@@ -123,7 +123,8 @@ func (c *rulesDescribeCmd) Run(p *program) error {
 		return nil
 	}
 	if s := book.Signal(c.Name); s != nil {
-		fmt.Fprintf(p.out, "%s\n  %s\n  printed by  %s\n  may come from  %s\n", s.Name, s.Doc, s.Printed, sourcesText(s))
+		fmt.Fprintf(p.out, "%s\n  %s\n  printed by  %s\n  may come from  %s\n",
+			s.Name, s.Doc, s.Printed, sourcesText(s))
 		return nil
 	}
 	for _, s := range book.Secrets {

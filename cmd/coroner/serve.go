@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"path"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"coroner/classify/docket"
+	"coroner/classify/intake"
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/classify/publish"
@@ -28,52 +25,6 @@ import (
 	"github.com/rs/zerolog"
 )
 
-type serveCmd struct {
-	daemon.Flags
-	Rules  string `help:"Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one. Read again on SIGHUP and POST /-/reload." placeholder:"DIR"`
-	Ledger string `name:"ledger" help:"The ledger's file." default:"coroner.db" placeholder:"FILE"`
-
-	MemoryLimit int64 `name:"memory-limit" help:"Bytes of memory that the server is to stay under. Default: what its container may have, else 512 MiB." placeholder:"BYTES"`
-
-	pushFlags
-	MaxBody int64 `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
-	MaxBusy int   `name:"push.max-concurrent" help:"Pushes handled at one time; others are told to come again." default:"32"`
-
-	Runner     []string      `name:"runner" help:"Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods that print a runner's lines, that a controller speaks of, or with -runner- in their name." placeholder:"GLOB"`
-	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. What other pods print in a controller's words proves nothing. One that says more of the pod than * makes a controller of what it fits, whatever it is called." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
-	Settle     time.Duration `name:"settle-after" help:"Evidence must be complete so long past a death before it is judged." default:"5s"`
-	Deadline   time.Duration `name:"settle-deadline" help:"A death is judged after this time whatever is missing." default:"1m"`
-	NodeSilent time.Duration `name:"node-silent-after" help:"A node whose agent is not heard of so long has vanished, its runners with it." default:"2m"`
-	MaxOpen    int           `name:"max-open-cases" help:"Beyond, the oldest are judged as they are." default:"200000"`
-
-	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"2160h"`
-	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"48h"`
-	KeepBytes    int64         `name:"retention.bytes" help:"Beyond this size of the ledger the oldest evidence goes." default:"8589934592"`
-
-	Loki       string        `name:"loki.url" help:"Loki that gets the verdicts, http://HOST:PORT. Default: none." placeholder:"URL"`
-	LokiTenant string        `name:"loki.tenant" help:"X-Scope-OrgID." placeholder:"ID"`
-	LokiUser   string        `name:"loki.user" help:"User for basic authentication; the token file holds the password." placeholder:"NAME"`
-	LokiToken  string        `name:"loki.token-file" help:"File with the token for Loki." placeholder:"FILE"`
-	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"A verdict whose death is longer ago is stamped with the time of the verdict; keep it under half of Loki's max_chunk_age." default:"50m"`
-	Cluster    string        `name:"cluster" help:"The cluster of every record that names none; label cluster of the verdicts in Loki. Agents and shippers of other clusters name theirs." placeholder:"NAME"`
-
-	accessFlags
-	kubeFlags
-	githubFlags
-}
-
-// Help is shown by coroner serve --help.
-func (serveCmd) Help() string {
-	return `Agents (coroner-agent) and any shipper that speaks the Loki push protocol send to
-http://HOST:9095/loki/api/v1/push. Verdicts: coroner lookup NAME, GET /api/v1/verdicts,
-GET /api/v1/runners/NAME, /metrics, and Loki with --loki.url.
-
---push.agent-account has the Kubernetes API review agents' tokens, and say which node and
-which pods each may speak of; --push.client-node=san takes the node from the client
-certificates that --web.config.file asks for. Without a credential pushes are taken from
-this machine only, unless --push.open is given. docs/access.md says who may say what.`
-}
-
 // server is everything that coroner serve runs.
 type server struct {
 	cmd    *serveCmd
@@ -82,8 +33,7 @@ type server struct {
 	docket *docket.Docket
 	loki   *publish.Loki
 	more   []func(context.Context) error // other tasks that were asked for
-	began  time.Time
-	places map[string]*kubewatch.Places  // cluster -> where its pods are; of those whose agents prove their node
+	intake *intake.Intake
 	kube   map[string]*kubewatch.Metrics // cluster -> what is counted of its API
 }
 
@@ -117,7 +67,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: c, daemon: daemon.New(&c.Flags, log), began: time.Now()}
+	s := &server{cmd: c, daemon: daemon.New(&c.Flags, log)}
 	if err := s.daemon.Open(); err != nil {
 		return nil, usage("%w", err)
 	}
@@ -127,54 +77,45 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	if err := s.adopt(); err != nil {
 		return nil, err
 	}
-	o := docket.Options{Cluster: c.Cluster, Runners: c.Runner, Controllers: c.Controller,
-		Settle: c.Settle, Deadline: c.Deadline, Silent: c.NodeSilent, MaxOpen: c.MaxOpen,
-		KeepVerdicts: c.KeepVerdicts, KeepEvidence: c.KeepEvidence, MaxBytes: c.KeepBytes, LokiWindow: c.LokiWindow, Publish: c.Loki != ""}
 	reg := s.daemon.Registry
-	s.docket = docket.New(s.ledger, book, o, docket.NewMetrics(reg), log, now)
+	s.docket = docket.New(s.ledger, book, c.docketOptions(), docket.NewMetrics(reg), log, now)
+	s.intake = &intake.Intake{
+		Docket: s.docket,
+		Ledger: s.ledger,
+		Places: map[string]*kubewatch.Places{},
+		Began:  time.Now(),
+	}
 	reg.MustRegister(docket.NewState(s.ledger, now))
-	s.daemon.Reload, s.daemon.Content = s.reload, func() (string, error) { return bookContent(c.Rules) }
+	s.daemon.Reload, s.daemon.Content = s.reload, func() (string, error) { return daemon.RulebookContent(c.Rules) }
 	if c.Loki != "" {
-		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Log: log, Now: now, Metrics: publish.NewMetrics(reg)}
+		s.loki = &publish.Loki{
+			Ledger:  s.ledger,
+			Sender:  c.sender(),
+			Log:     log,
+			Now:     now,
+			Metrics: publish.NewMetrics(reg),
+		}
 	}
 	s.routes(reg, now)
 	return s, errors.Join(s.guard(now), s.watchKube(now), s.askGitHub(now))
 }
 
-// check refuses values that no run could use.
-func (c *serveCmd) check() error {
-	for flag, d := range map[string]time.Duration{"settle-after": c.Settle, "settle-deadline": c.Deadline, "node-silent-after": c.NodeSilent,
-		"retention.verdicts": c.KeepVerdicts, "retention.evidence": c.KeepEvidence} {
-		if d <= 0 {
-			return usage("--%s %s: want a time above zero", flag, d)
-		}
+// docketOptions are the flags that the docket obeys.
+func (c *serveCmd) docketOptions() docket.Options {
+	return docket.Options{
+		Cluster:      c.Cluster,
+		Runners:      c.Runner,
+		Controllers:  c.Controller,
+		Settle:       c.Settle,
+		Deadline:     c.Deadline,
+		Silent:       c.NodeSilent,
+		MaxOpen:      c.MaxOpen,
+		KeepVerdicts: c.KeepVerdicts,
+		KeepEvidence: c.KeepEvidence,
+		MaxBytes:     c.KeepBytes,
+		LokiWindow:   c.LokiWindow,
+		Publish:      c.Loki != "",
 	}
-	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 || c.MemoryLimit < 0 || c.MaxConns < 0 {
-		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes, --max-open-cases, --memory-limit and " +
-			"--web.max-connections cannot be below zero")
-	}
-	if err := errors.Join(c.accessFlags.check(), c.checkKube(), c.githubFlags.check()); err != nil {
-		return usage("%w", err)
-	}
-	for _, glob := range append(slices.Clone(c.Runner), c.Controller...) {
-		if _, err := path.Match(glob, ""); err != nil {
-			return usage("--runner, --controller %s: not a glob: %w", glob, err)
-		}
-	}
-	if u, err := url.Parse(c.Loki); c.Loki != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return usage("--loki.url %s: want http://HOST:PORT", c.Loki)
-	}
-	if err := c.pushFlags.check(); err != nil {
-		return usage("%w", err)
-	}
-	for _, token := range []func() (string, error){daemon.Token(c.LokiToken), daemon.Token(c.WebToken)} {
-		if token != nil {
-			if _, err := token(); err != nil {
-				return usage("%w", err)
-			}
-		}
-	}
-	return nil
 }
 
 // adopt gives what was recorded without a cluster the server's own.
@@ -182,14 +123,10 @@ func (s *server) adopt() error {
 	done, err := s.ledger.Adopt(context.Background(), s.cmd.Cluster)
 	if err == nil && !done && s.cmd.Cluster != "" {
 		s.daemon.Log.Info().Str("cluster", s.cmd.Cluster).
-			Msg("the ledger has records of this cluster beside some without one, or of another before: all stay as they are")
+			Msg("the ledger already holds records of this cluster, or gave its records without a cluster to another: " +
+				"no record is changed")
 	}
 	return err
-}
-
-func (c *serveCmd) lokiSender() *push.Sender {
-	return &push.Sender{URL: strings.TrimRight(c.Loki, "/") + push.Path, Tenant: c.LokiTenant, User: c.LokiUser, Token: daemon.Token(c.LokiToken),
-		Client: &http.Client{Timeout: 30 * time.Second}}
 }
 
 func (s *server) reload() error {
@@ -201,14 +138,19 @@ func (s *server) reload() error {
 }
 
 func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coroner_pushes_refused_total", Help: "Pushes that were not taken, by reason."}, []string{"reason"})
-	handler := push.NewHandler(push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}, ingest.PodGlobs(s.cmd.Controller).Name,
-		s.receive, func(reason string) { refused.WithLabelValues(reason).Inc() })
-	reg.MustRegister(refused, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "coroner_unfinished_lines_total",
-		Help: "Split lines of plain streams that were taken without their end, which did not come."},
-		func() float64 { return float64(handler.Unfinished()) }))
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "coroner_pushes_refused_total",
+		Help: "Pushes that were not taken, by reason.",
+	}, []string{"reason"})
+	refuse := func(reason string) { refused.WithLabelValues(reason).Inc() }
+	limits := push.Limits{Body: s.cmd.MaxBody, Busy: s.cmd.MaxBusy}
+	handler := push.NewHandler(limits, ingest.PodGlobs(s.cmd.Controller).Name, s.intake.Receive, refuse)
+	reg.MustRegister(refused, prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "coroner_unfinished_lines_total",
+		Help: "Split lines of plain streams that were taken without their end, which did not come.",
+	}, func() float64 { return float64(handler.Unfinished()) }))
 	mux, door, inner := s.daemon.Mux, s.daemon.Door, http.NewServeMux()
-	door.Refused = func(reason string) { refused.WithLabelValues(reason).Inc() }
+	door.Refused = refuse
 	mux.Handle("POST "+push.Path, door.Push(handler))
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
 	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Now: now}
@@ -233,7 +175,8 @@ func (s *server) run(ctx context.Context) error {
 	if s.loki != nil {
 		tasks = append(tasks, s.loki.Run)
 	}
-	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
+	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).
+		Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
 	s.warn()
 	s.daemon.Ready()
 	err := s.daemon.Run(ctx, tasks...)

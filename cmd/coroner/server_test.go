@@ -99,7 +99,8 @@ func verdictCommand(ts *testscript.TestScript, _ bool, args []string) {
 	died := time.Date(2026, 3, 1, 10, minute, 0, 0, time.UTC)
 	v := rules.Verdict{Cluster: cluster, Runner: name, Namespace: ns, Node: "build-" + number,
 		Label: rules.Label(args[1]), Confidence: rules.Confirmed, Revision: revision, DiedAt: &died,
-		Summary: "It was " + args[1] + ".", Evidence: []rules.EvidenceLine{}, RuledOut: []rules.RuledOut{}, Open: []rules.OpenLabel{}, Missing: []string{}}
+		Summary: "It was " + args[1] + ".", Evidence: []rules.EvidenceLine{}, RuledOut: []rules.RuledOut{},
+		Open: []rules.OpenLabel{}, Missing: []string{}}
 	ts.Check(serverOf(ts).ledger.Write(context.Background(), time.Now(), func(tx *ledger.Tx) error {
 		c := ledger.Case{ID: args[0], Cluster: cluster, Namespace: ns, Name: name, Node: v.Node, Runner: true,
 			State: ledger.StateJudged, Heard: died}

@@ -16,19 +16,28 @@ func TestShortLinesAreCounted(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	line := "é " + strings.Repeat(strings.Join(recognised, " ")+` Job failed ERROR pods "/_work/ permission denied `, 20)
+	line := "é " + strings.Repeat(strings.Join(recognised, " ")+` Job failed ERROR pods "/_work/ permission denied `,
+		20)
 	text := ""
 	for i := range 7 {
 		text += fmt.Sprintf("2026-03-01T10:00:0%d.000000000Z stdout F %s\n", i, line)
 	}
 	path := filepath.Join(dir, "0.log")
-	if err := os.WriteFile(path, []byte(text+"2026-03-01T10:00:09.000000000Z stdout F Listening for Jobs\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text+"2026-03-01T10:00:09.000000000Z stdout F Listening for Jobs\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"signals", "explain"} {
 		var out, errs bytes.Buffer
-		p := &program{in: strings.NewReader(""), out: &out, err: &errs, now: time.Now, tty: func(any) bool { return false }}
-		if code := p.run([]string{command, path}); code != 0 || !strings.Contains(errs.String(), "of 7 lines not all was matched") {
+		p := &program{
+			in:  strings.NewReader(""),
+			out: &out,
+			err: &errs,
+			now: time.Now,
+			tty: func(any) bool { return false },
+		}
+		if code := p.run([]string{command, path}); code != 0 ||
+			!strings.Contains(errs.String(), "of 7 lines not all was matched") {
 			t.Errorf("%s: %d %s", command, code, errs.String())
 		}
 		if !strings.Contains(out.String(), "Listening for Jobs") && command == "signals" {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"coroner/cmd/parallel"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -40,20 +41,20 @@ func (c *signalsCmd) Run(p *program) error {
 		return err
 	}
 	defer in.bundle.Close()
-	l := &listing{reading: in, count: c.Count, counts: map[string]int{}, queue: newQueue(p.out)}
+	l := &listing{reading: in, count: c.Count, counts: map[string]int{}, output: parallel.NewOutput(p.out)}
 	in.parts(l.part)
 	in.clear()
 	if c.Count {
 		p.counts(l.counts)
 	}
-	return errors.Join(l.queue.err, in.report(p))
+	return errors.Join(l.output.Err(), in.report(p))
 }
 
 // listing is what is printed of the signals.
 type listing struct {
 	*reading
-	count bool // only how many there are
-	queue *queue
+	count  bool // only how many there are
+	output *parallel.Output
 
 	mu     sync.Mutex
 	counts map[string]int
@@ -61,8 +62,8 @@ type listing struct {
 
 // part lists the signals of one file.
 func (l *listing) part(i int, entries iter.Seq[ingest.Entry]) {
-	out, counts := l.queue.place(i), map[string]int{}
-	defer out.leave()
+	out, counts := l.output.Place(i), map[string]int{}
+	defer out.Close()
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for e := range entries {
@@ -76,7 +77,7 @@ func (l *listing) part(i int, entries iter.Seq[ingest.Entry]) {
 		for _, s := range found {
 			counts[s.Def.Name]++
 			if !l.count && enc.Encode(newSignalLine(&s)) != nil {
-				return // the queue knows why
+				return // the output knows why
 			}
 		}
 	}
@@ -94,7 +95,16 @@ func (p *program) counts(counts map[string]int) {
 }
 
 func newSignalLine(s *rules.Signal) signalLine {
-	l := signalLine{File: s.Doc, Line: s.Line, Signal: s.Def.Name, Source: s.Source, Node: s.Node, Pod: s.Pod, Captures: s.Captures(), Text: s.Text}
+	l := signalLine{
+		File:     s.Doc,
+		Line:     s.Line,
+		Signal:   s.Def.Name,
+		Source:   s.Source,
+		Node:     s.Node,
+		Pod:      s.Pod,
+		Captures: s.Captures(),
+		Text:     s.Text,
+	}
 	if !s.At.IsZero() {
 		l.At = &s.At
 	}

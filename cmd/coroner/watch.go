@@ -15,7 +15,7 @@ import (
 
 type watchCmd struct {
 	filterFlags
-	Last     int           `help:"Begin with so many of the latest; with --since, with all since then." default:"10" placeholder:"N"`
+	Last     int           `help:"${watch_last}" default:"10" placeholder:"N"`
 	Interval time.Duration `help:"How often the server is asked." default:"2s"`
 	outputFlags
 	serverFlags
@@ -23,7 +23,8 @@ type watchCmd struct {
 
 // Help is shown by coroner watch --help.
 func (watchCmd) Help() string {
-	return `Shows verdicts as they come, until Ctrl-C. A verdict that late evidence changed comes again, with its revision.
+	return `Shows verdicts as they come, until Ctrl-C. A verdict that late evidence changed comes
+again, with its revision.
 Examples:
   coroner watch --verdict host-teardown,node-crash
   coroner watch -o json --last 0 | jq --unbuffered -r '.verdict + " " + .runner'`
@@ -53,13 +54,16 @@ func (c *watchCmd) watcher(p *program) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Last < 0 || c.Last > pageSize || c.Interval <= 0 {
-		return nil, usage("want --last from 0 to %d, and --interval above zero", pageSize)
+	if c.Last < 0 || c.Last > lookup.FeedPage || c.Interval <= 0 {
+		return nil, usage("want --last from 0 to %d, and --interval above zero", lookup.FeedPage)
 	}
-	w := &watcher{cmd: c, p: p, form: form, layout: postmortem.Layout{Node: 12, Runner: 36, Width: width(p.out)}}
-	w.feed = feed{ask: client.Verdicts, query: q, seen: map[string]time.Time{}}
-	w.feed.from, _ = time.Parse(time.RFC3339Nano, q.Get("since"))
-	return w, nil
+	return &watcher{
+		cmd:    c,
+		p:      p,
+		form:   form,
+		layout: postmortem.Layout{Node: 12, Runner: 36, Width: width(p.out)},
+		feed:   lookup.NewFeed(client.Verdicts, q),
+	}, nil
 }
 
 // watcher shows what comes of a feed.
@@ -68,16 +72,16 @@ type watcher struct {
 	p      *program
 	form   string
 	layout postmortem.Layout
-	feed   feed
+	feed   *lookup.Feed
 	shown  int
-	lost   bool // the server did not answer the last time
+	lost   bool // the server did not answer last time
 }
 
 // longestPause is between two questions to a server that is away.
 const longestPause = 10 * time.Second
 
 func (w *watcher) run(ctx context.Context) error {
-	found, err := w.feed.start(ctx, w.cmd.Last)
+	found, err := w.feed.Start(ctx, w.cmd.Last)
 	if err != nil && ctx.Err() == nil {
 		return w.cmd.failed(err)
 	}
@@ -86,16 +90,16 @@ func (w *watcher) run(ctx context.Context) error {
 		if err := w.show(found); err != nil {
 			return err
 		}
-		if !sleep(ctx, pause) {
+		if !waitFor(ctx, pause) {
 			return nil
 		}
-		found, err = w.feed.next(ctx)
-		pause = w.heard(ctx, err, pause)
+		found, err = w.feed.Next(ctx)
+		pause = w.noteAnswer(ctx, err, pause)
 	}
 }
 
-// sleep waits; false says that it is over.
-func sleep(ctx context.Context, d time.Duration) bool {
+// waitFor waits; false says that it is over.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -104,9 +108,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// heard says on standard error when the server goes and comes, and returns how
+// noteAnswer says on standard error when the server goes away and comes back, and returns how
 // long to wait.
-func (w *watcher) heard(ctx context.Context, err error, pause time.Duration) time.Duration {
+func (w *watcher) noteAnswer(ctx context.Context, err error, pause time.Duration) time.Duration {
 	switch {
 	case ctx.Err() != nil || err == nil && !w.lost:
 		return w.cmd.Interval
@@ -125,7 +129,7 @@ func (w *watcher) heard(ctx context.Context, err error, pause time.Duration) tim
 // at once.
 func (w *watcher) show(all []lookup.Recorded) error {
 	for i := range all {
-		if err := w.one(all[i : i+1]); err != nil {
+		if err := w.write(all[i : i+1]); err != nil {
 			return err
 		}
 		w.shown++
@@ -133,7 +137,7 @@ func (w *watcher) show(all []lookup.Recorded) error {
 	return nil
 }
 
-func (w *watcher) one(v []lookup.Recorded) error {
+func (w *watcher) write(v []lookup.Recorded) error {
 	switch w.form {
 	case asJSON:
 		return writeJSON(w.p.out, v)

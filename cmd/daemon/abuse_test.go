@@ -36,7 +36,8 @@ func TestReloadsAreFew(t *testing.T) {
 		for range 200 {
 			all.Go(func() {
 				w := request(d.Mux, "POST", "/-/reload")
-				if after := w.Header().Get("Retry-After"); w.Code != want || (after != "") != (want == http.StatusTooManyRequests) {
+				if after := w.Header().Get("Retry-After"); w.Code != want ||
+					(after != "") != (want == http.StatusTooManyRequests) {
 					t.Errorf("%s: %d, Retry-After %q, want %d", content.Load(), w.Code, after, want)
 				}
 			})

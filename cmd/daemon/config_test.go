@@ -54,7 +54,8 @@ func parse(t *testing.T, into any, text string, env map[string]string, args ...s
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "FILE", path)
 	}
-	k, err := kong.New(into, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { t.Error("it ended the program") }),
+	k, err := kong.New(into, kong.Writers(io.Discard, io.Discard),
+		kong.Exit(func(int) { t.Error("it ended the program") }),
 		kong.Configuration(Config), Environment(), kong.Vars{"listen": ":9095"})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,14 @@ func parse(t *testing.T, into any, text string, env map[string]string, args ...s
 
 // defaults is what the flags are when nothing is said.
 func defaults(path string) alone {
-	return alone{Flags: Flags{Config: kong.ConfigFlag(path), Listen: ":9095", MaxConns: 1024, LogLevel: "info", LogFormat: "json", Stop: 20 * time.Second},
+	return alone{Flags: Flags{
+		Config:    kong.ConfigFlag(path),
+		Listen:    ":9095",
+		MaxConns:  1024,
+		LogLevel:  "info",
+		LogFormat: "json",
+		Stop:      20 * time.Second,
+	},
 		Globs: []string{"x", "y"}, Deadline: time.Minute, Bytes: 8}
 }
 
@@ -78,10 +86,22 @@ func TestConfigFile(t *testing.T) {
 		{"empty", "", func(*alone) {}},
 		{"all commented out", "# loki.url: x\n", func(*alone) {}},
 		{"all commented out of a document", "---\n# loki.url: x\n", func(*alone) {}},
-		{"flat", "loki.url: http://l\nweb.listen-address: :1\nsettle-deadline: 2m\nretention.bytes: 99\n", func(a *alone) { a.URL, a.Listen, a.Deadline, a.Bytes = "http://l", ":1", 2*time.Minute, 99 }},
-		{"nested", "loki:\n  url: http://l\n  token-file: f\nweb: {listen-address: ':1', enable-pprof: true}\n", func(a *alone) { a.URL, a.Token, a.Listen, a.Pprof = "http://l", "f", ":1", true }},
-		{"nested twice", "loki: {url: x}\nlog.level: debug\nloki: {token-file: f}\n", func(a *alone) { a.URL, a.Token, a.LogLevel = "x", "f", "debug" }},
-		{"mixed", "web.config: {file: w}\nlog: {level: warn}\nlog.format: console\n", func(a *alone) { a.WebConfig, a.LogLevel, a.LogFormat = "w", "warn", "console" }},
+		{
+			"flat", "loki.url: http://l\nweb.listen-address: :1\nsettle-deadline: 2m\nretention.bytes: 99\n",
+			func(a *alone) { a.URL, a.Listen, a.Deadline, a.Bytes = "http://l", ":1", 2*time.Minute, 99 },
+		},
+		{
+			"nested", "loki:\n  url: http://l\n  token-file: f\nweb: {listen-address: ':1', enable-pprof: true}\n",
+			func(a *alone) { a.URL, a.Token, a.Listen, a.Pprof = "http://l", "f", ":1", true },
+		},
+		{
+			"nested twice", "loki: {url: x}\nlog.level: debug\nloki: {token-file: f}\n",
+			func(a *alone) { a.URL, a.Token, a.LogLevel = "x", "f", "debug" },
+		},
+		{
+			"mixed", "web.config: {file: w}\nlog: {level: warn}\nlog.format: console\n",
+			func(a *alone) { a.WebConfig, a.LogLevel, a.LogFormat = "w", "warn", "console" },
+		},
 		{"off", "web.enable-pprof: false\n", func(*alone) {}},
 		{"a list", "follow:\n  - a\n  - 'b,c'\n", func(a *alone) { a.Globs = []string{"a", "b,c"} }},
 		{"a list in a line", "follow: [a]\n", func(a *alone) { a.Globs = []string{"a"} }},
@@ -128,19 +148,24 @@ func TestConfigFileMistakes(t *testing.T) {
 		{"not a duration", "settle-deadline: 5\n", `--settle-deadline: expected duration but got "5"`},
 		{"not a number", "retention.bytes: 8GiB\n", `--retention.bytes: expected a valid 64 bit int but got "8GiB"`},
 		{"not a yes or no", "web.enable-pprof: maybe\n", `--web.enable-pprof: bool value must be`},
-		{"not one of the choices", "log.level: loud\n", `--log.level must be one of "debug","info","warn","error" but got "loud"`},
+		{
+			"not one of the choices", "log.level: loud\n",
+			`--log.level must be one of "debug","info","warn","error" but got "loud"`,
+		},
 		{"broken", "loki.url: x\nfollow: [a\n", "@: yaml: "},
 		{"a tab", "loki:\n\turl: x\n", "@: yaml: line 2"},
 		{"broken further down", "loki.url: x\n---\n[\n", "@: yaml: "},
 	} {
 		var got alone
 		path, err := parse(t, &got, tt.text, nil, "--config.file=FILE")
-		if want := strings.ReplaceAll(tt.says, "@", path); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if want := strings.ReplaceAll(tt.says, "@", path); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want …%s", tt.what, err, want)
 		}
 	}
 	var got alone
-	if _, err := parse(t, &got, "", nil, "--config.file=FILE.gone"); err == nil || !strings.Contains(err.Error(), "coroner.yaml.gone: no such file") {
+	if _, err := parse(t, &got, "", nil, "--config.file=FILE.gone"); err == nil ||
+		!strings.Contains(err.Error(), "coroner.yaml.gone: no such file") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if _, err := Config(strings.NewReader("- x")); err == nil || !strings.HasPrefix(err.Error(), "config file:1: ") {
@@ -157,14 +182,20 @@ func TestWhatWins(t *testing.T) {
 		args []string
 		want func(*alone)
 	}{
-		{"the file", nil, []string{"--config.file=FILE"}, func(a *alone) { a.Deadline, a.URL, a.Globs = 2*time.Minute, "file", []string{"file"} }},
-		{"the environment", map[string]string{"CORONER_SETTLE_DEADLINE": "3m", "CORONER_FOLLOW": "a,b"}, []string{"--config.file=FILE"},
+		{
+			"the file", nil, []string{"--config.file=FILE"},
+			func(a *alone) { a.Deadline, a.URL, a.Globs = 2*time.Minute, "file", []string{"file"} },
+		},
+		{"the environment", map[string]string{"CORONER_SETTLE_DEADLINE": "3m", "CORONER_FOLLOW": "a,b"},
+			[]string{"--config.file=FILE"},
 			func(a *alone) { a.Deadline, a.URL, a.Globs = 3*time.Minute, "file", []string{"a", "b"} }},
-		{"the flag", map[string]string{"CORONER_SETTLE_DEADLINE": "3m"}, []string{"--settle-deadline=4m", "--follow=c", "--config.file=FILE", "--follow=d"},
+		{"the flag", map[string]string{"CORONER_SETTLE_DEADLINE": "3m"},
+			[]string{"--settle-deadline=4m", "--follow=c", "--config.file=FILE", "--follow=d"},
 			func(a *alone) { a.Deadline, a.URL, a.Globs = 4*time.Minute, "file", []string{"c", "d"} }},
 		{"a variable that says nothing", map[string]string{"CORONER_LOKI_URL": ""}, []string{"--config.file=FILE"},
 			func(a *alone) { a.Deadline, a.Globs = 2*time.Minute, []string{"file"} }},
-		{"a variable that names the file", map[string]string{"CORONER_CONFIG_FILE": "FILE", "CORONER_LOKI_URL": "env"}, nil,
+		{"a variable that names the file", map[string]string{"CORONER_CONFIG_FILE": "FILE", "CORONER_LOKI_URL": "env"},
+			nil,
 			func(a *alone) { a.Deadline, a.URL, a.Globs = 2*time.Minute, "env", []string{"file"} }},
 	} {
 		var got alone
@@ -176,7 +207,8 @@ func TestWhatWins(t *testing.T) {
 		}
 	}
 	var got alone
-	if _, err := parse(t, &got, text, map[string]string{"CORONER_SETTLE_DEADLINE": "x"}, "--config.file=FILE"); err == nil || !strings.Contains(err.Error(), `CORONER_SETTLE_DEADLINE="x"`) {
+	if _, err := parse(t, &got, text, map[string]string{"CORONER_SETTLE_DEADLINE": "x"},
+		"--config.file=FILE"); err == nil || !strings.Contains(err.Error(), `CORONER_SETTLE_DEADLINE="x"`) {
 		t.Errorf("a variable that is wrong: %v", err)
 	}
 }
@@ -204,14 +236,18 @@ func TestEnvironmentNames(t *testing.T) {
 		return out
 	}
 	want := map[string][]string{
-		"config.file": {"CORONER_CONFIG_FILE"}, "web.listen-address": {"CORONER_WEB_LISTEN_ADDRESS"}, "web.config.file": {"CORONER_WEB_CONFIG_FILE"},
+		"config.file": {"CORONER_CONFIG_FILE"}, "web.listen-address": {"CORONER_WEB_LISTEN_ADDRESS"},
+		"web.config.file":     {"CORONER_WEB_CONFIG_FILE"},
 		"web.max-connections": {"CORONER_WEB_MAX_CONNECTIONS"},
-		"web.enable-pprof":    {"CORONER_WEB_ENABLE_PPROF"}, "log.level": {"CORONER_LOG_LEVEL"}, "log.format": {"CORONER_LOG_FORMAT"}, "stop-timeout": {"CORONER_STOP_TIMEOUT"},
+		"web.enable-pprof":    {"CORONER_WEB_ENABLE_PPROF"}, "log.level": {"CORONER_LOG_LEVEL"},
+		"log.format": {"CORONER_LOG_FORMAT"}, "stop-timeout": {"CORONER_STOP_TIMEOUT"},
 		"loki.url": {"CORONER_LOKI_URL"}, "loki.token-file": {"CORONER_LOKI_TOKEN_FILE"}, "follow": {"CORONER_FOLLOW"},
 		"settle-deadline": {"CORONER_SETTLE_DEADLINE"}, "retention.bytes": {"CORONER_RETENTION_BYTES"},
 		"web.operator-token-file": {"CORONER_WEB_OPERATOR_TOKEN_FILE"},
 	}
-	for what, got := range map[string]map[string][]string{"alone": names(&alone{}, ""), "serve": names(&several{}, "serve")} {
+	for what, got := range map[string]map[string][]string{
+		"alone": names(&alone{}, ""), "serve": names(&several{}, "serve"),
+	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
@@ -229,16 +265,22 @@ func TestEnvironmentNames(t *testing.T) {
 func TestOtherCommandsAreLeftAlone(t *testing.T) {
 	const text = "follow: [a, b]\nloki.url: x\n"
 	var serve several
-	if _, err := parse(t, &serve, text, nil, "serve", "--config.file=FILE"); err != nil || serve.Serve.URL != "x" || !cmp.Equal(serve.Serve.Globs, []string{"a", "b"}) {
+	if _, err := parse(t, &serve, text, nil, "serve", "--config.file=FILE"); err != nil || serve.Serve.URL != "x" ||
+		!cmp.Equal(serve.Serve.Globs, []string{"a", "b"}) {
 		t.Errorf("serve: %+v %v", serve.Serve, err)
 	}
 	var explain several
 	env := map[string]string{"CORONER_CONFIG_FILE": "FILE", "CORONER_FOLLOW": "c", "CORONER_ONLY": "d"}
-	if _, err := parse(t, &explain, text, env, "explain"); err != nil || explain.Explain.Follow != "" || explain.Explain.Only != "" {
+	if _, err := parse(t, &explain, text, env, "explain"); err != nil || explain.Explain.Follow != "" ||
+		explain.Explain.Only != "" {
 		t.Errorf("explain beside a daemon's configuration: %+v %v", explain.Explain, err)
 	}
-	for text, says := range map[string]string{"only: x\n": `unknown key "only"`, "color: x\n": `unknown key "color"`, "serve: {loki.url: x}\n": `unknown key "serve.loki.url"`} {
-		if _, err := parse(t, &several{}, text, nil, "serve", "--config.file=FILE"); err == nil || !strings.Contains(err.Error(), says) {
+	for text, says := range map[string]string{
+		"only: x\n": `unknown key "only"`, "color: x\n": `unknown key "color"`,
+		"serve: {loki.url: x}\n": `unknown key "serve.loki.url"`,
+	} {
+		if _, err := parse(t, &several{}, text, nil, "serve", "--config.file=FILE"); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -246,7 +288,10 @@ func TestOtherCommandsAreLeftAlone(t *testing.T) {
 
 // FuzzConfig: no file makes the reader panic.
 func FuzzConfig(f *testing.F) {
-	for _, text := range []string{"", "---\n", "a: b\n", "a: {b: [c, d]}\n", "a: *x\n", "? [a]\n: b\n", "<<: {a: b}\n", "a: b\n---\nc: d\n", "&a [*a]", "a:\n- b:\n  - c", "!!set {a}", "\xff\xfea"} {
+	for _, text := range []string{
+		"", "---\n", "a: b\n", "a: {b: [c, d]}\n", "a: *x\n", "? [a]\n: b\n", "<<: {a: b}\n", "a: b\n---\nc: d\n",
+		"&a [*a]", "a:\n- b:\n  - c", "!!set {a}", "\xff\xfea",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

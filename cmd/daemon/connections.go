@@ -51,5 +51,7 @@ func (c *connections) closeOne() {
 		}
 	}
 	delete(c.all, victim)
-	go victim.Close() // a client that does not read may hold it up; its request fails, and is counted where it is handled
+	// A client that does not read may hold up the close. Its request fails, and is counted
+	// where it is handled.
+	go victim.Close()
 }

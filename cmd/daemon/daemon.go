@@ -92,12 +92,23 @@ func (d *Daemon) Ready() { d.state.CompareAndSwap(starting, ready) }
 // New returns a daemon with the operations endpoints on its mux. Nothing runs
 // yet.
 func New(f *Flags, log zerolog.Logger) *Daemon {
-	d := &Daemon{Flags: f, Log: log, Registry: prometheus.NewRegistry(), Mux: http.NewServeMux(),
-		Door:       &access.Door{Operate: Token(f.Operator), Web: f.webAuth},
-		reloaded:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "coroner_config_last_reload_successful", Help: "1 when the rulebook was loaded the last time that it was tried."}),
-		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{Name: "coroner_config_last_reload_success_timestamp_seconds", Help: "When the rulebook was last loaded."}),
+	d := &Daemon{
+		Flags:    f,
+		Log:      log,
+		Registry: prometheus.NewRegistry(),
+		Mux:      http.NewServeMux(),
+		Door:     &access.Door{Operate: Token(f.Operator), Web: f.webAuth},
+		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "coroner_config_last_reload_successful",
+			Help: "1 when the rulebook was loaded the last time that it was tried.",
+		}),
+		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "coroner_config_last_reload_success_timestamp_seconds",
+			Help: "When the rulebook was last loaded.",
+		}),
 	}
-	d.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d.reloaded, d.reloadTime)
+	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
+	d.Registry.MustRegister(collectors.NewGoCollector(), process, d.reloaded, d.reloadTime)
 	d.reloaded.Set(1)
 	d.reloadTime.SetToCurrentTime()
 	d.endpoints()
@@ -164,8 +175,16 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	open := &connections{most: d.Flags.MaxConns, all: map[net.Conn]phase{}}
-	server := &http.Server{Handler: d.Mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: answered,
-		IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnState: open.change, ErrorLog: slog.NewLogLogger(d.warnings(), slog.LevelWarn)}
+	server := &http.Server{
+		Handler:           d.Mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      answered,
+		IdleTimeout:       idle,
+		MaxHeaderBytes:    maxHeader,
+		ConnState:         open.change,
+		ErrorLog:          slog.NewLogLogger(d.warnings(), slog.LevelWarn),
+	}
 	g.Go(func() error { return d.serve(server) })
 	g.Go(func() error {
 		<-ctx.Done()
@@ -183,7 +202,11 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 
 func (d *Daemon) serve(server *http.Server) error {
 	noSystemd := false
-	flags := &web.FlagConfig{WebListenAddresses: &[]string{d.Flags.Listen}, WebSystemdSocket: &noSystemd, WebConfigFile: &d.Flags.WebConfig}
+	flags := &web.FlagConfig{
+		WebListenAddresses: &[]string{d.Flags.Listen},
+		WebSystemdSocket:   &noSystemd,
+		WebConfigFile:      &d.Flags.WebConfig,
+	}
 	if err := web.Serve(d.listener, server, flags, slog.New(d.warnings())); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

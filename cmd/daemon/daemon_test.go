@@ -142,7 +142,10 @@ func TestOperators(t *testing.T) {
 		{"a password", func(f *Flags) { f.WebConfig = file("users", "basic_auth_users: {a: b}\n") }, nil, 200},
 		{"a password, from another site", func(f *Flags) { f.WebConfig = file("users", "basic_auth_users: {a: b}\n") },
 			[]string{"Sec-Fetch-Site", "cross-site"}, 403},
-		{"TLS alone asks for nothing", func(f *Flags) { f.WebConfig = file("tls", "tls_server_config: {cert_file: x}\n") }, nil, 200},
+		{
+			"TLS alone asks for nothing",
+			func(f *Flags) { f.WebConfig = file("tls", "tls_server_config: {cert_file: x}\n") }, nil, 200,
+		},
 		{"certificates that nobody showed", func(f *Flags) {
 			f.WebConfig = file("mtls", "tls_server_config: {client_auth_type: VerifyClientCertIfGiven}\n")
 		}, nil, 403},
@@ -214,14 +217,16 @@ func TestReloadFails(t *testing.T) {
 	if metric(ok) != "0" || metric(when) != loaded {
 		t.Errorf("%s is %s, %s was %s and is %s", ok, metric(ok), when, loaded, metric(when))
 	}
-	if w := request(d.Mux, "GET", RulebookPath); u.inForce.Load() != before || w.Header().Get("ETag") != `"`+before.Hash+`"` {
+	if w := request(d.Mux, "GET", RulebookPath); u.inForce.Load() != before ||
+		w.Header().Get("ETag") != `"`+before.Hash+`"` {
 		t.Error("the rulebook before is not in force any more")
 	}
 	u.files["user.yaml"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(signal1, "one", "two"))}
 	if w := request(d.Mux, "POST", "/-/reload"); w.Code != 200 || metric(ok) != "1" || metric(when) == loaded {
 		t.Errorf("after the mistake was mended: %d %s, %s is %s", w.Code, w.Body, ok, metric(ok))
 	}
-	if w := request(d.Mux, "GET", RulebookPath); w.Header().Get("ETag") == `"`+before.Hash+`"` || u.inForce.Load().Signal("user.two") == nil {
+	if w := request(d.Mux, "GET", RulebookPath); w.Header().Get("ETag") == `"`+before.Hash+`"` ||
+		u.inForce.Load().Signal("user.two") == nil {
 		t.Error("the new rulebook is not in force")
 	}
 }
@@ -230,7 +235,10 @@ func TestReloadFails(t *testing.T) {
 // another gets the whole, and reads from it the rulebook with that very hash:
 // else it would fetch it, and read its look-back again, each minute.
 func TestRulebookForAgents(t *testing.T) {
-	one := fstest.MapFS{"b.yaml": {Data: []byte("# nothing\n")}, "a.yaml": {Data: []byte("# é\r\n" + signal1)}, "README": {Data: []byte("not a rule")}}
+	one := fstest.MapFS{
+		"b.yaml": {Data: []byte("# nothing\n")}, "a.yaml": {Data: []byte("# é\r\n" + signal1)},
+		"README": {Data: []byte("not a rule")},
+	}
 	for what, layers := range map[string][]fs.FS{
 		"built in":      {book.Files},
 		"extended":      {book.Files, one},
@@ -257,9 +265,11 @@ func TestRulebookForAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again.Hash != b.Hash || len(again.Signals) != len(b.Signals) || len(got) != len(layers) {
-			t.Errorf("%s: the agent has %s with %d signals in %d layers, the server %s with %d", what, again.Hash, len(again.Signals), len(got), b.Hash, len(b.Signals))
+			t.Errorf("%s: the agent has %s with %d signals in %d layers, the server %s with %d", what, again.Hash,
+				len(again.Signals), len(got), b.Hash, len(b.Signals))
 		}
-		if w := request(h, "GET", RulebookPath, "If-None-Match", tag); w.Code != 304 || w.Body.Len() != 0 || w.Header().Get("ETag") != tag {
+		if w := request(h, "GET", RulebookPath, "If-None-Match", tag); w.Code != 304 || w.Body.Len() != 0 ||
+			w.Header().Get("ETag") != tag {
 			t.Errorf("%s: an agent that has it gets %d and %d bytes", what, w.Code, w.Body.Len())
 		}
 		for _, other := range []string{`"other"`, b.Hash, ""} {
@@ -421,11 +431,23 @@ func TestOpenFails(t *testing.T) {
 		change func(*Flags)
 		says   []string
 	}{
-		"taken":          {func(f *Flags) { f.Listen = taken.Addr().String() }, []string{"--web.listen-address " + taken.Addr().String(), "address already in use"}},
-		"no address":     {func(f *Flags) { f.Listen = "9095" }, []string{"--web.listen-address 9095", "missing port"}},
-		"no such file":   {func(f *Flags) { f.WebConfig = filepath.Join(dir, "gone") }, []string{"--web.config.file " + filepath.Join(dir, "gone"), "no such file"}},
-		"misspelt":       {func(f *Flags) { f.WebConfig = file("misspelt.yaml", "tls_server_confg: {}\n") }, []string{"--web.config.file", "tls_server_confg"}},
-		"no certificate": {func(f *Flags) { f.WebConfig = file("cert.yaml", "tls_server_config: {cert_file: x, key_file: y}\n") }, []string{"--web.config.file", "no such file"}},
+		"taken": {
+			func(f *Flags) { f.Listen = taken.Addr().String() },
+			[]string{"--web.listen-address " + taken.Addr().String(), "address already in use"},
+		},
+		"no address": {func(f *Flags) { f.Listen = "9095" }, []string{"--web.listen-address 9095", "missing port"}},
+		"no such file": {
+			func(f *Flags) { f.WebConfig = filepath.Join(dir, "gone") },
+			[]string{"--web.config.file " + filepath.Join(dir, "gone"), "no such file"},
+		},
+		"misspelt": {
+			func(f *Flags) { f.WebConfig = file("misspelt.yaml", "tls_server_confg: {}\n") },
+			[]string{"--web.config.file", "tls_server_confg"},
+		},
+		"no certificate": {
+			func(f *Flags) { f.WebConfig = file("cert.yaml", "tls_server_config: {cert_file: x, key_file: y}\n") },
+			[]string{"--web.config.file", "no such file"},
+		},
 	} {
 		d := newDaemon(t, tt.change)
 		err := d.Open()
@@ -444,7 +466,11 @@ func TestWebConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
 	cert, err1 := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
 	private, err2 := x509.MarshalPKCS8PrivateKey(key)
 	pair := func(name, kind string, der []byte) error {
@@ -452,31 +478,37 @@ func TestWebConfig(t *testing.T) {
 	}
 	// The hash is of the password "secret".
 	conf := "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\nbasic_auth_users: {scraper: $2a$04$KzQhe1u4ex9Ykz6EJ45yXeAikR6Ed7FViFDxHD/uq10H1wElgtsSi}\n"
-	err = errors.Join(err1, err2, pair("cert.pem", "CERTIFICATE", cert), pair("key.pem", "PRIVATE KEY", private), os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(conf), 0o600))
+	err = errors.Join(err1, err2, pair("cert.pem", "CERTIFICATE", cert), pair("key.pem", "PRIVATE KEY", private),
+		os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(conf), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	d := New(&Flags{Listen: "127.0.0.1:0", Stop: time.Minute, WebConfig: filepath.Join(dir, "web.yaml")}, zerolog.New(&log))
+	d := New(&Flags{Listen: "127.0.0.1:0", Stop: time.Minute, WebConfig: filepath.Join(dir, "web.yaml")},
+		zerolog.New(&log))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := run(t, d, ctx)
 	roots := x509.NewCertPool()
 	parsed, _ := x509.ParseCertificate(cert)
 	roots.AddCert(parsed)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
+	client := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true},
+	}
 	for user, want := range map[string]int{"": 401, "scraper:wrong@": 401, "scraper:secret@": 200} {
 		if code, body, err := fetch(client, "https://"+user+d.Addr()+"/-/healthy"); code != want || err != nil {
 			t.Errorf("%s: %d %s %v, want %d", user, code, body, err, want)
 		}
 	}
-	if code, _, _ := fetch(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "http://"+d.Addr()+"/-/healthy"); code == 200 {
+	if code, _, _ := fetch(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		"http://"+d.Addr()+"/-/healthy"); code == 200 {
 		t.Error("it answers without TLS")
 	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if text := log.String(); !strings.HasPrefix(text, `{"level":"warn",`) || !strings.Contains(text, `"message":"http: TLS handshake error`) {
+	if text := log.String(); !strings.HasPrefix(text, `{"level":"warn",`) ||
+		!strings.Contains(text, `"message":"http: TLS handshake error`) {
 		t.Errorf("what the server says of a client is not in the program's log: %q", text)
 	}
 }
@@ -488,7 +520,8 @@ func TestToken(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "token")
 	token := Token(path)
-	if _, err := token(); err == nil || !strings.HasPrefix(err.Error(), "token file: ") || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := token(); err == nil || !strings.HasPrefix(err.Error(), "token file: ") ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	for text, want := range map[string]string{"one": "one", "two\n": "two", " three \r\n": "three", "": ""} {

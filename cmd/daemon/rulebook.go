@@ -1,7 +1,13 @@
 package daemon
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 
 	"coroner/rules"
 )
@@ -23,4 +29,24 @@ func Rulebook(book func() *rules.Rulebook) http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(b.Source()) // the agent has gone
 	})
+}
+
+// RulebookContent names the files of a folder of rulebook files by their content; "" is
+// no folder.
+func RulebookContent(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	h, files := sha256.New(), os.DirFS(dir)
+	names, err := fs.Glob(files, "*.yaml")
+	for _, name := range names {
+		data, bad := fs.ReadFile(files, name)
+		err = errors.Join(err, bad)
+		fmt.Fprintf(h, "%q %d ", name, len(data))
+		h.Write(data)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--rules %s: %w", dir, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -35,8 +35,10 @@ const secretToken = "ghs_0123456789"
 
 func newWorld(t *testing.T, perMinute int) *world {
 	w := &world{t: t, now: time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)}
-	c := NewClient("https://github.example/", func() (string, error) { return secretToken, nil }, &http.Client{Transport: w}, func() time.Time { return w.now })
-	w.Poller = NewPoller(c, perMinute, func(_ context.Context, e []ingest.Entry) error { w.filed = append(w.filed, e...); return nil },
+	c := NewClient("https://github.example/", func() (string, error) { return secretToken, nil },
+		&http.Client{Transport: w}, func() time.Time { return w.now })
+	w.Poller = NewPoller(c, perMinute,
+		func(_ context.Context, e []ingest.Entry) error { w.filed = append(w.filed, e...); return nil },
 		NewMetrics(prometheus.NewRegistry()), zerolog.New(&w.log))
 	return w
 }
@@ -44,7 +46,8 @@ func newWorld(t *testing.T, perMinute int) *world {
 // RoundTrip is GitHub: it answers at once, or cuts off.
 func (w *world) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	w.asked = append(w.asked, r.URL.RequestURI())
-	if r.Header.Get("Authorization") != "Bearer "+secretToken || r.Header.Get("X-GitHub-Api-Version") == "" || r.Header.Get("Accept") != "application/vnd.github+json" {
+	if r.Header.Get("Authorization") != "Bearer "+secretToken || r.Header.Get("X-GitHub-Api-Version") == "" ||
+		r.Header.Get("Accept") != "application/vnd.github+json" {
 		w.t.Errorf("headers: %v", r.Header)
 	}
 	defer func() {
@@ -92,7 +95,8 @@ func job(id int, runner, status, conclusion, completed string) string {
 	return fmt.Sprintf(`{"id":%d,"run_id":36180041,"run_url":"https://api.github.com/repos/mills/flour/actions/runs/36180041","run_attempt":1,"node_id":"CR_x","head_sha":"4be5",
 		"url":"u","html_url":"h","status":"%s","conclusion":%s,"created_at":"2026-10-01T09:00:00Z","started_at":"2026-10-01T09:00:20Z","completed_at":%s,"name":"build (x)",
 		"steps":[{"name":"Set up job","status":"completed","conclusion":"success","number":1}],"check_run_url":"c","labels":["mill"],"runner_id":77,"runner_name":%s,"runner_group_id":2,
-		"runner_group_name":"kubernetes","workflow_name":"CI","head_branch":"main"}`, id, status, text(conclusion), text(completed), text(runner))
+		"runner_group_name":"kubernetes","workflow_name":"CI","head_branch":"main"}`, id, status, text(conclusion),
+		text(completed), text(runner))
 }
 
 func jobs(all ...string) string {
@@ -108,8 +112,11 @@ func TestFindsTheRunnersJob(t *testing.T) {
 	w := newWorld(t, 60)
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("page") == "1" {
-			rw.Header().Set("Link", `<https://api.github.com/x?page=2>; rel="next", <https://api.github.com/x?page=2>; rel="last"`)
-			fmt.Fprint(rw, jobs(job(1, "another-runner", "completed", "success", "2026-10-01T09:10:00Z"), job(2, "", "queued", "", "")))
+			rw.Header().Set("Link",
+				`<https://api.github.com/x?page=2>; rel="next", <https://api.github.com/x?page=2>; rel="last"`)
+			fmt.Fprint(rw,
+				jobs(job(1, "another-runner", "completed", "success", "2026-10-01T09:10:00Z"),
+					job(2, "", "queued", "", "")))
 			return
 		}
 		fmt.Fprint(rw, jobs(job(3, "mill-runner-1", "completed", "failure", "2026-10-01T09:18:58Z")))
@@ -121,7 +128,8 @@ func TestFindsTheRunnersJob(t *testing.T) {
 		t.Errorf("asked %s, want %s", w.asked[0], want)
 	}
 	e := w.filed[0]
-	if e.Source != ingest.GitHub || e.Trust != ingest.Attested || e.Pod != "mill-runner-1" || e.PodUID != "u1" || !e.At.Equal(time.Date(2026, 10, 1, 9, 18, 58, 0, time.UTC)) {
+	if e.Source != ingest.GitHub || e.Trust != ingest.Attested || e.Pod != "mill-runner-1" || e.PodUID != "u1" ||
+		!e.At.Equal(time.Date(2026, 10, 1, 9, 18, 58, 0, time.UTC)) {
 		t.Errorf("entry %+v", e)
 	}
 	if e.Cluster != "east" {
@@ -177,8 +185,10 @@ func TestRefusesOddQuestions(t *testing.T) {
 	w := newWorld(t, 60)
 	w.answer = say(jobs())
 	for i, q := range []Question{
-		{Repository: "mills/../../user", Run: "1"}, {Repository: "mills/..", Run: "1"}, {Repository: "flour", Run: "1"}, {Repository: "a/b?x=1", Run: "1"},
-		{Repository: "a/b", Run: "1/../../x"}, {Repository: "a/b", Run: "-1"}, {Repository: "a/b", Job: "beb2b7e7-3d59-42d9-a5c7-f2aa433c1653"}, {Repository: "a/b"},
+		{Repository: "mills/../../user", Run: "1"}, {Repository: "mills/..", Run: "1"}, {Repository: "flour", Run: "1"},
+		{Repository: "a/b?x=1", Run: "1"},
+		{Repository: "a/b", Run: "1/../../x"}, {Repository: "a/b", Run: "-1"},
+		{Repository: "a/b", Job: "beb2b7e7-3d59-42d9-a5c7-f2aa433c1653"}, {Repository: "a/b"},
 	} {
 		q.Case, q.Runner, q.Died = strconv.Itoa(i), "r", w.now
 		w.Enqueue(q)
@@ -220,12 +230,22 @@ func TestRateLimits(t *testing.T) {
 		wait   time.Duration
 		filed  int // the answer itself counts
 	}{
-		"used up":         {403, map[string]string{"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+600"}, 601 * time.Second, 0},
-		"nearly used up":  {200, map[string]string{"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "499", "X-RateLimit-Reset": "+600"}, 601 * time.Second, 1},
-		"secondary limit": {403, map[string]string{"Retry-After": "90", "X-RateLimit-Remaining": "4000"}, 90 * time.Second, 0},
-		"too many":        {429, map[string]string{"Retry-After": "30"}, 30 * time.Second, 0},
-		"no time named":   {429, nil, time.Minute, 0},
-		"absurd time":     {429, map[string]string{"Retry-After": "99999999"}, 61 * time.Minute, 0},
+		"used up": {
+			403,
+			map[string]string{"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "+600"},
+			601 * time.Second, 0,
+		},
+		"nearly used up": {
+			200,
+			map[string]string{"X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "499", "X-RateLimit-Reset": "+600"},
+			601 * time.Second, 1,
+		},
+		"secondary limit": {
+			403, map[string]string{"Retry-After": "90", "X-RateLimit-Remaining": "4000"}, 90 * time.Second, 0,
+		},
+		"too many":      {429, map[string]string{"Retry-After": "30"}, 30 * time.Second, 0},
+		"no time named": {429, nil, time.Minute, 0},
+		"absurd time":   {429, map[string]string{"Retry-After": "99999999"}, 61 * time.Minute, 0},
 	} {
 		w := newWorld(t, 600)
 		w.answer = func(rw http.ResponseWriter, _ *http.Request) {
@@ -294,7 +314,8 @@ func TestTrouble(t *testing.T) {
 			w.turns(1)
 			w.pass(time.Minute)
 		}
-		if n := strings.Count(w.log.String(), "\n"); n != 1 || !strings.Contains(w.log.String(), c.says) || strings.Contains(w.log.String(), secretToken) {
+		if n := strings.Count(w.log.String(), "\n"); n != 1 || !strings.Contains(w.log.String(), c.says) ||
+			strings.Contains(w.log.String(), secretToken) {
 			t.Errorf("%s: %d lines: %s", name, n, w.log.String())
 		}
 		w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
@@ -337,8 +358,11 @@ func TestNotStored(t *testing.T) {
 // Names come from whoever writes a workflow.
 func TestEntryIsClean(t *testing.T) {
 	q := Question{Repository: "o/r"}
-	e := q.entry(&Job{Name: "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400), Status: "in_progress"}, time.Unix(1e9, 0))
-	if strings.ContainsAny(e.Text, "\x1b\n\u202e") || len(e.Text) > 600 || strings.Contains(strings.ReplaceAll(e.Text, `name="`, ""), `completed é"`) || e.Fields["status"] != "in_progress" {
+	e := q.entry(&Job{Name: "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400), Status: "in_progress"},
+		time.Unix(1e9, 0))
+	if strings.ContainsAny(e.Text, "\x1b\n\u202e") || len(e.Text) > 600 ||
+		strings.Contains(strings.ReplaceAll(e.Text, `name="`, ""), `completed é"`) ||
+		e.Fields["status"] != "in_progress" {
 		t.Errorf("%q", e.Text)
 	}
 }

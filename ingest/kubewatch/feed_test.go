@@ -30,7 +30,10 @@ type bench struct {
 
 func newBench(t *testing.T, name string) *bench {
 	b := &bench{t: t, now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}
-	w := &Watcher{metrics: NewMetrics(prometheus.NewRegistry()), options: Options{Now: func() time.Time { return b.now }, Log: zerolog.Nop()}}
+	w := &Watcher{
+		metrics: NewMetrics(prometheus.NewRegistry()),
+		options: Options{Now: func() time.Time { return b.now }, Log: zerolog.Nop()},
+	}
 	w.out = newOutbox(nil, zerolog.Nop())
 	w.out.waiting = make(chan []ingest.Entry, 10_000)
 	b.feed = newFeed(w, resource{"/api/v1", name, "ci"})
@@ -54,7 +57,8 @@ func (b *bench) said() (out []string) {
 			for _, e := range some {
 				line := e.Text
 				if e.Mark != nil {
-					line = fmt.Sprintf("mark %d %s %s", e.Mark.Kind, e.Mark.From.Format("15:04:05"), e.Mark.To.Format("15:04:05"))
+					line = fmt.Sprintf("mark %d %s %s", e.Mark.Kind, e.Mark.From.Format("15:04:05"),
+						e.Mark.To.Format("15:04:05"))
 				}
 				out = append(out, line)
 			}
@@ -77,7 +81,10 @@ func (b *bench) want(what string, want ...string) {
 }
 
 func pod(version int, status string) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-runner-1","namespace":"ci","uid":"u1","resourceVersion":"%d"},"spec":{"nodeName":"n1"},"status":{%s}}`, version, status)
+	return fmt.Sprintf(
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-runner-1","namespace":"ci","uid":"u1","resourceVersion":"%d"},"spec":{"nodeName":"n1"},"status":{%s}}`,
+		version, status,
+	)
 }
 
 const up = `"containerStatuses":[{"name":"runner","restartCount":0,"state":{"running":{"startedAt":"2031-01-01T00:00:01Z"}}}]`
@@ -115,7 +122,8 @@ func TestNews(t *testing.T) {
 	b.want("a change that says nothing")
 	b.UpdateResourceVersion("2")
 	b.said()
-	_ = b.Delete(b.object(pod(3, `"containerStatuses":[{"name":"runner","restartCount":0,"state":{"terminated":{"exitCode":3,"finishedAt":"2031-01-01T00:00:09Z"}}}]`)))
+	_ = b.Delete(b.object(pod(3,
+		`"containerStatuses":[{"name":"runner","restartCount":0,"state":{"terminated":{"exitCode":3,"finishedAt":"2031-01-01T00:00:09Z"}}}]`)))
 	b.want("its last state", "container terminated container=runner exit_code=3", "mark 0")
 	if len(b.seen) > 0 {
 		t.Errorf("%d objects remembered after they went", len(b.seen))
@@ -127,7 +135,8 @@ func TestNews(t *testing.T) {
 func TestFlood(t *testing.T) {
 	b := newBench(t, "pods")
 	for i := range 3 * maxFacts {
-		_ = b.Update(b.object(pod(i, fmt.Sprintf(`"containerStatuses":[{"name":"runner","state":{"waiting":{"reason":"R%d"}}}]`, i))))
+		_ = b.Update(b.object(pod(i,
+			fmt.Sprintf(`"containerStatuses":[{"name":"runner","state":{"waiting":{"reason":"R%d"}}}]`, i))))
 	}
 	if n := len(b.said()); n != maxFacts {
 		t.Errorf("%d facts of one pod", n)
@@ -140,14 +149,20 @@ func TestFlood(t *testing.T) {
 
 	e := newBench(t, "events")
 	for i := range 3 * maxEvents {
-		_ = e.Add(e.object(fmt.Sprintf(`{"kind":"Event","apiVersion":"v1","metadata":{"name":"e%d","uid":"e%d","resourceVersion":"1"},"involvedObject":{"kind":"Pod","name":"p","uid":"u1"},"reason":"R%d"}`, i, i, i)))
+		_ = e.Add(e.object(fmt.Sprintf(
+			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"e%d","uid":"e%d","resourceVersion":"1"},"involvedObject":{"kind":"Pod","name":"p","uid":"u1"},"reason":"R%d"}`,
+			i, i, i,
+		)))
 	}
 	if n := len(e.said()); n != maxEvents {
 		t.Errorf("%d events about one pod", n)
 	}
 	for i := range 100 { // one event, repeated every second
 		e.now = e.now.Add(time.Second)
-		_ = e.Update(e.object(fmt.Sprintf(`{"kind":"Event","apiVersion":"v1","metadata":{"name":"r","uid":"r","resourceVersion":"%d"},"involvedObject":{"kind":"Pod","name":"q","uid":"u2"},"reason":"BackOff","count":%d,"lastTimestamp":"2031-01-01T00:00:01Z"}`, i, i+1)))
+		_ = e.Update(e.object(fmt.Sprintf(
+			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"r","uid":"r","resourceVersion":"%d"},"involvedObject":{"kind":"Pod","name":"q","uid":"u2"},"reason":"BackOff","count":%d,"lastTimestamp":"2031-01-01T00:00:01Z"}`,
+			i, i+1,
+		)))
 	}
 	if n := len(e.said()); n < 4 || n > 8 {
 		t.Errorf("an event that is repeated was told %d times", n)
@@ -207,11 +222,20 @@ func TestAdvice(t *testing.T) {
 		err  error
 		want string
 	}{
-		{pods, apierrors.NewForbidden(gr, "", errors.New("x")), "may not watch pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods"},
-		{nodes, apierrors.NewForbidden(gr, "", errors.New("x")), "may not watch nodes in the cluster: give its service account a ClusterRole with the verbs get, list, watch on nodes"},
+		{
+			pods, apierrors.NewForbidden(gr, "", errors.New("x")),
+			"may not watch pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods",
+		},
+		{
+			nodes, apierrors.NewForbidden(gr, "", errors.New("x")),
+			"may not watch nodes in the cluster: give its service account a ClusterRole with the verbs get, list, watch on nodes",
+		},
 		{pods, apierrors.NewUnauthorized("x"), "the API server rejects the token"},
 		{pods, apierrors.NewNotFound(gr, ""), "the API server knows no pods in namespace ci"},
-		{pods, &url.Error{Op: "Get", URL: "https://h/?timeoutSeconds=12", Err: errors.New("refused")}, "the API server does not answer: refused"},
+		{
+			pods, &url.Error{Op: "Get", URL: "https://h/?timeoutSeconds=12", Err: errors.New("refused")},
+			"the API server does not answer: refused",
+		},
 		{pods, apierrors.NewServiceUnavailable("busy"), "cannot watch pods in namespace ci: busy"},
 	} {
 		if got := c.r.advice("watch", c.err); !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
@@ -223,7 +247,11 @@ func TestAdvice(t *testing.T) {
 // FuzzCodec: whatever a server sends is an object, a list, a status or an error.
 func FuzzCodec(f *testing.F) {
 	f.Add([]byte(pod(1, up)), true)
-	f.Add([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c"},"items":[`+pod(1, up)+`,{"metadata":{"name":"x"}}]}`), true)
+	f.Add(
+		[]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c"},"items":[`+
+			pod(1, up)+`,{"metadata":{"name":"x"}}]}`),
+		true,
+	)
 	f.Add([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`), false)
 	f.Add([]byte(`{"kind":"Pod","metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}`), false)
 	f.Fuzz(func(t *testing.T, data []byte, page bool) {
@@ -252,7 +280,8 @@ func FuzzCodec(f *testing.F) {
 func check(t *testing.T, o *object) {
 	for i := range o.facts {
 		e := &o.facts[i]
-		if _, err := json.Marshal(e); err != nil || e.Mark != nil || e.Source != ingest.Kube || len(e.Text) > ingest.MaxText {
+		if _, err := json.Marshal(e); err != nil || e.Mark != nil || e.Source != ingest.Kube ||
+			len(e.Text) > ingest.MaxText {
 			t.Fatalf("%v %+v", err, e)
 		}
 	}

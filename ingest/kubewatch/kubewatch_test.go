@@ -119,7 +119,11 @@ func start(t *testing.T, s *apiserver.Server, address, token string, o Options) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &told{more: make(chan struct{}, 1), log: logBuffer{more: make(chan struct{}, 1)}, metrics: NewMetrics(prometheus.NewRegistry())}
+	c := &told{
+		more:    make(chan struct{}, 1),
+		log:     logBuffer{more: make(chan struct{}, 1)},
+		metrics: NewMetrics(prometheus.NewRegistry()),
+	}
 	o.Now, o.Log, o.Receive = time.Now, zerolog.New(&c.log), c.receive
 	w, err := New(config, o, c.metrics)
 	if err != nil {
@@ -179,7 +183,9 @@ const (
 
 func (a api) pod(name string) {
 	a.Helper()
-	a.do("POST", pods, `{"metadata":{"name":"`+name+`","annotations":{"note":"`+secret+`"},"labels":{"actions.github.com/scale-set-name":"mill"}},
+	a.do("POST", pods,
+		`{"metadata":{"name":"`+name+`","annotations":{"note":"`+secret+
+			`"},"labels":{"actions.github.com/scale-set-name":"mill"}},
 		"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x","command":["./run.sh"],"env":[{"name":"TOKEN","value":"`+secret+`"}]}]}}`)
 }
 
@@ -208,7 +214,9 @@ func TestRealAPI(t *testing.T) {
 	defer gate.Close()
 	c := start(t, s, gate.URL, apiserver.Admin, Options{Namespaces: []string{"ci"}, Nodes: true})
 	c.wait(t, "ci/before-runner-1", "pod spec", "pool=mill", "node=quern-1")
-	for name, test := range map[string]func(api, *told){"exit": exit, "forced": forced, "events": events, "nodes": nodes, "elsewhere": elsewhere} {
+	for name, test := range map[string]func(api, *told){
+		"exit": exit, "forced": forced, "events": events, "nodes": nodes, "elsewhere": elsewhere,
+	} {
 		t.Run(name, func(t *testing.T) { test(api{t, s}, c) })
 	}
 	t.Run("broken", func(t *testing.T) { broken(api{t, s}, gate, c) })
@@ -225,7 +233,8 @@ func exit(a api, c *told) {
 	a.status("exit-runner-1", runs)
 	a.status("exit-runner-1", died)
 	a.do("DELETE", pods+"/exit-runner-1", `{"gracePeriodSeconds":0}`)
-	c.wait(a.T, "ci/exit-runner-1@quern-1 1 container terminated", "exit_code=137", "reason=OOMKilled", "finished_at=2031-01-01T00:05:00Z")
+	c.wait(a.T, "ci/exit-runner-1@quern-1 1 container terminated", "exit_code=137", "reason=OOMKilled",
+		"finished_at=2031-01-01T00:05:00Z")
 	c.wait(a.T, "ci/exit-runner-1", "pod deleting")
 	c.wait(a.T, "ci mark 0")
 	if gone := c.lines("ci/exit-runner-1", "pod gone"); gone != nil {
@@ -244,7 +253,8 @@ func forced(a api, c *told) {
 
 // events: they are claims, whoever they say that they are from.
 func events(a api, c *told) {
-	a.do("POST", "/api/v1/namespaces/ci/events", `{"metadata":{"name":"e1"},"involvedObject":{"kind":"Pod","namespace":"ci","name":"before-runner-1","uid":"u-1"},
+	a.do("POST", "/api/v1/namespaces/ci/events",
+		`{"metadata":{"name":"e1"},"involvedObject":{"kind":"Pod","namespace":"ci","name":"before-runner-1","uid":"u-1"},
 		"reason":"Evicted","message":"low on grain","type":"Warning","source":{"component":"kubelet","host":"quern-1"},"lastTimestamp":"2031-01-01T00:00:01Z"}`)
 	c.wait(a.T, "ci/before-runner-1@quern-1 0 event reason=Evicted")
 }
@@ -270,7 +280,8 @@ func nodes(a api, c *told) {
 
 // elsewhere: what is in another namespace is nobody's business.
 func elsewhere(a api, c *told) {
-	a.do("POST", "/api/v1/namespaces/other/pods", `{"metadata":{"name":"x-runner-1"},"spec":{"containers":[{"name":"runner","image":"x"}]}}`)
+	a.do("POST", "/api/v1/namespaces/other/pods",
+		`{"metadata":{"name":"x-runner-1"},"spec":{"containers":[{"name":"runner","image":"x"}]}}`)
 	a.pod("after-runner-1")
 	c.wait(a.T, "ci/after-runner-1", "pod spec")
 	if got := c.lines("other/"); got != nil {
@@ -305,13 +316,16 @@ func broken(a api, gate *apiserver.Gate, c *told) {
 // granted the watch goes on.
 func denied(a api) {
 	c := start(a.T, a.Server, a.URL, apiserver.Viewer, Options{Namespaces: []string{"ci"}})
-	c.waitLog(a.T, "may not list pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods")
+	c.waitLog(a.T,
+		"may not list pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods")
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 0 {
 		a.Errorf("up is %v", up)
 	}
 	rbac := "/apis/rbac.authorization.k8s.io/v1/namespaces/ci/"
-	a.do("POST", rbac+"roles", `{"metadata":{"name":"look"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list","watch"]}]}`)
-	a.do("POST", rbac+"rolebindings", `{"metadata":{"name":"look"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"look"},"subjects":[{"kind":"User","name":"viewer"}]}`)
+	a.do("POST", rbac+"roles",
+		`{"metadata":{"name":"look"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list","watch"]}]}`)
+	a.do("POST", rbac+"rolebindings",
+		`{"metadata":{"name":"look"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"look"},"subjects":[{"kind":"User","name":"viewer"}]}`)
 	c.wait(a.T, "ci/before-runner-1", "pod spec")
 	c.waitLog(a.T, "the API server lets coroner watch again")
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 1 {

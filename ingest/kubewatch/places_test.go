@@ -59,7 +59,8 @@ func (s *store) find(node, namespace, name, uid string, ids ...string) string {
 // Every name that is known must be one of the node's.
 func TestPlaces(t *testing.T) {
 	s := newStore(t)
-	_ = s.Replace([]any{s.pod("ci", "a", "ua", "n1", "containerd://ca"), s.pod("ci", "b", "ub", "n2", "containerd://cb"),
+	_ = s.Replace([]any{s.pod("ci", "a", "ua", "n1", "containerd://ca"),
+		s.pod("ci", "b", "ub", "n2", "containerd://cb"),
 		s.pod("ci", "waiting", "uw", ""), s.pod("test", "b", "utb", "n1")}, "1")
 	for _, c := range []struct{ namespace, name, uid, id, want string }{
 		{"ci", "a", "ua", "ca", "here"},

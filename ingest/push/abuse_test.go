@@ -64,12 +64,13 @@ func TestBombs(t *testing.T) {
 	const million = 1_000_000
 	values := func(v string) string { return `{"streams":[{"stream":{"a":"b"},"values":` + v + `}]}` }
 	for what, req := range map[string]*http.Request{
-		"empty lines":             protobuf(encoded(repeated(2, nil, 8*million))),
-		"empty streams":           protobuf(repeated(1, nil, 8*million)),
-		"empty metadata":          protobuf(encoded(repeated(2, repeated(3, nil, 7*million), 1))),
-		"empty parsed metadata":   protobuf(encoded(repeated(2, repeated(4, nil, 7*million), 1))),
-		"metadata of many lines":  protobuf(encoded(repeated(2, repeated(3, []byte("\n\x01a"), 120), 20_000))),
-		"a large metadata":        protobuf(encoded(repeated(2, repeated(3, repeated(2, make([]byte, 8<<20), 1), 1), 1))),
+		"empty lines":            protobuf(encoded(repeated(2, nil, 8*million))),
+		"empty streams":          protobuf(repeated(1, nil, 8*million)),
+		"empty metadata":         protobuf(encoded(repeated(2, repeated(3, nil, 7*million), 1))),
+		"empty parsed metadata":  protobuf(encoded(repeated(2, repeated(4, nil, 7*million), 1))),
+		"metadata of many lines": protobuf(encoded(repeated(2, repeated(3, []byte("\n\x01a"), 120), 20_000))),
+		"a large metadata": protobuf(encoded(repeated(2, repeated(3, repeated(2, make([]byte, 8<<20), 1), 1),
+			1))),
 		"a large label set":       protobuf(repeated(1, repeated(1, make([]byte, 8<<20), 1), 1)),
 		"the label set again":     protobuf(repeated(1, repeated(1, make([]byte, 1000), 5000), 1)),
 		"large unpacked":          protobuf(make([]byte, 17<<20)),
@@ -107,15 +108,18 @@ func TestLargePushesAreTaken(t *testing.T) {
 	for i := range req.Streams {
 		req.Streams[i].Labels = fmt.Sprintf(`{pod="p-%d"}`, i)
 		for range 100 {
-			req.Streams[i].Entries = append(req.Streams[i].Entries, push.Entry{Line: line, StructuredMetadata: push.LabelsAdapter{{Name: "a", Value: "b"}}})
+			req.Streams[i].Entries = append(req.Streams[i].Entries,
+				push.Entry{Line: line, StructuredMetadata: push.LabelsAdapter{{Name: "a", Value: "b"}}})
 		}
 	}
 	data, _ := req.Marshal()
 	if w, got := post(t, plainHandler, protobuf(data)); w.Code != http.StatusNoContent || len(got) != 100_000 {
 		t.Errorf("%d %s: %d lines", w.Code, w.Body, len(got))
 	}
-	text := `{"streams":[{"values":` + many(`["1","`+line+`",{"a":"b"}]`, 90_000) + `,"stream":{"pod":"p"}}],"x":{"y":[{}]}}`
-	if w, got := post(t, plainHandler, zipped(t, text)); w.Code != http.StatusNoContent || len(got) != 90_000 || got[0].Pod != "p" {
+	text := `{"streams":[{"values":` + many(`["1","`+line+`",{"a":"b"}]`,
+		90_000) + `,"stream":{"pod":"p"}}],"x":{"y":[{}]}}`
+	if w, got := post(t, plainHandler, zipped(t, text)); w.Code != http.StatusNoContent || len(got) != 90_000 ||
+		got[0].Pod != "p" {
 		t.Errorf("%d %s: %d lines", w.Code, w.Body, len(got))
 	}
 }
@@ -132,7 +136,12 @@ func TestJSON(t *testing.T) {
 		`{"streams":[{"values":[["7",8]]}]}`:                                                                          "error",
 		`{"streams":[{"values":[["7","x",{"k":1}]]}]}`:                                                                "error",
 		`{"streams":[{"stream":{"a":1}}]}`:                                                                            "error",
-		`{"streams":{}}`:                                                                                              "error", `[]`: "error", `{} {}`: "error", ``: "error", `{"streams":[`: "error", `{"streams":[{"values":[["7","x"]`: "error",
+		`{"streams":{}}`:                                                                                              "error",
+		`[]`:                                                                                                          "error",
+		`{} {}`:                                                                                                       "error",
+		``:                                                                                                            "error",
+		`{"streams":[`:                                                                                                "error",
+		`{"streams":[{"values":[["7","x"]`:                                                                            "error",
 	} {
 		l := Limits{}
 		l.defaults()
@@ -193,7 +202,9 @@ func dribble(t *testing.T, address string, n int, body string) (all []net.Conn) 
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n%s", Path, body)
+		fmt.Fprintf(c,
+			"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n%s", Path,
+			body)
 		all = append(all, c)
 	}
 	return all
@@ -201,7 +212,8 @@ func dribble(t *testing.T, address string, n int, body string) (all []net.Conn) 
 
 // Who sends slowly keeps nobody from a place, and is told to send faster.
 func TestSlowBodiesHoldUpNobody(t *testing.T) {
-	h := NewHandler(Limits{Busy: 2, Patience: 200 * time.Millisecond}, nil, func(context.Context, []ingest.Entry) error { return nil }, func(string) {})
+	h := NewHandler(Limits{Busy: 2, Patience: 200 * time.Millisecond}, nil,
+		func(context.Context, []ingest.Entry) error { return nil }, func(string) {})
 	server := httptest.NewServer(h)
 	defer server.Close()
 	slow := dribble(t, server.Listener.Addr().String(), 100, "{")
@@ -254,7 +266,8 @@ func TestBodiesGiveWay(t *testing.T) {
 	first, _ := open("first")
 	second, _ := open("second")
 	third, _ := open("third")
-	if !in.gaveWay(first) || in.gaveWay(second) || in.gaveWay(third) || fmt.Sprint(told) != "[first]" || in.held > in.most {
+	if !in.gaveWay(first) || in.gaveWay(second) || in.gaveWay(third) || fmt.Sprint(told) != "[first]" ||
+		in.held > in.most {
 		t.Errorf("gave way: %v; %d bytes are held", told, in.held)
 	}
 	in.end(third)
@@ -377,7 +390,10 @@ func TestSplitLinesOverPushes(t *testing.T) {
 		}
 		return nil
 	})
-	for _, line := range []string{"2026-05-04T10:00:00Z stdout P Listening ", "2026-05-04T10:00:00Z stdout F for Jobs", "2026-05-04T10:00:00Z stdout P never"} {
+	for _, line := range []string{
+		"2026-05-04T10:00:00Z stdout P Listening ", "2026-05-04T10:00:00Z stdout F for Jobs",
+		"2026-05-04T10:00:00Z stdout P never",
+	} {
 		h.ServeHTTP(httptest.NewRecorder(), manyShipped(t, 1, 0, line, true))
 	}
 	f := h.feeds.get(Identity{}, "another", h.plainly)
@@ -394,7 +410,14 @@ func TestSplitLinesOverPushes(t *testing.T) {
 // A source that nobody knows is none: it proves nothing, and no metric has it as a
 // label.
 func TestSourcesAreThoseThatAreKnown(t *testing.T) {
-	made := ingest.Entry{At: at, Clock: ingest.WallClock, Source: "made-up", Trust: ingest.Attested, Node: "n1", Text: "x"}
+	made := ingest.Entry{
+		At:     at,
+		Clock:  ingest.WallClock,
+		Source: "made-up",
+		Trust:  ingest.Attested,
+		Node:   "n1",
+		Text:   "x",
+	}
 	_, got := post(t, plainHandler, agentRequest(t, []ingest.Entry{made}))
 	if len(got) != 1 || got[0].Source != ingest.Unknown || got[0].Trust != ingest.Claimed {
 		t.Errorf("%+v", got)

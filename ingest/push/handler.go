@@ -89,7 +89,7 @@ type Handler struct {
 // NewHandler returns a handler that hands every request's entries to receive
 // and calls refused, with the reason, for each that it does not take. The context
 // that receive gets says whose entries they are, see IdentityFrom. Which pods of
-// plain streams are controllers says controller, as in document.Document.
+// plain streams are controllers says controller, as in ingest.Document.
 func NewHandler(
 	l Limits,
 	controller func(namespace, pod string) bool,

@@ -22,18 +22,67 @@ var at = time.Date(2026, 5, 4, 10, 0, 0, 123456789, time.UTC)
 
 // whole are entries that use every field.
 var whole = []ingest.Entry{
-	{At: at, Mono: 5, Clock: ingest.WallClock, Source: ingest.Kernel, Trust: ingest.Attested, Node: "n1", Boot: "b", Text: `oom "x" {y}`, Doc: "journal", Line: 7, Cursor: "s=1;i=2"},
-	{At: at, Clock: ingest.WallClock, Source: ingest.Kata, Trust: ingest.Attested, Node: "n1", Unit: "kata", Text: "m", Cut: 3, Fields: map[string]string{"SOURCE": "abc", "msg": "m"}},
-	{After: at, Source: ingest.Runner, Node: "n1", Namespace: "arc", Pod: "p", PodUID: "u", Container: "runner", ContainerID: "c", Text: "√ Connected to GitHub"},
-	{At: at, Clock: ingest.WallClock, Source: ingest.Kubelet, Trust: ingest.Attested, Node: "n1", Mark: &ingest.Mark{Kind: ingest.Gap, From: at.Add(-time.Minute), To: at, Why: "vacuumed"}},
-	{Source: ingest.Runner, Node: "n1", Namespace: "arc", Pod: "p", PodUID: "u", Container: "runner", Mark: &ingest.Mark{Lines: 9, From: at, To: at}},
+	{
+		At:     at,
+		Mono:   5,
+		Clock:  ingest.WallClock,
+		Source: ingest.Kernel,
+		Trust:  ingest.Attested,
+		Node:   "n1",
+		Boot:   "b",
+		Text:   `oom "x" {y}`,
+		Doc:    "journal",
+		Line:   7,
+		Cursor: "s=1;i=2",
+	},
+	{
+		At:     at,
+		Clock:  ingest.WallClock,
+		Source: ingest.Kata,
+		Trust:  ingest.Attested,
+		Node:   "n1",
+		Unit:   "kata",
+		Text:   "m",
+		Cut:    3,
+		Fields: map[string]string{"SOURCE": "abc", "msg": "m"},
+	},
+	{
+		After:       at,
+		Source:      ingest.Runner,
+		Node:        "n1",
+		Namespace:   "arc",
+		Pod:         "p",
+		PodUID:      "u",
+		Container:   "runner",
+		ContainerID: "c",
+		Text:        "√ Connected to GitHub",
+	},
+	{
+		At:     at,
+		Clock:  ingest.WallClock,
+		Source: ingest.Kubelet,
+		Trust:  ingest.Attested,
+		Node:   "n1",
+		Mark:   &ingest.Mark{Kind: ingest.Gap, From: at.Add(-time.Minute), To: at, Why: "vacuumed"},
+	},
+	{
+		Source:    ingest.Runner,
+		Node:      "n1",
+		Namespace: "arc",
+		Pod:       "p",
+		PodUID:    "u",
+		Container: "runner",
+		Mark:      &ingest.Mark{Lines: 9, From: at, To: at},
+	},
 	{At: at, Source: ingest.Agent, Node: "n1", Mark: &ingest.Mark{Kind: ingest.Reached, To: at}},
 	{At: at, Clock: ingest.WallClock, Source: ingest.Kernel, Trust: ingest.Attested, Cluster: `ea"st`, Node: "n1",
 		Text: "of a cluster"},
 }
 
 // post sends a request to a handler and returns what it received.
-func post(t *testing.T, h func(receive func(context.Context, []ingest.Entry) error) *Handler, req *http.Request) (*httptest.ResponseRecorder, []ingest.Entry) {
+func post(
+	t *testing.T, h func(receive func(context.Context, []ingest.Entry) error) *Handler, req *http.Request,
+) (*httptest.ResponseRecorder, []ingest.Entry) {
 	t.Helper()
 	var got []ingest.Entry
 	handler := h(func(_ context.Context, e []ingest.Entry) error {
@@ -118,8 +167,12 @@ func TestPlainStreams(t *testing.T) {
 			source ingest.Source
 			trust  ingest.Trust
 			node   string
-		}{{ingest.Kubelet, ingest.Attested, "n7"}, {ingest.Kernel, ingest.Attested, "n7"}, {ingest.Runner, ingest.Claimed, ""}, {ingest.Controller, ingest.Attested, ""}} {
-			if e := got[i]; e.Source != want.source || e.Trust != want.trust || e.Node != want.node || e.At.UnixNano() != 1777888800000000000+int64(i) {
+		}{
+			{ingest.Kubelet, ingest.Attested, "n7"}, {ingest.Kernel, ingest.Attested, "n7"},
+			{ingest.Runner, ingest.Claimed, ""}, {ingest.Controller, ingest.Attested, ""},
+		} {
+			if e := got[i]; e.Source != want.source || e.Trust != want.trust || e.Node != want.node ||
+				e.At.UnixNano() != 1777888800000000000+int64(i) {
 				t.Errorf("%q: %+v, want %+v", name, e, want)
 			}
 		}
@@ -132,15 +185,18 @@ func TestPlainStreams(t *testing.T) {
 // A plain stream is a controller's if the operator named its pod.
 func TestNamedController(t *testing.T) {
 	stream := func(namespace, pod string) string {
-		return `{"stream":{"namespace":"` + namespace + `","pod":"` + pod + `","container":"main"},"values":[["1777888800000000000","runner pod terminated pod=a exitCode=1"]]}`
+		return `{"stream":{"namespace":"` + namespace + `","pod":"` + pod +
+			`","container":"main"},"values":[["1777888800000000000","runner pod terminated pod=a exitCode=1"]]}`
 	}
-	body := `{"streams":[` + stream("ops", "dispatcher-0") + "," + stream("ci", "dispatcher-0") + "," + stream("ops", "job-1") + "]}"
+	body := `{"streams":[` + stream("ops",
+		"dispatcher-0") + "," + stream("ci", "dispatcher-0") + "," + stream("ops", "job-1") + "]}"
 	req := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	_, got := post(t, func(receive func(context.Context, []ingest.Entry) error) *Handler {
 		return NewHandler(Limits{}, ingest.PodGlobs{"ops/dispatcher-*"}.Name, receive, func(string) {})
 	}, req)
-	if len(got) != 3 || got[0].Source != ingest.Controller || got[0].Trust != ingest.Attested || got[1].Source != ingest.Job || got[2].Source != ingest.Job {
+	if len(got) != 3 || got[0].Source != ingest.Controller || got[0].Trust != ingest.Attested ||
+		got[1].Source != ingest.Job || got[2].Source != ingest.Job {
 		t.Errorf("%+v", got)
 	}
 }
@@ -169,17 +225,22 @@ func TestAnswers(t *testing.T) {
 		{"not stored", ok, errors.New("disk full"), 503, "not-stored", "5"},
 		{"not snappy", with("hello", "application/x-protobuf"), nil, 400, "malformed", ""},
 		{"not JSON", with("{", "application/json"), nil, 400, "malformed", ""},
-		{"no time", with(`{"streams":[{"stream":{},"values":[["x","y"]]}]}`, "application/json"), nil, 400, "malformed", ""},
+		{
+			"no time", with(`{"streams":[{"stream":{},"values":[["x","y"]]}]}`, "application/json"), nil, 400,
+			"malformed", "",
+		},
 		{"labels", with(string(snappy.Encode(nil, bad)), "application/x-protobuf"), nil, 400, "malformed", ""},
 		{"too large", with(strings.Repeat("x", small+1), "application/json"), nil, 413, "too-large", ""},
 		{"too large unpacked", with(string(bomb), "application/x-protobuf"), nil, 413, "too-large", ""},
 	} {
 		reason := ""
-		h := NewHandler(Limits{Body: small, Content: small}, nil, func(context.Context, []ingest.Entry) error { return tt.fail }, func(r string) { reason = r })
+		h := NewHandler(Limits{Body: small, Content: small}, nil,
+			func(context.Context, []ingest.Entry) error { return tt.fail }, func(r string) { reason = r })
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, tt.req())
 		if w.Code != tt.code || reason != tt.reason || w.Header().Get("Retry-After") != tt.after {
-			t.Errorf("%s: %d %q %q, want %d %q %q", tt.what, w.Code, reason, w.Header().Get("Retry-After"), tt.code, tt.reason, tt.after)
+			t.Errorf("%s: %d %q %q, want %d %q %q", tt.what, w.Code, reason, w.Header().Get("Retry-After"), tt.code,
+				tt.reason, tt.after)
 		}
 	}
 }
@@ -213,8 +274,15 @@ func TestSenderReadsAnswers(t *testing.T) {
 		w.WriteHeader(code)
 	}))
 	defer server.Close()
-	s := &Sender{URL: server.URL, Node: "n1", Token: func() (string, error) { return "t", nil }, Client: server.Client()}
-	for c, want := range map[int]string{204: "ok", 400: "refused", 413: "refused", 429: "later", 503: "later", 401: "later", 500: "later"} {
+	s := &Sender{
+		URL:    server.URL,
+		Node:   "n1",
+		Token:  func() (string, error) { return "t", nil },
+		Client: server.Client(),
+	}
+	for c, want := range map[int]string{
+		204: "ok", 400: "refused", 413: "refused", 429: "later", 503: "later", 401: "later", 500: "later",
+	} {
 		code = c
 		err := s.Post(context.Background(), nil)
 		var refused Refused
@@ -250,14 +318,15 @@ func FuzzHandler(f *testing.F) {
 		if agent {
 			req.Header.Set(AgentHeader, "n1")
 		}
-		h := NewHandler(Limits{Body: 1 << 16, Content: 1 << 20}, nil, func(_ context.Context, entries []ingest.Entry) error {
-			for _, e := range entries {
-				if len(e.Text) > ingest.MaxText || e.Source.Forgeable() && e.Trust == ingest.Attested {
-					t.Errorf("%+v", e)
+		h := NewHandler(Limits{Body: 1 << 16, Content: 1 << 20}, nil,
+			func(_ context.Context, entries []ingest.Entry) error {
+				for _, e := range entries {
+					if len(e.Text) > ingest.MaxText || e.Source.Forgeable() && e.Trust == ingest.Attested {
+						t.Errorf("%+v", e)
+					}
 				}
-			}
-			return nil
-		}, func(string) {})
+				return nil
+			}, func(string) {})
 		h.ServeHTTP(httptest.NewRecorder(), req)
 	})
 }

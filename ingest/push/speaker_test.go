@@ -108,9 +108,15 @@ func TestAgentsReadJournalsAndPodLogs(t *testing.T) {
 		{"a controller's log", pod(ingest.Controller, "x"), true},
 		{"a source of a later version", ingest.Entry{Source: "moon", Trust: ingest.Attested, Text: "x"}, true},
 		{"an object", pod(ingest.Kube, "pod gone"), false},
-		{"a namespace's coverage", ingest.Entry{Source: ingest.Kube, Namespace: "ci", Mark: mark(ingest.Covered)}, false},
+		{
+			"a namespace's coverage", ingest.Entry{Source: ingest.Kube, Namespace: "ci", Mark: mark(ingest.Covered)},
+			false,
+		},
 		{"GitHub", pod(ingest.GitHub, "job"), false},
-		{"that an agent is silent", ingest.Entry{Source: ingest.Agent, Text: `coroner agent of node "n1" is silent`}, false},
+		{
+			"that an agent is silent", ingest.Entry{Source: ingest.Agent, Text: `coroner agent of node "n1" is silent`},
+			false,
+		},
 		{"a gap of coroner's", ingest.Entry{Source: ingest.Agent, Mark: mark(ingest.Gap)}, false},
 		{"how far a pod was read", ingest.Entry{Source: ingest.Agent, PodUID: "u", Mark: mark(ingest.Reached)}, false},
 		{"a controller of no pod", ingest.Entry{Source: ingest.Controller, Text: "x"}, false},
@@ -119,7 +125,8 @@ func TestAgentsReadJournalsAndPodLogs(t *testing.T) {
 	} {
 		tt.e.Node, tt.e.At, tt.e.Clock = "n1", at, ingest.WallClock
 		code, reason, _ := answer(t, nil, []string{"n1"}, tt.e)
-		if tt.taken != (code == http.StatusNoContent) || !tt.taken && (code != http.StatusForbidden || reason != "source") {
+		if tt.taken != (code == http.StatusNoContent) || !tt.taken && (code != http.StatusForbidden ||
+			reason != "source") {
 			t.Errorf("%s: %d %q", tt.what, code, reason)
 		}
 	}

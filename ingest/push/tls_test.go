@@ -75,7 +75,9 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	for what, files := range map[string]TLS{"no file": {CA: file}, "no key": {Cert: file}, "no certificate": {Key: file}} {
+	for what, files := range map[string]TLS{
+		"no file": {CA: file}, "no key": {Cert: file}, "no certificate": {Key: file},
+	} {
 		if _, err := files.Transport(); err == nil {
 			t.Errorf("%s: no error", what)
 		}

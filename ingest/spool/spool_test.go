@@ -78,7 +78,8 @@ func TestOrderAndReopening(t *testing.T) {
 	if i.Entries != 1 || !i.From.Equal(time.Unix(1, 2)) {
 		t.Errorf("%+v", i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "0000000000000009-evidence-1-0-0.push.tmp"), []byte("half"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "0000000000000009-evidence-1-0-0.push.tmp"), []byte("half"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = open(t, dir, 1<<20)

@@ -1,4 +1,4 @@
-package main
+package lookup
 
 import (
 	"cmp"
@@ -11,53 +11,53 @@ import (
 	"testing"
 	"time"
 
-	"coroner/classify/lookup"
 	"coroner/rules"
 )
 
 // record is a server's record, as the API gives it: the latest first, the last
 // revision of each.
 type record struct {
-	all   []lookup.Recorded
+	all   []Recorded
 	asked int
 	down  bool
 }
 
 func (r *record) put(id int, at time.Time, revision int) {
 	name := strconv.Itoa(id)
-	r.all = slices.DeleteFunc(r.all, func(x lookup.Recorded) bool { return x.ID == name })
-	r.all = append(r.all, lookup.Recorded{ID: name, Recorded: at, Verdict: rules.Verdict{Revision: revision}})
+	r.all = slices.DeleteFunc(r.all, func(x Recorded) bool { return x.ID == name })
+	r.all = append(r.all, Recorded{ID: name, Recorded: at, Verdict: rules.Verdict{Revision: revision}})
 }
 
-func (r *record) verdicts(_ context.Context, q url.Values) (lookup.Verdicts, error) {
+func (r *record) verdicts(_ context.Context, q url.Values) (Verdicts, error) {
 	if r.asked++; r.down {
-		return lookup.Verdicts{}, errors.New("away")
+		return Verdicts{}, errors.New("away")
 	}
 	since, _ := time.Parse(time.RFC3339Nano, q.Get("since"))
 	until, _ := time.Parse(time.RFC3339Nano, q.Get("until"))
 	limit, _ := strconv.Atoi(q.Get("limit"))
-	var out []lookup.Recorded
+	var out []Recorded
 	for _, x := range r.all {
 		if !x.Recorded.Before(since) && (until.IsZero() || x.Recorded.Before(until)) {
 			out = append(out, x)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b lookup.Recorded) int { return cmp.Compare(b.Recorded.UnixNano(), a.Recorded.UnixNano()) })
-	return lookup.Verdicts{Verdicts: out[:min(limit, len(out))]}, nil
+	slices.SortStableFunc(out,
+		func(a, b Recorded) int { return cmp.Compare(b.Recorded.UnixNano(), a.Recorded.UnixNano()) })
+	return Verdicts{Verdicts: out[:min(limit, len(out))]}, nil
 }
 
-func newFeed(r *record) *feed {
-	return &feed{ask: r.verdicts, query: url.Values{}, seen: map[string]time.Time{}}
+func feedOf(r *record) *Feed {
+	return NewFeed(r.verdicts, url.Values{})
 }
 
-func ids(all []lookup.Recorded) (out []string) {
+func ids(all []Recorded) (out []string) {
 	for _, x := range all {
 		out = append(out, x.ID+"/"+strconv.Itoa(x.Revision))
 	}
 	return out
 }
 
-var t0 = time.Date(2026, 3, 1, 10, 0, 0, 123456789, time.UTC)
+var feedStart = time.Date(2026, 3, 1, 10, 0, 0, 123456789, time.UTC)
 
 // A feed begins with the last few, in the order of the record, and does not come
 // back to what was there before them.
@@ -65,14 +65,14 @@ func TestFeedStart(t *testing.T) {
 	for last, want := range map[int][]string{0: nil, 2: {"3/1", "4/1"}, 99: {"0/1", "1/1", "2/1", "3/1", "4/1"}} {
 		r := &record{}
 		for i := range 5 {
-			r.put(i, t0.Add(time.Duration(i)*time.Second), 1)
+			r.put(i, feedStart.Add(time.Duration(i)*time.Second), 1)
 		}
-		f := newFeed(r)
-		got, err := f.start(t.Context(), last)
+		f := feedOf(r)
+		got, err := f.Start(t.Context(), last)
 		if err != nil || !slices.Equal(ids(got), want) {
 			t.Errorf("--last %d begins with %v, %v; want %v", last, ids(got), err, want)
 		}
-		if again, err := f.next(t.Context()); err != nil || len(again) > 0 {
+		if again, err := f.Next(t.Context()); err != nil || len(again) > 0 {
 			t.Errorf("--last %d goes on with %v, %v", last, ids(again), err)
 		}
 	}
@@ -81,16 +81,17 @@ func TestFeedStart(t *testing.T) {
 // More than a page in between is read page by page, however close together.
 func TestFeedPages(t *testing.T) {
 	r := &record{}
-	r.put(0, t0, 1)
-	f := newFeed(r)
-	if _, err := f.start(t.Context(), 1); err != nil {
+	r.put(0, feedStart, 1)
+	f := feedOf(r)
+	if _, err := f.Start(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	for i := 1; i <= 5*pageSize+7; i++ {
-		r.put(i, t0.Add(time.Duration(i/3)*time.Nanosecond), 1)
+	for i := 1; i <= 5*FeedPage+7; i++ {
+		r.put(i, feedStart.Add(time.Duration(i/3)*time.Nanosecond), 1)
 	}
-	got, err := f.next(t.Context())
-	if err != nil || len(got) != 5*pageSize+7 || !slices.IsSortedFunc(got, func(a, b lookup.Recorded) int { return a.Recorded.Compare(b.Recorded) }) {
+	got, err := f.Next(t.Context())
+	if err != nil || len(got) != 5*FeedPage+7 || !slices.IsSortedFunc(got,
+		func(a, b Recorded) int { return a.Recorded.Compare(b.Recorded) }) {
 		t.Errorf("%d verdicts, %v", len(got), err)
 	}
 }
@@ -98,12 +99,12 @@ func TestFeedPages(t *testing.T) {
 // A page of one moment does not hold the feed up.
 func TestFeedPageOfOneMoment(t *testing.T) {
 	r := &record{}
-	for i := range 2 * pageSize {
-		r.put(i, t0, 1)
+	for i := range 2 * FeedPage {
+		r.put(i, feedStart, 1)
 	}
-	f := newFeed(r)
-	f.from = t0.Add(-time.Hour)
-	if got, err := f.next(t.Context()); err != nil || len(got) < pageSize || r.asked > 5 {
+	f := feedOf(r)
+	f.from = feedStart.Add(-time.Hour)
+	if got, err := f.Next(t.Context()); err != nil || len(got) < FeedPage || r.asked > 5 {
 		t.Errorf("%d verdicts after %d questions, %v", len(got), r.asked, err)
 	}
 }
@@ -112,9 +113,9 @@ func TestFeedPageOfOneMoment(t *testing.T) {
 // and outages: every revision that stands when the feed asks is given out once.
 func TestFeedGivesEachOnce(t *testing.T) {
 	rnd := rand.New(rand.NewSource(7))
-	r, now, given, want := &record{}, t0, map[string]int{}, map[string]bool{}
-	f := newFeed(r)
-	take := func(all []lookup.Recorded, err error) {
+	r, now, given, want := &record{}, feedStart, map[string]int{}, map[string]bool{}
+	f := feedOf(r)
+	take := func(all []Recorded, err error) {
 		if (err != nil) != r.down {
 			t.Fatal(err)
 		}
@@ -122,7 +123,7 @@ func TestFeedGivesEachOnce(t *testing.T) {
 			given[id]++
 		}
 	}
-	take(f.start(t.Context(), 10))
+	take(f.Start(t.Context(), 10))
 	revisions := map[int]int{}
 	for step := range 400 {
 		now = now.Add(time.Duration(rnd.Intn(20)) * time.Second)
@@ -138,7 +139,7 @@ func TestFeedGivesEachOnce(t *testing.T) {
 				want[id] = true
 			}
 		}
-		take(f.next(t.Context()))
+		take(f.Next(t.Context()))
 	}
 	for id := range want {
 		if given[id] != 1 {

@@ -1,25 +1,29 @@
-package main
+package demo
 
 import (
 	"slices"
 	"testing"
 	"time"
+
+	"coroner/rules"
+	"coroner/rules/book"
 )
 
 // The demo tells the same whenever it is told: each runner has one story, with a
 // pool, a repository and a job, and died in the 24 hours before, not all at once.
 func TestStories(t *testing.T) {
-	book, err := loadBook("")
+	rulebook, err := rules.Load(book.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tell := func(now time.Time) (names []string, all []story) {
-		all, err := stories(book, now)
+		all, err := stories(rulebook, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range all {
-			names = append(names, s.name+" "+string(s.want.Label)+" "+string(s.want.Confidence)+" "+s.want.Rule+" "+s.want.Job.Name)
+			names = append(names,
+				s.name+" "+string(s.want.Label)+" "+string(s.want.Confidence)+" "+s.want.Rule+" "+s.want.Job.Name)
 		}
 		return names, all
 	}

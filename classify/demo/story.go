@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -38,14 +38,15 @@ func stories(book *rules.Rulebook, now time.Time) ([]story, error) {
 	seen := map[string]bool{}
 	for _, in := range incidents {
 		entries, v := rehearse(in, book)
-		if v.Runner == "" || slices.ContainsFunc(entries, docket.Nameless) || seen[v.Runner] || v.PodUID != "" && seen[v.PodUID] {
+		twice := seen[v.Runner] || v.PodUID != "" && seen[v.PodUID]
+		if v.Runner == "" || twice || slices.ContainsFunc(entries, docket.Nameless) {
 			continue
 		}
 		seen[v.Runner], seen[v.PodUID] = true, true
 		told = append(told, rehearsal{in, entries, v})
 	}
 	// Neighbours in the list are variants of one rule: the hash puts others between.
-	slices.SortFunc(told, func(a, b rehearsal) int { return cmp.Compare(hashed(a.in.Name), hashed(b.in.Name)) })
+	slices.SortFunc(told, func(a, b rehearsal) int { return cmp.Compare(hashOf(a.in.Name), hashOf(b.in.Name)) })
 	day := 24 * time.Hour
 	now = now.UTC().Truncate(time.Minute)
 	var out []story
@@ -61,7 +62,7 @@ func stories(book *rules.Rulebook, now time.Time) ([]story, error) {
 	return out, nil
 }
 
-func hashed(name string) uint32 {
+func hashOf(name string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // it never fails
 	return h.Sum32()
@@ -103,7 +104,13 @@ func (r *rehearsal) moved(at time.Time, book *rules.Rulebook) (story, bool) {
 		if v.Label != r.v.Label || v.Confidence != r.v.Confidence || v.Rule != r.v.Rule || v.Runner != r.v.Runner {
 			continue
 		}
-		ended := ingest.Entry{Source: ingest.Runner, Namespace: v.Namespace, Pod: v.Runner, PodUID: v.PodUID, Mark: &ingest.Mark{Kind: ingest.Ended}}
+		ended := ingest.Entry{
+			Source:    ingest.Runner,
+			Namespace: v.Namespace,
+			Pod:       v.Runner,
+			PodUID:    v.PodUID,
+			Mark:      &ingest.Mark{Kind: ingest.Ended},
+		}
 		if i := slices.IndexFunc(entries, func(e ingest.Entry) bool { return e.Pod == v.Runner }); i >= 0 {
 			entries = append(entries, ended)
 		}
@@ -115,14 +122,16 @@ func (r *rehearsal) moved(at time.Time, book *rules.Rulebook) (story, bool) {
 // The fleet that the stories are told of.
 var (
 	pools        = []string{"linux-small", "linux-large", "linux-gpu", "linux-medium", "kata-large"}
-	repositories = []string{"mill/flour", "mill/bakery", "harbour/crane", "harbour/ledger", "orchard/cider", "orchard/press"}
-	jobs         = []string{"build", "test (race)", "lint", "integration", "package", "release", "nightly fuzz"}
+	repositories = []string{
+		"mill/flour", "mill/bakery", "harbour/crane", "harbour/ledger", "orchard/cider", "orchard/press",
+	}
+	jobs = []string{"build", "test (race)", "lint", "integration", "package", "release", "nightly fuzz"}
 )
 
 // job is the object by which a scale set says whose runner it is, for what the
 // incident itself leaves open.
 func (r *rehearsal) job() txtar.File {
-	n := int(hashed(r.v.Runner) >> 8)
+	n := int(hashOf(r.v.Runner) >> 8)
 	or := func(have string, names []string) string {
 		if have != "" {
 			return have

@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"iter"
@@ -23,7 +23,7 @@ func numbered(n int, ended *bool) iter.Seq[ingest.Entry] {
 func TestAheadKeepsTheOrder(t *testing.T) {
 	for _, n := range []int{0, 1, batchSize - 1, batchSize, batchSize + 1, 20*batchSize + 7} {
 		ended, last := false, 0
-		for e := range ahead(numbered(n, &ended)) {
+		for e := range Ahead(numbered(n, &ended)) {
 			if e.Line != last+1 {
 				t.Fatalf("of %d: line %d after %d", n, e.Line, last)
 			}
@@ -39,7 +39,7 @@ func TestAheadKeepsTheOrder(t *testing.T) {
 func TestAheadStopsItsReader(t *testing.T) {
 	for _, after := range []int{1, batchSize, 3 * batchSize} {
 		ended := false
-		for e := range ahead(numbered(100*batchSize, &ended)) {
+		for e := range Ahead(numbered(100*batchSize, &ended)) {
 			if e.Line == after {
 				break
 			}

@@ -1,4 +1,11 @@
-package main
+// Package parallel helps to read an input on several processors: entries are read ahead
+// of where they are used, and what several files print comes out in their order.
+//
+// Invariant: the order of entries and of output is that of one processor, and what is
+// kept in memory is bounded.
+//
+// Crash behaviour: it keeps no state.
+package parallel
 
 import (
 	"iter"
@@ -13,9 +20,9 @@ const (
 	batches   = 8
 )
 
-// ahead reads entries on a processor of its own while those before them are being
+// Ahead reads entries on a processor of its own while those before them are being
 // used. It reads at most a few batches ahead.
-func ahead(entries iter.Seq[ingest.Entry]) iter.Seq[ingest.Entry] {
+func Ahead(entries iter.Seq[ingest.Entry]) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
 		read, used := make(chan []ingest.Entry, batches), make(chan []ingest.Entry, batches)
 		for range batches {
@@ -41,7 +48,12 @@ func ahead(entries iter.Seq[ingest.Entry]) iter.Seq[ingest.Entry] {
 }
 
 // fill reads until there is no more or stop is closed.
-func fill(entries iter.Seq[ingest.Entry], read chan<- []ingest.Entry, used <-chan []ingest.Entry, stop <-chan struct{}) {
+func fill(
+	entries iter.Seq[ingest.Entry],
+	read chan<- []ingest.Entry,
+	used <-chan []ingest.Entry,
+	stop <-chan struct{},
+) {
 	defer close(read)
 	batch := <-used
 	for e := range entries {

@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"bytes"
@@ -13,16 +13,16 @@ import (
 // it, however the goroutines take turns.
 func TestQueueKeepsOrder(t *testing.T) {
 	var out bytes.Buffer
-	q, want, wait := newQueue(&out), "", sync.WaitGroup{}
+	q, want, wait := NewOutput(&out), "", sync.WaitGroup{}
 	line := strings.Repeat("x", 1000)
 	for i := range 20 {
 		lines := 100 * (i % 3)
 		for n := range lines {
 			want += fmt.Sprintln(i, n, line)
 		}
-		place := q.place(i)
+		place := q.Place(i)
 		wait.Go(func() {
-			defer place.leave()
+			defer place.Close()
 			for n := range lines {
 				fmt.Fprintln(place, i, n, line)
 			}
@@ -36,11 +36,11 @@ func TestQueueKeepsOrder(t *testing.T) {
 
 // A reader that goes away ends everybody and is told once.
 func TestQueueTellsTheErrorOfItsWriter(t *testing.T) {
-	q, wait := newQueue(broken{}), sync.WaitGroup{}
+	q, wait := NewOutput(broken{}), sync.WaitGroup{}
 	for i := range 4 {
-		place := q.place(i)
+		place := q.Place(i)
 		wait.Go(func() {
-			defer place.leave()
+			defer place.Close()
 			for range 100 {
 				if _, err := place.Write(make([]byte, 10_000)); err != nil {
 					return

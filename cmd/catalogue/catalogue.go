@@ -1,0 +1,93 @@
+// Package catalogue says what a rulebook knows of a list of message templates: the lines,
+// events and reasons that programs can write.
+//
+// Invariant: each template is asked with values in it that say nothing, so that only its
+// fixed words decide.
+//
+// Crash behaviour: it keeps no state.
+package catalogue
+
+import (
+	"bufio"
+	"io"
+	"regexp"
+	"strings"
+
+	"coroner/rules"
+)
+
+// Share is how many templates a list has, and how many the rulebook knows. With alert
+// only those count that warn somebody. unknown is called with each that it does not know.
+func Share(
+	list io.Reader, book *rules.Rulebook, alert bool, unknown func(kind, level, text string),
+) (known, all int, err error) {
+	lines := bufio.NewScanner(list)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		t, ok := newTemplate(lines.Text())
+		if !ok || alert && t.idle() {
+			continue
+		}
+		all++
+		if t.known(book) != "" {
+			known++
+		} else {
+			unknown(t.kind, t.level, t.text)
+		}
+	}
+	return known, all, lines.Err()
+}
+
+// template is one row of a list: a line, an event or a reason of a program.
+type template struct{ kind, level, text string }
+
+func newTemplate(row string) (template, bool) {
+	f := strings.Split(row, "\t")
+	if len(f) < 5 || f[0] == "version" {
+		return template{}, false
+	}
+	return template{f[2], f[3], f[4]}, true
+}
+
+// idle says whether nobody is warned by it.
+func (t template) idle() bool {
+	switch t.kind {
+	case "reason", "event":
+		return false
+	}
+	return !(strings.HasPrefix(t.level, "warn") || t.level == "error" || t.level == "fatal")
+}
+
+// known is what the rulebook makes of it.
+func (t template) known(book *rules.Rulebook) string {
+	switch t.kind {
+	case "reason", "event":
+		reason, message, _ := strings.Cut(t.text, " | ")
+		if what := book.KnowsReason(strings.TrimSpace(reason)); what != "" {
+			return what
+		}
+		return book.Knows(withValues(message))
+	}
+	return book.Knows(withValues(t.text))
+}
+
+var (
+	verbs        = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?[svdqwxTtcfgpo]`)
+	placeholders = regexp.MustCompile(`\$?\{[^{}]*\}`)
+)
+
+// withValues is a template with values in it that say nothing.
+func withValues(text string) string {
+	text = verbs.ReplaceAllStringFunc(text, func(v string) string {
+		switch v[len(v)-1] {
+		case 'd', 'x':
+			return "1"
+		case 'q':
+			return `"name"`
+		case 'f', 'g':
+			return "1.0"
+		}
+		return "name"
+	})
+	return placeholders.ReplaceAllString(text, "name")
+}

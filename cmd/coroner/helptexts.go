@@ -1,0 +1,86 @@
+package main
+
+import "github.com/alecthomas/kong"
+
+// helpTexts are the help texts and defaults of flags that are too long for a struct tag.
+var helpTexts = kong.Vars{
+	"controllers":     "arc-systems/*,actions-runner-system/*",
+	"loki_controller": `{namespace=~"arc-systems|actions-runner-system"}`,
+	"loki_journal":    `{job="integrations/kubernetes/journal"}`,
+	"loki_pods":       `{container="runner"}`,
+	"server":          "http://127.0.0.1:9095",
+
+	"catalogue_file": "Lists of templates: version, file, kind, level and template, divided by tabs.",
+	"complete_shell": "bash, zsh, fish, powershell, or kubectl: the script by which kubectl completes kubectl " +
+		"coroner.",
+	"explain_all": "Show the whole timeline. With --loki and no --runner: walk the time since --since and explain " +
+		"every runner that died.",
+	"explain_loki": "Read from this Loki instead of files, http://HOST:PORT; with --runner one runner, with --all " +
+		"every runner that died.",
+	"help_arc":                "With --loki: streams of the controller and its listeners.",
+	"help_journal":            "With --loki: streams of the nodes' journals.",
+	"explain_loki_node_label": "With --loki: label with the node's name in those.",
+	"explain_loki_pod_label":  "With --loki: label with the pod's name.",
+	"explain_loki_pods":       "With --loki: streams of runner pods.",
+	"explain_loki_user":       "With --loki: user for basic authentication; the token file holds the password.",
+	"explain_runner":          "Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID.",
+	"explain_since":           "With --loki: how far back, a duration (24h) or a time (2026-01-02T15:04:05Z).",
+	"filter_since": "Only what was judged since: a duration back from now (90m, 7d) or a time " +
+		"(2026-01-02T15:04:05Z).",
+	"input_path":  "Files, folders, archives (.gz .tar .zip .txtar) or - for standard input.",
+	"input_rules": "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one.",
+	"input_timezone": "Zone of times that name none, e.g. Europe/Berlin. Default: the zone that the logs imply, " +
+		"else UTC.",
+	"lookup_what": "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
+	"main_color":  "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
+	"main_serve":  "Classify live: take what agents and shippers push, give every dead runner a verdict.",
+	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
+		"a ticket).",
+	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +
+		"and shippers of other clusters name theirs.",
+	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +
+		"What other pods print in a controller's words proves nothing. A glob that is more specific than * about " +
+		"the pod's name makes every pod that it matches a controller, whatever the pod is called.",
+	"serve_github_requests_per_minute": "How often GitHub is asked at most. The rate limits that GitHub states " +
+		"are obeyed too.",
+	"serve_github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
+		"about the job of a runner whose verdict is not confirmed. Default: GitHub is not asked.",
+	"serve_github_url":  "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
+	"serve_kube_config": "Kubeconfig file. Default: the pod's own service account.",
+	"serve_kube_ephemeral_runners": "Watch the EphemeralRunners of actions-runner-controller in these namespaces " +
+		"too. They name the runner's job.",
+	"serve_kube_namespace": "Watch the pods and events of this namespace through the Kubernetes API, so that exit " +
+		"records are known without a controller's log; may be given several times. Needs get, list and watch on " +
+		"both. Default: the API is not used.",
+	"serve_kube_nodes": "Watch the cluster's nodes too: their conditions and boot ids. Needs a ClusterRole with " +
+		"get, list and watch on nodes.",
+	"serve_loki_out_of_order_window": "A verdict whose death is longer ago is stamped with the time of the " +
+		"verdict; keep it under half of Loki's max_chunk_age.",
+	"serve_loki_url":  "Loki that gets the verdicts, http://HOST:PORT. Default: none.",
+	"serve_loki_user": "User for basic authentication; the token file holds the password.",
+	"serve_max_open_cases": "How many cases may be open. If there are more, the oldest are judged with the " +
+		"evidence that there is.",
+	"serve_memory_limit": "Bytes of memory that the server should stay under. Default: the limit of its " +
+		"container, else 512 MiB.",
+	"serve_node_silent_after": "How long after the last push of its agent a node counts as vanished, and its " +
+		"runners with it.",
+	"serve_push_client_node":    "san: client certificates name the node.",
+	"serve_push_max_concurrent": "Pushes handled at one time. The server asks other clients to retry.",
+	"serve_push_open":           "Anyone who can reach the port can push, if no credential is configured.",
+	"serve_push_review":         "API of another cluster with agents.",
+	"serve_push_token_file": "File with the token that agents and shippers must send (Authorization: Bearer); " +
+		"CLUSTER=FILE for one that is valid for that cluster alone. May be given several times. Agents use it too " +
+		"if they need not prove their node.",
+	"serve_retention_bytes": "Size of the ledger beyond which the oldest evidence is dropped.",
+	"serve_rules": "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one. Read " +
+		"again on SIGHUP and POST /-/reload.",
+	"serve_runner": "Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods " +
+		"that print a runner's lines, that a controller speaks of, or with -runner- in their name.",
+	"serve_settle_after":    "How long evidence must be complete after a death before the case is judged.",
+	"serve_settle_deadline": "How long after a death the case is judged, even if evidence is missing.",
+	"serve_web_token_file":  "File with the token for the pages and the API.",
+	"server_ca_file":        "Certificate authority of the server.",
+	"server_server":         "Address of coroner serve.",
+	"server_token_file":     "File with a bearer token for the server.",
+	"watch_last":            "How many of the latest verdicts to begin with. With --since: all verdicts since then.",
+}

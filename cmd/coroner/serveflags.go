@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/cmd/daemon"
+	"coroner/ingest/push"
+)
+
+type serveCmd struct {
+	daemon.Flags
+	Rules       string `help:"${serve_rules}" placeholder:"DIR"`
+	Ledger      string `name:"ledger" help:"The ledger's file." default:"coroner.db" placeholder:"FILE"`
+	MemoryLimit int64  `name:"memory-limit" help:"${serve_memory_limit}" placeholder:"BYTES"`
+	pushFlags
+	caseFlags
+	retentionFlags
+	publishFlags
+	Cluster string `name:"cluster" help:"${serve_cluster}" placeholder:"NAME"`
+	accessFlags
+	kubeFlags
+	githubFlags
+}
+
+// caseFlags say which pods are runners, and when a case is judged.
+type caseFlags struct {
+	Runner     []string      `name:"runner" help:"${serve_runner}" placeholder:"GLOB"`
+	Controller []string      `name:"controller" help:"${serve_controller}" default:"${controllers}" placeholder:"GLOB"`
+	Settle     time.Duration `name:"settle-after" help:"${serve_settle_after}" default:"5s"`
+	Deadline   time.Duration `name:"settle-deadline" help:"${serve_settle_deadline}" default:"1m"`
+	NodeSilent time.Duration `name:"node-silent-after" help:"${serve_node_silent_after}" default:"2m"`
+	MaxOpen    int           `name:"max-open-cases" help:"${serve_max_open_cases}" default:"200000"`
+}
+
+// retentionFlags say how much is kept.
+type retentionFlags struct {
+	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"2160h"`
+	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"48h"`
+	KeepBytes    int64         `name:"retention.bytes" help:"${serve_retention_bytes}" default:"8589934592"`
+}
+
+// publishFlags say which Loki gets the verdicts.
+type publishFlags struct {
+	Loki       string        `name:"loki.url" help:"${serve_loki_url}" placeholder:"URL"`
+	LokiTenant string        `name:"loki.tenant" help:"X-Scope-OrgID." placeholder:"ID"`
+	LokiUser   string        `name:"loki.user" help:"${serve_loki_user}" placeholder:"NAME"`
+	LokiToken  string        `name:"loki.token-file" help:"File with the token for Loki." placeholder:"FILE"`
+	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"${serve_loki_out_of_order_window}" default:"50m"`
+}
+
+// Help is shown by coroner serve --help.
+func (serveCmd) Help() string {
+	return `Agents (coroner-agent) and any shipper that speaks the Loki push protocol send to
+http://HOST:9095/loki/api/v1/push. Verdicts: coroner lookup NAME, GET /api/v1/verdicts,
+GET /api/v1/runners/NAME, /metrics, and Loki with --loki.url.
+
+With --push.agent-account the Kubernetes API reviews agents' tokens; it says on which node
+an agent runs and about which pods it may report. With --push.client-node=san the node is
+taken from the client certificates that --web.config.file asks for. Without a credential
+pushes are accepted from this machine only, unless --push.open is given. docs/access.md
+explains who may do what.`
+}
+
+// check refuses values that no run could use.
+func (c *serveCmd) check() error {
+	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 || c.MemoryLimit < 0 || c.MaxConns < 0 {
+		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes, --max-open-cases, " +
+			"--memory-limit and --web.max-connections cannot be below zero")
+	}
+	err := errors.Join(c.caseFlags.check(), c.retentionFlags.check(), c.accessFlags.check(), c.checkKube(),
+		c.githubFlags.check(), c.publishFlags.check(), c.pushFlags.check())
+	if token := daemon.Token(c.WebToken); token != nil {
+		_, bad := token()
+		err = errors.Join(err, bad)
+	}
+	if err != nil {
+		return usage("%w", err)
+	}
+	return nil
+}
+
+// above refuses times that are not above zero.
+func above(times map[string]time.Duration) error {
+	for flag, d := range times {
+		if d <= 0 {
+			return fmt.Errorf("--%s %s: want a time above zero", flag, d)
+		}
+	}
+	return nil
+}
+
+func (f *caseFlags) check() error {
+	for _, glob := range append(slices.Clone(f.Runner), f.Controller...) {
+		if _, err := path.Match(glob, ""); err != nil {
+			return fmt.Errorf("--runner, --controller %s: not a glob: %w", glob, err)
+		}
+	}
+	return above(map[string]time.Duration{
+		"settle-after":      f.Settle,
+		"settle-deadline":   f.Deadline,
+		"node-silent-after": f.NodeSilent,
+	})
+}
+
+func (f *retentionFlags) check() error {
+	return above(map[string]time.Duration{
+		"retention.verdicts": f.KeepVerdicts,
+		"retention.evidence": f.KeepEvidence,
+	})
+}
+
+func (f *publishFlags) check() error {
+	if u, err := url.Parse(f.Loki); f.Loki != "" && (err != nil || !isHTTP(u)) {
+		return fmt.Errorf("--loki.url %s: want http://HOST:PORT", f.Loki)
+	}
+	if token := daemon.Token(f.LokiToken); token != nil {
+		_, err := token()
+		return err
+	}
+	return nil
+}
+
+// isHTTP says whether an address names a server that speaks HTTP.
+func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+
+// sender sends verdicts to the Loki.
+func (f *publishFlags) sender() *push.Sender {
+	return &push.Sender{
+		URL:    strings.TrimRight(f.Loki, "/") + push.Path,
+		Tenant: f.LokiTenant,
+		User:   f.LokiUser,
+		Token:  daemon.Token(f.LokiToken),
+		Client: &http.Client{Timeout: 30 * time.Second},
+	}
+}
