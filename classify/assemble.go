@@ -219,7 +219,10 @@ func (a *assembler) evidence(p *Pod) (out []rules.Evidence) {
 			if len(near) > 0 && mine[0].number == near[0] {
 				near = near[1:]
 			}
-			out = append(out, rules.Evidence{Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven})
+			out = append(
+				out,
+				rules.Evidence{Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven},
+			)
 			mine = mine[1:]
 			continue
 		}

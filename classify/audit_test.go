@@ -15,8 +15,16 @@ const auditedUID = "0a0b0c0d-1111-2222-3333-444455556666"
 
 // audited is a line of the API server's audit log about amber-1.
 func audited(at, verb, sub, user, agent, more string) string {
-	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":%q,"user":{"username":%q},"userAgent":%q,`+
-		`"objectRef":{"resource":"pods","subresource":%q,"namespace":"ci","name":"amber-1"%s},"responseStatus":{"code":201},"stageTimestamp":"2026-03-01T%sZ"}`, verb, user, agent, sub, more, at) + "\n"
+	return fmt.Sprintf(
+		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":%q,"user":{"username":%q},"userAgent":%q,`+
+			`"objectRef":{"resource":"pods","subresource":%q,"namespace":"ci","name":"amber-1"%s},"responseStatus":{"code":201},"stageTimestamp":"2026-03-01T%sZ"}`,
+		verb,
+		user,
+		agent,
+		sub,
+		more,
+		at,
+	) + "\n"
 }
 
 // ended is the node's log of a runner that ended with 143 at 10:00:20, and its own.
@@ -26,9 +34,34 @@ func ended(code int) []txtar.File {
 		return "2026-03-01T" + at + "+00:00 build-7 kubelet[812]: I0301 " + at + "     812 x.go:1] " + text + "\n"
 	}
 	return []txtar.File{
-		{Name: "node.log", Data: []byte(kubelet("09:58:00.500000", fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="ci/amber-1" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`, auditedUID, id)) +
-			kubelet("10:00:20.000000", fmt.Sprintf(`"Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=%d`, auditedUID, id, code)))},
-		{Name: "pods/ci_amber-1_" + auditedUID + "/runner/0.log", Data: []byte("2026-03-01T09:58:01Z stdout F √ Connected to GitHub\n2026-03-01T09:59:00Z stdout F 2026-03-01 09:59:00Z: Running job: build\n")},
+		{
+			Name: "node.log",
+			Data: []byte(
+				kubelet(
+					"09:58:00.500000",
+					fmt.Sprintf(
+						`"SyncLoop (PLEG): event for pod" pod="ci/amber-1" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`,
+						auditedUID,
+						id,
+					),
+				) +
+					kubelet(
+						"10:00:20.000000",
+						fmt.Sprintf(
+							`"Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=%d`,
+							auditedUID,
+							id,
+							code,
+						),
+					),
+			),
+		},
+		{
+			Name: "pods/ci_amber-1_" + auditedUID + "/runner/0.log",
+			Data: []byte(
+				"2026-03-01T09:58:01Z stdout F √ Connected to GitHub\n2026-03-01T09:59:00Z stdout F 2026-03-01 09:59:00Z: Running job: build\n",
+			),
+		},
 	}
 }
 
@@ -52,11 +85,16 @@ func TestAuditNamesWhoAsked(t *testing.T) {
 		{"the kubelet", audited("10:00:19", "delete", "", "system:node:build-7", "kubelet/v1.34.1", ""), "unknown", ""},
 		{"beside other words", "hello\n" + audited("10:00:05", "delete", "", "nora", kubectl, ""), "unknown", ""},
 	} {
-		in := fixtures.Incident{Name: "audit", Files: append(ended(143), txtar.File{Name: "audit.log", Data: []byte(tt.audit)})}
+		in := fixtures.Incident{
+			Name:  "audit",
+			Files: append(ended(143), txtar.File{Name: "audit.log", Data: []byte(tt.audit)}),
+		}
 		in.Want.Runner = "amber-1"
 		v := replayAll(loadBook(t), in)[0]
 		named := tt.names != ""
-		if v.Label != "SIGTERM-drain" || v.Initiator != tt.initiator || (v.Confidence == rules.Confirmed) != named || !strings.Contains(v.Summary, tt.names) || strings.Contains(v.Summary, "nora") && !named {
+		if v.Label != "SIGTERM-drain" || v.Initiator != tt.initiator || (v.Confidence == rules.Confirmed) != named ||
+			!strings.Contains(v.Summary, tt.names) ||
+			strings.Contains(v.Summary, "nora") && !named {
 			t.Errorf("%s: %s (%s) by %s: %s", tt.what, v.Label, v.Confidence, v.Initiator, v.Summary)
 		}
 	}
@@ -64,7 +102,10 @@ func TestAuditNamesWhoAsked(t *testing.T) {
 
 // A request alone is no death, and one before another end is not its cause.
 func TestAuditIsNoDeath(t *testing.T) {
-	line := txtar.File{Name: "audit.log", Data: []byte(audited("10:00:05", "delete", "", "nora", "kubectl/v1.34.1", ""))}
+	line := txtar.File{
+		Name: "audit.log",
+		Data: []byte(audited("10:00:05", "delete", "", "nora", "kubectl/v1.34.1", "")),
+	}
 	for what, files := range map[string][]txtar.File{"alone": {line}, "with a start": {ended(0)[1], line}, "a crash": append(ended(1), line), "a kill": append(ended(137), line)} {
 		in := fixtures.Incident{Name: "audit", Files: files}
 		in.Want.Runner = "amber-1"

@@ -34,7 +34,10 @@ func BenchmarkScan(b *testing.B) {
 // BenchmarkScanQuiet is the same over lines of which none is a signal.
 func BenchmarkScanQuiet(b *testing.B) {
 	book := loadBook(b)
-	e := ingest.Entry{Source: ingest.Kubelet, Text: `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`}
+	e := ingest.Entry{
+		Source: ingest.Kubelet,
+		Text:   `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`,
+	}
 	b.SetBytes(int64(len(e.Text)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -53,7 +53,10 @@ func apart(t *testing.T, b *rules.Rulebook, east, west []ingest.Entry, runner st
 
 // without leaves out what some sources said.
 func without(list []ingest.Entry, sources ...ingest.Source) []ingest.Entry {
-	return slices.DeleteFunc(slices.Clone(list), func(e ingest.Entry) bool { return slices.Contains(sources, e.Source) })
+	return slices.DeleteFunc(
+		slices.Clone(list),
+		func(e ingest.Entry) bool { return slices.Contains(sources, e.Source) },
+	)
 }
 
 // Two incidents of two clusters are judged as each alone: another incident, and
@@ -64,8 +67,20 @@ func TestClustersStayApart(t *testing.T) {
 		t.Run(in.Name, func(t *testing.T) {
 			other := all[(i+1)%len(all)]
 			apart(t, b, entries(in), entries(other), in.Want.Runner)
-			apart(t, b, entries(in), without(entries(in), ingest.Kernel, ingest.Kubelet, ingest.Systemd), in.Want.Runner)
-			apart(t, b, entries(in), without(entries(in), ingest.Kube, ingest.Controller, ingest.Runner), in.Want.Runner)
+			apart(
+				t,
+				b,
+				entries(in),
+				without(entries(in), ingest.Kernel, ingest.Kubelet, ingest.Systemd),
+				in.Want.Runner,
+			)
+			apart(
+				t,
+				b,
+				entries(in),
+				without(entries(in), ingest.Kube, ingest.Controller, ingest.Runner),
+				in.Want.Runner,
+			)
 		})
 	}
 }

@@ -69,7 +69,9 @@ func (a *assembler) anybodys(s *rules.Signal) bool {
 func (a *assembler) untied(p *Pod) {
 	c := a.cases[p]
 	for _, s := range a.cutShort(p) {
-		c.Coverage = append(c.Coverage, lostToAll(s, "a line names a pod by what can be the start of this one's name")...)
+		c.Coverage = append(
+			c.Coverage,
+			lostToAll(s, "a line names a pod by what can be the start of this one's name")...)
 	}
 	if len(p.Containers) > 0 || p.anonymous {
 		return
@@ -85,7 +87,8 @@ func (a *assembler) untied(p *Pod) {
 // known, by a name that this one's begins with: somebody may have cut it short.
 func (a *assembler) cutShort(p *Pod) (out []*rules.Signal) {
 	for _, q := range a.stubs {
-		if q.Cluster != p.Cluster || q == p || !strings.HasPrefix(p.Name, q.Name) || q.Namespace != "" && q.Namespace != p.Namespace {
+		if q.Cluster != p.Cluster || q == p || !strings.HasPrefix(p.Name, q.Name) ||
+			q.Namespace != "" && q.Namespace != p.Namespace {
 			continue
 		}
 		for _, l := range a.mine[q] {
@@ -149,7 +152,8 @@ func aroundNode(marks map[inCluster][]*ingest.Entry, node inCluster) []rules.Cov
 
 // ofStream says whether a mark is about some pods only.
 func ofStream(m *ingest.Entry) bool {
-	return m.Pod != "" || m.PodUID != "" || m.Source == ingest.Runner || m.Source == ingest.Job || m.Source == ingest.Kube
+	return m.Pod != "" || m.PodUID != "" || m.Source == ingest.Runner || m.Source == ingest.Job ||
+		m.Source == ingest.Kube
 }
 
 func ofController(m *ingest.Entry) bool {
@@ -212,7 +216,10 @@ func addMark(c *rules.Case, m *ingest.Entry) {
 			addLog(&c.Log, m.Mark)
 		}
 	case ingest.Gap:
-		c.Coverage = append(c.Coverage, rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why})
+		c.Coverage = append(
+			c.Coverage,
+			rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why},
+		)
 	}
 }
 

@@ -23,9 +23,17 @@ func TestCoverageIsSharedByTheNode(t *testing.T) {
 	for i := range many {
 		entries = append(entries,
 			ingest.Entry{At: at, Source: ingest.Kubelet, Trust: ingest.Attested, Node: "n", Doc: "j", Line: i,
-				Text: fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="%08d-1111-2222-3333-444455556666" containerID="%064d" exitCode=1`, i, i)},
+				Text: fmt.Sprintf(
+					`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="%08d-1111-2222-3333-444455556666" containerID="%064d" exitCode=1`,
+					i,
+					i,
+				)},
 			ingest.Entry{Source: ingest.Kubelet, Trust: ingest.Attested, Node: "n", Doc: "j", Boot: fmt.Sprint(i),
-				Mark: &ingest.Mark{Kind: ingest.Covered, From: at.Add(time.Duration(i-1) * time.Second), To: at.Add(time.Duration(i) * time.Second)}})
+				Mark: &ingest.Mark{
+					Kind: ingest.Covered,
+					From: at.Add(time.Duration(i-1) * time.Second),
+					To:   at.Add(time.Duration(i) * time.Second),
+				}})
 	}
 	cases := classify.Cases(entries, loadBook(t), classify.Options{})
 	if len(cases) != many+1 {
@@ -51,7 +59,15 @@ func TestMaskedRequestVoidsSilence(t *testing.T) {
 	}
 	with := func(source ingest.Source, text string) rules.Verdict {
 		at := was.DiedAt.Add(-20 * time.Second)
-		host := ingest.Entry{At: at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: was.Node, Doc: "other", Text: text}
+		host := ingest.Entry{
+			At:     at,
+			Clock:  ingest.WallClock,
+			Source: source,
+			Trust:  ingest.Attested,
+			Node:   was.Node,
+			Doc:    "other",
+			Text:   text,
+		}
 		beside := host
 		beside.Source, beside.Text = ingest.Kubelet, `I0301 10:00:00.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" pods=["shop/till-1"]`
 		return judge(book, append(slices.Clone(list), host, beside), in)
@@ -69,7 +85,8 @@ func TestMaskedRequestVoidsSilence(t *testing.T) {
 			t.Errorf("%s: %s (%s)", text, v.Label, v.Confidence)
 		}
 	}
-	if v := with(ingest.Kubelet, klog+`"SyncLoop DELETE" source="api" pods=["shop/till-2"]`); v.Label != was.Label || v.Confidence != was.Confidence {
+	if v := with(ingest.Kubelet, klog+`"SyncLoop DELETE" source="api" pods=["shop/till-2"]`); v.Label != was.Label ||
+		v.Confidence != was.Confidence {
 		t.Errorf("another pod's deletion: %s (%s)", v.Label, v.Confidence)
 	}
 }

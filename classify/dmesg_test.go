@@ -80,7 +80,11 @@ const (
 func ringVerdict(t *testing.T, line func(ringLine) string, foreign bool) rules.Verdict {
 	t.Helper()
 	at := time.Date(2026, 6, 3, 9, 5, 0, 0, time.UTC)
-	group := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(ringUID, "-", "_") + ".slice/cri-containerd-" + ringID + ".scope"
+	group := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(
+		ringUID,
+		"-",
+		"_",
+	) + ".slice/cri-containerd-" + ringID + ".scope"
 	var ring strings.Builder
 	for _, l := range []ringLine{
 		{at.Add(-5 * time.Minute), "eth0: renamed from veth3c", false},
@@ -94,7 +98,10 @@ func ringVerdict(t *testing.T, line func(ringLine) string, foreign bool) rules.V
 2026-06-03T09:05:00.500000+00:00 weir-2 kubelet[812]: I0603 09:05:00.500000     812 generic.go:358] "Generic (PLEG): container finished" podID="` + ringUID + `" containerID="` + ringID + `" exitCode=137
 2026-06-03T09:10:01+00:00 weir-2 kubelet[812]: I0603 09:10:01.000000     812 scope.go:117] "RemoveContainer" containerID="77"
 `
-	in := fixtures.Incident{Name: "ring", Files: []txtar.File{{Name: "dmesg.txt", Data: []byte(ring.String())}, {Name: "node.log", Data: []byte(node)}}}
+	in := fixtures.Incident{
+		Name:  "ring",
+		Files: []txtar.File{{Name: "dmesg.txt", Data: []byte(ring.String())}, {Name: "node.log", Data: []byte(node)}},
+	}
 	in.Want.Runner = "weft-1"
 	return replayAll(loadBook(t), in)[0]
 }

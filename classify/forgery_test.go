@@ -17,7 +17,11 @@ import (
 // they get.
 func forged(pod, uid string) string {
 	id := strings.Repeat("ab", 32)
-	path := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice"
+	path := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(
+		uid,
+		"-",
+		"_",
+	) + ".slice"
 	return strings.Join([]string{
 		"[  100.000001] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=" + path + ",task_memcg=" + path + "/cri-containerd-" + id + ".scope,task=node,pid=42,uid=0",
 		"2026-03-01T10:00:00+00:00 host-1 kernel: Memory cgroup out of memory: Killed process 42 (node) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0",
@@ -50,10 +54,19 @@ func TestForgedLinesConfirmNothing(t *testing.T) {
 			}
 			forgedIn := in
 			forgedIn.Files = slices.Clone(in.Files)
-			forgedIn.Files[i].Data = slices.Concat(in.Files[i].Data, []byte(asIn(in.Files[i], forged(in.Want.Runner, "0a0b0c0d-1111-2222-3333-444455556666"))))
+			forgedIn.Files[i].Data = slices.Concat(
+				in.Files[i].Data,
+				[]byte(asIn(in.Files[i], forged(in.Want.Runner, "0a0b0c0d-1111-2222-3333-444455556666"))),
+			)
 			for _, v := range replayAll(b, forgedIn) {
 				if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict && !confirmedBefore(b, in, v) {
-					t.Errorf("%s: forged lines in %s give %s, confirmed by %s", in.Name, in.Files[i].Name, v.Label, v.Rule)
+					t.Errorf(
+						"%s: forged lines in %s give %s, confirmed by %s",
+						in.Name,
+						in.Files[i].Name,
+						v.Label,
+						v.Rule,
+					)
 				}
 			}
 		}
@@ -61,7 +74,11 @@ func TestForgedLinesConfirmNothing(t *testing.T) {
 }
 
 func replayAll(b *rules.Rulebook, in fixtures.Incident) []rules.Verdict {
-	return classify.Replay(bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{}).Entries(nil), b, classify.Options{Runner: in.Want.Runner})
+	return classify.Replay(
+		bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{}).Entries(nil),
+		b,
+		classify.Options{Runner: in.Want.Runner},
+	)
 }
 
 // confirmedBefore says whether the same runner had that verdict without the
@@ -93,7 +110,10 @@ func asIn(f txtar.File, lines string) string {
 // A document that is nothing but a job's forged lines confirms nothing either.
 func TestForgedLinesAlone(t *testing.T) {
 	b := loadBook(t)
-	text := "√ Connected to GitHub\n2026-03-01 09:59:00Z: Running job: build\n" + forged("amber-1", "0a0b0c0d-1111-2222-3333-444455556666")
+	text := "√ Connected to GitHub\n2026-03-01 09:59:00Z: Running job: build\n" + forged(
+		"amber-1",
+		"0a0b0c0d-1111-2222-3333-444455556666",
+	)
 	for _, name := range []string{"runner.log", "pods/ci_amber-1_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log", "job.txt", "controller.log", "audit.log"} {
 		in := fixtures.Incident{Name: "forged", Story: "x", Files: []txtar.File{{Name: name, Data: []byte(text)}}}
 		for _, v := range replayAll(b, in) {

@@ -93,7 +93,8 @@ func TestGateMutation(t *testing.T) {
 				break
 			}
 			list = slices.DeleteFunc(slices.Clone(list), func(e ingest.Entry) bool {
-				return e.Mark == nil && (decisive[string(e.Source)+"\x00"+e.Text] || e.Source == ingest.Unknown && slices.ContainsFunc(v.Evidence, func(l rules.EvidenceLine) bool { return l.Decisive && l.Text == e.Text }))
+				return e.Mark == nil &&
+					(decisive[string(e.Source)+"\x00"+e.Text] || e.Source == ingest.Unknown && slices.ContainsFunc(v.Evidence, func(l rules.EvidenceLine) bool { return l.Decisive && l.Text == e.Text }))
 			})
 			v = g.judge(list)
 		}
@@ -119,8 +120,25 @@ func (g *gate) neighbours(n int) (out []ingest.Entry) {
 	step := max(to.Sub(from)/time.Duration(n), time.Millisecond)
 	for i := range n {
 		at := from.Add(time.Duration(i) * step)
-		pod, uid, id := fmt.Sprintf("quiet-web-%d", i/12), fmt.Sprintf("0f0f0f0f-0000-4000-8000-%012d", i/12), fmt.Sprintf("%064x", 0xabcd0000+i/12)
-		e := ingest.Entry{At: at, Clock: ingest.WallClock, Trust: ingest.Attested, Node: g.node(), Source: ingest.Kubelet, Doc: "neighbours", Line: i + 1}
+		pod, uid, id := fmt.Sprintf(
+			"quiet-web-%d",
+			i/12,
+		), fmt.Sprintf(
+			"0f0f0f0f-0000-4000-8000-%012d",
+			i/12,
+		), fmt.Sprintf(
+			"%064x",
+			0xabcd0000+i/12,
+		)
+		e := ingest.Entry{
+			At:     at,
+			Clock:  ingest.WallClock,
+			Trust:  ingest.Attested,
+			Node:   g.node(),
+			Source: ingest.Kubelet,
+			Doc:    "neighbours",
+			Line:   i + 1,
+		}
 		klog := func(text string) string {
 			return "I" + at.Format("0102 15:04:05.000000") + "     812 kubelet.go:2405] " + text
 		}
@@ -129,9 +147,22 @@ func (g *gate) neighbours(n int) (out []ingest.Entry) {
 			e.Text = klog(fmt.Sprintf(`"SyncLoop ADD" source="api" pods=["shop/%s"]`, pod))
 		case 1:
 			e.Source = ingest.Containerd
-			e.Text = fmt.Sprintf(`time="%s" level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:shop,Attempt:0,} returns sandbox id \"%s\""`, at.Format(time.RFC3339Nano), pod, uid, strings.Repeat("5", 60)+fmt.Sprintf("%04x", i/12))
+			e.Text = fmt.Sprintf(
+				`time="%s" level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:shop,Attempt:0,} returns sandbox id \"%s\""`,
+				at.Format(time.RFC3339Nano),
+				pod,
+				uid,
+				strings.Repeat("5", 60)+fmt.Sprintf("%04x", i/12),
+			)
 		case 2:
-			e.Text = klog(fmt.Sprintf(`"SyncLoop (PLEG): event for pod" pod="shop/%s" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`, pod, uid, id))
+			e.Text = klog(
+				fmt.Sprintf(
+					`"SyncLoop (PLEG): event for pod" pod="shop/%s" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`,
+					pod,
+					uid,
+					id,
+				),
+			)
 		case 3:
 			e.Source, e.Text = ingest.Kernel, "IPv6: ADDRCONF(NETDEV_CHANGE): veth0: link becomes ready"
 		case 4:
@@ -139,13 +170,21 @@ func (g *gate) neighbours(n int) (out []ingest.Entry) {
 		case 5:
 			e.Source, e.Trust, e.Namespace, e.Pod, e.PodUID, e.Container, e.Text = ingest.Job, ingest.Claimed, "shop", pod, uid, "web", "GET /healthz 200"
 		case 9:
-			e.Text = klog(fmt.Sprintf(`"Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=0`, uid, id))
+			e.Text = klog(
+				fmt.Sprintf(`"Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=0`, uid, id),
+			)
 		case 10:
 			e.Text = klog(fmt.Sprintf(`"SyncLoop DELETE" source="api" pods=["shop/%s"]`, pod))
 		case 11:
 			e.Text = klog(fmt.Sprintf(`"SyncLoop REMOVE" source="api" pods=["shop/%s"]`, pod))
 		default:
-			e.Text = klog(fmt.Sprintf(`"Probe succeeded" probeType="Readiness" pod="shop/%s" podUID="%s" containerName="web"`, pod, uid))
+			e.Text = klog(
+				fmt.Sprintf(
+					`"Probe succeeded" probeType="Readiness" pod="shop/%s" podUID="%s" containerName="web"`,
+					pod,
+					uid,
+				),
+			)
 		}
 		out = append(out, e)
 	}

@@ -40,6 +40,9 @@ func TestGoldenVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(page.String(), "\n")); diff != "" {
-		t.Errorf("verdicts changed (-before +after); go test ./classify -run TestGoldenVerdicts -update, if they should:\n%s", diff)
+		t.Errorf(
+			"verdicts changed (-before +after); go test ./classify -run TestGoldenVerdicts -update, if they should:\n%s",
+			diff,
+		)
 	}
 }

@@ -21,8 +21,18 @@ func shapes(b *rules.Rulebook, v rules.Verdict, list []ingest.Entry) (out []stri
 			cid = list[i].ContainerID
 		}
 	}
-	names := strings.NewReplacer("0a0b0c0d-1111-2222-3333-444455556666", v.PodUID, "0a0b0c0d_1111_2222_3333_444455556666", strings.ReplaceAll(v.PodUID, "-", "_"),
-		strings.Repeat("1", 64), cid, "ci/r-1", v.Namespace+"/"+v.Runner, "r-1", v.Runner)
+	names := strings.NewReplacer(
+		"0a0b0c0d-1111-2222-3333-444455556666",
+		v.PodUID,
+		"0a0b0c0d_1111_2222_3333_444455556666",
+		strings.ReplaceAll(v.PodUID, "-", "_"),
+		strings.Repeat("1", 64),
+		cid,
+		"ci/r-1",
+		v.Namespace+"/"+v.Runner,
+		"r-1",
+		v.Runner,
+	)
 	for _, d := range b.Signals {
 		for _, t := range d.Tests {
 			if !t.Not && t.Line != "" {
@@ -31,19 +41,40 @@ func shapes(b *rules.Rulebook, v rules.Verdict, list []ingest.Entry) (out []stri
 		}
 	}
 	pod := v.Namespace + "/" + v.Runner
-	return append(out,
-		"2026-03-01 10:00:00Z: Job build completed with result: Succeeded", "Runner listener exit with 0 return code, stop the service, no retry needed.", "Exiting runner...",
-		"2026-03-01 10:00:00Z: Job build completed with result: Canceled", "2026-03-01 10:00:00Z: Listening for Jobs", "Job request 1 for plan 2 job 3 received.",
-		"Runner will be shutdown for UserCancelled", "Job cancellation request 3 received", "No space left on device", "Too many open files in system",
+	return append(
+		out,
+		"2026-03-01 10:00:00Z: Job build completed with result: Succeeded",
+		"Runner listener exit with 0 return code, stop the service, no retry needed.",
+		"Exiting runner...",
+		"2026-03-01 10:00:00Z: Job build completed with result: Canceled",
+		"2026-03-01 10:00:00Z: Listening for Jobs",
+		"Job request 1 for plan 2 job 3 received.",
+		"Runner will be shutdown for UserCancelled",
+		"Job cancellation request 3 received",
+		"No space left on device",
+		"Too many open files in system",
 		`{"ts":1,"level":"info","msg":"runner pod terminated","pod":"`+pod+`","exitCode":0,"reason":"Completed"}`,
 		fmt.Sprintf(`I0301 10:00:00.000000     812 kubelet.go:2421] "SyncLoop REMOVE" source="api" pods=[%q]`, pod),
 		fmt.Sprintf(`I0301 10:00:00.000000     812 kubelet.go:2421] "SyncLoop DELETE" source="api" pods=[%q]`, pod),
-		fmt.Sprintf(`I0301 10:00:00.000000     812 eviction_manager.go:1] "Eviction manager: pod is evicted successfully" pod=%q`, pod),
-		fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID=%q containerID=%q exitCode=0`, v.PodUID, cid),
+		fmt.Sprintf(
+			`I0301 10:00:00.000000     812 eviction_manager.go:1] "Eviction manager: pod is evicted successfully" pod=%q`,
+			pod,
+		),
+		fmt.Sprintf(
+			`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID=%q containerID=%q exitCode=0`,
+			v.PodUID,
+			cid,
+		),
 		fmt.Sprintf(`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for %q with timeout 30 (s)"`, cid),
 		fmt.Sprintf(`time="2026-03-01T10:00:00Z" level=info msg="TaskOOM event container_id:%q"`, cid),
-		"Kernel panic - not syncing: Fatal exception", "Linux version 6.1.0-18-amd64 (maker@example.org) (gcc-12 12.2.0) #1 SMP", "reboot: Power down", "systemd-shutdown[1]: Syncing filesystems and block devices.",
-		"System is rebooting.", "Journal stopped", "Suppressed 2000 messages from kubelet.service", "Missed 80 kernel messages",
+		"Kernel panic - not syncing: Fatal exception",
+		"Linux version 6.1.0-18-amd64 (maker@example.org) (gcc-12 12.2.0) #1 SMP",
+		"reboot: Power down",
+		"systemd-shutdown[1]: Syncing filesystems and block devices.",
+		"System is rebooting.",
+		"Journal stopped",
+		"Suppressed 2000 messages from kubelet.service",
+		"Missed 80 kernel messages",
 	)
 }
 
@@ -56,34 +87,89 @@ var carriers = map[string]func(text string, at time.Time, g *gate) ingest.Entry{
 		return e
 	},
 	"a file that faulted": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Kernel, at, "tool[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in "+text+"[400000+2000]")
+		return g.attested(
+			ingest.Kernel,
+			at,
+			"tool[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in "+text+"[400000+2000]",
+		)
 	},
 	"a process name that faulted": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Kernel, at, comm(text)+"[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in tool[400000+2000]")
+		return g.attested(
+			ingest.Kernel,
+			at,
+			comm(text)+"[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in tool[400000+2000]",
+		)
 	},
 	"a process name that remapped": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Kernel, at, comm(text)+" (812): attempted to duplicate a private mapping with mremap.  This is not supported.")
+		return g.attested(
+			ingest.Kernel,
+			at,
+			comm(text)+" (812): attempted to duplicate a private mapping with mremap.  This is not supported.",
+		)
 	},
 	"a program with a stack": func(text string, at time.Time, g *gate) ingest.Entry {
 		return g.attested(ingest.Kernel, at, "process '"+text+"' started with executable stack")
 	},
 	"an audited name": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Kernel, at, `audit: type=1326 audit(1772359200.1:7): auid=1 uid=1 comm="`+comm(text)+`" exe="`+text+`" sig=31`)
+		return g.attested(
+			ingest.Kernel,
+			at,
+			`audit: type=1326 audit(1772359200.1:7): auid=1 uid=1 comm="`+comm(text)+`" exe="`+text+`" sig=31`,
+		)
 	},
 	"a probe's output": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Kubelet, at, fmt.Sprintf(`I0301 10:00:00.000000     812 prober.go:107] "Probe failed" probeType="Readiness" pod="shop/web-1" podUID="0f0f0f0f-0000-4000-8000-000000000001" containerName="web" probeResult="failure" output=%q`, text))
+		return g.attested(
+			ingest.Kubelet,
+			at,
+			fmt.Sprintf(
+				`I0301 10:00:00.000000     812 prober.go:107] "Probe failed" probeType="Readiness" pod="shop/web-1" podUID="0f0f0f0f-0000-4000-8000-000000000001" containerName="web" probeResult="failure" output=%q`,
+				text,
+			),
+		)
 	},
 	"an event's message": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Kubelet, at, fmt.Sprintf(`I0301 10:00:00.000000     812 event.go:377] "Event occurred" object="shop/web-1" fieldPath="" kind="Pod" apiVersion="v1" type="Warning" reason="Unhealthy" message=%q`, text))
+		return g.attested(
+			ingest.Kubelet,
+			at,
+			fmt.Sprintf(
+				`I0301 10:00:00.000000     812 event.go:377] "Event occurred" object="shop/web-1" fieldPath="" kind="Pod" apiVersion="v1" type="Warning" reason="Unhealthy" message=%q`,
+				text,
+			),
+		)
 	},
 	"a command": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Containerd, at, fmt.Sprintf(`time="2026-03-01T10:00:00Z" level=info msg=%q`, `Exec for "`+strings.Repeat("7", 64)+`" with command [`+text+`], tty false and stdin false`))
+		return g.attested(
+			ingest.Containerd,
+			at,
+			fmt.Sprintf(
+				`time="2026-03-01T10:00:00Z" level=info msg=%q`,
+				`Exec for "`+strings.Repeat("7", 64)+`" with command [`+text+`], tty false and stdin false`,
+			),
+		)
 	},
 	"a program that is not there": func(text string, at time.Time, g *gate) ingest.Entry {
-		return g.attested(ingest.Containerd, at, fmt.Sprintf(`time="2026-03-01T10:00:00Z" level=error msg=%q error=%q`, `StartContainer for "`+strings.Repeat("7", 64)+`" failed`, fmt.Sprintf("exec: %q: executable file not found in $PATH", text)))
+		return g.attested(
+			ingest.Containerd,
+			at,
+			fmt.Sprintf(
+				`time="2026-03-01T10:00:00Z" level=error msg=%q error=%q`,
+				`StartContainer for "`+strings.Repeat("7", 64)+`" failed`,
+				fmt.Sprintf("exec: %q: executable file not found in $PATH", text),
+			),
+		)
 	},
 	"another's stdout": func(text string, at time.Time, g *gate) ingest.Entry {
-		return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Job, Node: g.node(), Namespace: "shop", Pod: "evil-1", PodUID: "0f0f0f0f-0000-4000-8000-000000000009", Container: "web", Text: text}
+		return ingest.Entry{
+			At:        at,
+			Clock:     ingest.WallClock,
+			Source:    ingest.Job,
+			Node:      g.node(),
+			Namespace: "shop",
+			Pod:       "evil-1",
+			PodUID:    "0f0f0f0f-0000-4000-8000-000000000009",
+			Container: "web",
+			Text:      text,
+		}
 	},
 	"a stream of nobody": func(text string, at time.Time, g *gate) ingest.Entry {
 		return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Unknown, Node: g.node(), Text: text}
@@ -94,7 +180,15 @@ var carriers = map[string]func(text string, at time.Time, g *gate) ingest.Entry{
 func comm(text string) string { return text[:min(15, len(text))] }
 
 func (g *gate) attested(s ingest.Source, at time.Time, text string) ingest.Entry {
-	return ingest.Entry{At: at, Clock: ingest.WallClock, Source: s, Trust: ingest.Attested, Node: g.node(), Text: text, Doc: "journal"}
+	return ingest.Entry{
+		At:     at,
+		Clock:  ingest.WallClock,
+		Source: s,
+		Trust:  ingest.Attested,
+		Node:   g.node(),
+		Text:   text,
+		Doc:    "journal",
+	}
 }
 
 // stream is a line of the runner's own output, without its text.
@@ -105,7 +199,14 @@ func (g *gate) stream() ingest.Entry {
 		}
 	}
 	v := g.was
-	return ingest.Entry{Source: ingest.Runner, Namespace: v.Namespace, Pod: v.Runner, PodUID: v.PodUID, Container: "runner", Node: v.Node}
+	return ingest.Entry{
+		Source:    ingest.Runner,
+		Namespace: v.Namespace,
+		Pod:       v.Runner,
+		PodUID:    v.PodUID,
+		Container: "runner",
+		Node:      v.Node,
+	}
 }
 
 // Hostile: every shape of a line, wherever somebody can choose the text, changes

@@ -62,7 +62,15 @@ func TestIncidents(t *testing.T) {
 			}
 			w := in.Want
 			if string(v.Label) != w.Verdict || string(v.Confidence) != w.Confidence || v.Rule != w.Rule {
-				t.Errorf("got %s (%s) by %s, want %s (%s) by %s", v.Label, v.Confidence, v.Rule, w.Verdict, w.Confidence, w.Rule)
+				t.Errorf(
+					"got %s (%s) by %s, want %s (%s) by %s",
+					v.Label,
+					v.Confidence,
+					v.Rule,
+					w.Verdict,
+					w.Confidence,
+					w.Rule,
+				)
 			}
 			if w.Initiator != "" && v.Initiator != w.Initiator {
 				t.Errorf("initiator %s, want %s", v.Initiator, w.Initiator)
@@ -70,7 +78,8 @@ func TestIncidents(t *testing.T) {
 			if w.Exit != nil && (v.Exit.Code == nil || *v.Exit.Code != *w.Exit) {
 				t.Errorf("exit %v, want %d", v.Exit.Code, *w.Exit)
 			}
-			if v.Confidence == rules.Confirmed && !slices.ContainsFunc(v.Evidence, func(e rules.EvidenceLine) bool { return e.Decisive }) {
+			if v.Confidence == rules.Confirmed &&
+				!slices.ContainsFunc(v.Evidence, func(e rules.EvidenceLine) bool { return e.Decisive }) {
 				t.Error("confirmed without a decisive line")
 			}
 		})
@@ -89,7 +98,8 @@ func rewrite(t *testing.T, in fixtures.Incident, v *rules.Verdict) {
 	if in.Want.Initiator != "" {
 		in.Want.Initiator = v.Initiator
 	}
-	if w.Verdict == in.Want.Verdict && w.Confidence == in.Want.Confidence && w.Rule == in.Want.Rule && w.Initiator == in.Want.Initiator {
+	if w.Verdict == in.Want.Verdict && w.Confidence == in.Want.Confidence && w.Rule == in.Want.Rule &&
+		w.Initiator == in.Want.Initiator {
 		return // as it stands, in whatever form it is written
 	}
 	want, err := yaml.Marshal(in.Want)
@@ -182,12 +192,30 @@ func TestOrderAndRepetition(t *testing.T) {
 		want := judge(b, list, in)
 		twice := append(slices.Clone(list), list...)
 		if got := judge(b, twice, in); !sameVerdict(got, want) {
-			t.Errorf("%s: delivered twice: %s (%s) by %s, was %s (%s) by %s", in.Name, got.Label, got.Confidence, got.Rule, want.Label, want.Confidence, want.Rule)
+			t.Errorf(
+				"%s: delivered twice: %s (%s) by %s, was %s (%s) by %s",
+				in.Name,
+				got.Label,
+				got.Confidence,
+				got.Rule,
+				want.Label,
+				want.Confidence,
+				want.Rule,
+			)
 		}
 		for range 3 {
 			random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 			if got := judge(b, list, in); !sameVerdict(got, want) {
-				t.Errorf("%s: shuffled: %s (%s) by %s, was %s (%s) by %s", in.Name, got.Label, got.Confidence, got.Rule, want.Label, want.Confidence, want.Rule)
+				t.Errorf(
+					"%s: shuffled: %s (%s) by %s, was %s (%s) by %s",
+					in.Name,
+					got.Label,
+					got.Confidence,
+					got.Rule,
+					want.Label,
+					want.Confidence,
+					want.Rule,
+				)
 			}
 		}
 	}
@@ -207,7 +235,14 @@ func TestLessEvidenceIsNeverWrongAndConfirmed(t *testing.T) {
 			less := slices.DeleteFunc(slices.Clone(list), func(e ingest.Entry) bool { return gone(&e) })
 			for _, v := range classify.Replay(slices.Values(less), b, classify.Options{Runner: in.Want.Runner})[:1] {
 				if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict {
-					t.Errorf("%s without %s: %s is confirmed by %s, truth is %s", in.Name, what, v.Label, v.Rule, in.Want.Verdict)
+					t.Errorf(
+						"%s without %s: %s is confirmed by %s, truth is %s",
+						in.Name,
+						what,
+						v.Label,
+						v.Rule,
+						in.Want.Verdict,
+					)
 				}
 			}
 		}

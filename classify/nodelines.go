@@ -73,7 +73,11 @@ func (n *nodeLines) around(p *Pod) []int {
 
 // find is where in a list the lines since a time begin.
 func (n *nodeLines) find(dated []int, since time.Time) int {
-	at, _ := slices.BinarySearchFunc(dated, since, func(number int, t time.Time) int { return n.signals[number].At.Compare(t) })
+	at, _ := slices.BinarySearchFunc(
+		dated,
+		since,
+		func(number int, t time.Time) int { return n.signals[number].At.Compare(t) },
+	)
 	return at
 }
 

@@ -65,7 +65,10 @@ func newQuietLines(book *rules.Rulebook) *quietLines {
 // takes says whether a signal is one that can wait: nothing but a start or the
 // like, told by the node or the API of pods that it names.
 func (q *quietLines) takes(s *rules.Signal, n *names) bool {
-	return s.Def.Quiet() && s.Def.Reach == rules.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() && !n.several && n.pid == "" && n.strong() > 0
+	return s.Def.Quiet() && s.Def.Reach == rules.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() &&
+		!n.several &&
+		n.pid == "" &&
+		n.strong() > 0
 }
 
 // add keeps a line.

@@ -31,7 +31,14 @@ func TestPackedLinesChangeNothing(t *testing.T) {
 				undo()
 				lines, left = lines+packed, left+omitted
 				if !reflect.DeepEqual(withoutNone(got), withoutNone(want)) {
-					t.Errorf("%s %s, %+v: packed %v, else %v", g.name, in.what, o, verdictsSaid(got), verdictsSaid(want))
+					t.Errorf(
+						"%s %s, %+v: packed %v, else %v",
+						g.name,
+						in.what,
+						o,
+						verdictsSaid(got),
+						verdictsSaid(want),
+					)
 				}
 			}
 		}
@@ -45,7 +52,8 @@ func TestPackedLinesChangeNothing(t *testing.T) {
 // living are the lines of neighbours that do not end.
 func living(neighbours []ingest.Entry) []ingest.Entry {
 	return slices.DeleteFunc(neighbours, func(e ingest.Entry) bool {
-		return strings.Contains(e.Text, "container finished") || strings.Contains(e.Text, "SyncLoop DELETE") || strings.Contains(e.Text, "SyncLoop REMOVE")
+		return strings.Contains(e.Text, "container finished") || strings.Contains(e.Text, "SyncLoop DELETE") ||
+			strings.Contains(e.Text, "SyncLoop REMOVE")
 	})
 }
 
@@ -72,8 +80,14 @@ func TestPackedLinesHoldNoSpareRoom(t *testing.T) {
 	lines := func(yield func(ingest.Entry) bool) {
 		for i := range 20_000 {
 			e := ingest.Entry{
-				At: time.Unix(1_790_000_000+int64(i), 0), Source: ingest.Containerd, Trust: ingest.Attested, Node: "node-1",
-				Text: fmt.Sprintf(`time="2026-11-22T10:00:00Z" level=info msg="StartContainer for \"%064x\" returns successfully"`, i),
+				At: time.Unix(
+					1_790_000_000+int64(i),
+					0,
+				), Source: ingest.Containerd, Trust: ingest.Attested, Node: "node-1",
+				Text: fmt.Sprintf(
+					`time="2026-11-22T10:00:00Z" level=info msg="StartContainer for \"%064x\" returns successfully"`,
+					i,
+				),
 			}
 			if !yield(e) {
 				return

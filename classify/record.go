@@ -110,8 +110,15 @@ func Join(parts []*Part) *Record {
 }
 
 func newRecord(book *rules.Rulebook) *Record {
-	return &Record{book: book, quiet: newQuietLines(book), ids: NewRoster(), shelves: map[shelfKey]*shelf{}, mixed: map[string]bool{},
-		tails: map[string]*tail{}, words: map[string]string{}}
+	return &Record{
+		book:    book,
+		quiet:   newQuietLines(book),
+		ids:     NewRoster(),
+		shelves: map[shelfKey]*shelf{},
+		mixed:   map[string]bool{},
+		tails:   map[string]*tail{},
+		words:   map[string]string{},
+	}
 }
 
 func (r *Record) tail(key string) *tail {
@@ -204,7 +211,9 @@ func subject(s *rules.Signal) string {
 		b.WriteByte(0)
 	}
 	if b.Len() == named || s.Source.Forgeable() {
-		b.WriteString(strings.Join([]string{s.Namespace, s.Pod, s.PodUID, s.ContainerID, s.Node, s.Boot, s.Doc}, "\x00"))
+		b.WriteString(
+			strings.Join([]string{s.Namespace, s.Pod, s.PodUID, s.ContainerID, s.Node, s.Boot, s.Doc}, "\x00"),
+		)
 	}
 	return b.String()
 }
@@ -292,7 +301,12 @@ func later(a, b *ingest.Entry) int {
 		}
 		return e.At
 	}
-	return cmp.Or(at(a).Compare(at(b)), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
+	return cmp.Or(
+		at(a).Compare(at(b)),
+		cmp.Compare(a.Doc, b.Doc),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Text, b.Text),
+	)
 }
 
 // finish ends the reading: last words join, and claims of mixed documents lose
@@ -358,17 +372,30 @@ func (r *Record) streams() (out []*rules.Signal) {
 
 func compareMarks(a, b ingest.Entry) int {
 	return cmp.Or(
-		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Source, b.Source),
-		cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Boot, b.Boot),
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Container, b.Container),
-		cmp.Compare(a.Mark.Kind, b.Mark.Kind), a.Mark.From.Compare(b.Mark.From), a.Mark.To.Compare(b.Mark.To),
-		cmp.Compare(a.Mark.Lines, b.Mark.Lines), cmp.Compare(a.Mark.Why, b.Mark.Why),
+		cmp.Compare(a.Doc, b.Doc),
+		cmp.Compare(a.Source, b.Source),
+		cmp.Compare(a.Cluster, b.Cluster),
+		cmp.Compare(a.Node, b.Node),
+		cmp.Compare(a.Boot, b.Boot),
+		cmp.Compare(
+			a.Namespace,
+			b.Namespace,
+		),
+		cmp.Compare(a.Pod, b.Pod),
+		cmp.Compare(a.PodUID, b.PodUID),
+		cmp.Compare(a.Container, b.Container),
+		cmp.Compare(a.Mark.Kind, b.Mark.Kind),
+		a.Mark.From.Compare(b.Mark.From),
+		a.Mark.To.Compare(b.Mark.To),
+		cmp.Compare(a.Mark.Lines, b.Mark.Lines),
+		cmp.Compare(a.Mark.Why, b.Mark.Why),
 	)
 }
 
 func lastWords(e *ingest.Entry) *rules.Signal {
 	return &rules.Signal{
-		Def: rules.LastWords, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust, Node: e.Node, Boot: e.Boot,
+		Def: rules.LastWords, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
+		Node: e.Node, Boot: e.Boot,
 		Cluster: e.Cluster, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
 		Container: e.Container, ContainerID: e.ContainerID,
 		Text: e.Text, Doc: e.Doc, Line: e.Line,
@@ -382,7 +409,8 @@ func compareSignals(a, b *rules.Signal) int {
 		return c
 	}
 	if c := cmp.Or(cmp.Compare(sourceOrder[a.Source], sourceOrder[b.Source]), cmp.Compare(a.Node, b.Node),
-		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
+		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text),
+		cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
 		return c
 	}
 	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID),

@@ -19,9 +19,12 @@ func TestRepeatedSignalsAreBounded(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var list []ingest.Entry
 	for i := range 5000 {
-		list = append(list, ingest.Entry{At: start.Add(time.Duration(i) * time.Second), Clock: ingest.WallClock, Source: ingest.Runner,
-			Namespace: "ci", Pod: "amber-1", PodUID: "0a0b0c0d-1111-2222-3333-444455556666", Container: "runner", Doc: "0.log", Line: i + 1,
-			Text: fmt.Sprintf("Successfully renew job %d", i)})
+		list = append(
+			list,
+			ingest.Entry{At: start.Add(time.Duration(i) * time.Second), Clock: ingest.WallClock, Source: ingest.Runner,
+				Namespace: "ci", Pod: "amber-1", PodUID: "0a0b0c0d-1111-2222-3333-444455556666", Container: "runner", Doc: "0.log", Line: i + 1,
+				Text: fmt.Sprintf("Successfully renew job %d", i)},
+		)
 	}
 	forward := classify.Collect(slices.Values(list), book).Seen()
 	slices.Reverse(list)
@@ -52,8 +55,17 @@ func TestRepetitionsGo(t *testing.T) {
 	book := loadBook(t)
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	entry := func(at time.Time, doc string, line, job int) ingest.Entry {
-		return ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Runner, Namespace: "ci", Pod: "amber-1", Container: "runner",
-			Doc: doc, Line: line, Text: fmt.Sprintf("Successfully renew job %d", job)}
+		return ingest.Entry{
+			At:        at,
+			Clock:     ingest.WallClock,
+			Source:    ingest.Runner,
+			Namespace: "ci",
+			Pod:       "amber-1",
+			Container: "runner",
+			Doc:       doc,
+			Line:      line,
+			Text:      fmt.Sprintf("Successfully renew job %d", job),
+		}
 	}
 	for what, tt := range map[string]struct {
 		list []ingest.Entry

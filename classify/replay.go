@@ -13,7 +13,9 @@ import (
 // Options say whose death is asked for.
 type Options struct {
 	Runner string // name, prefix of a name, or pod UID; "" = every candidate
-	Strict bool   // records that name nobody are nobody's: they come from everywhere, not from a folder about one runner
+	// Strict: records that name nobody are nobody's, for they come from everywhere and
+	// not from a folder about one runner.
+	Strict bool
 }
 
 // asksFor says whether a signal can be about the runner that is asked for.
@@ -107,7 +109,11 @@ func order(all []rules.Verdict) []rules.Verdict {
 		case (a.DiedAt == nil) != (b.DiedAt == nil):
 			return boolFirst(a.DiedAt != nil)
 		}
-		return cmp.Or(cmp.Compare(a.Runner, b.Runner), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Cluster, b.Cluster))
+		return cmp.Or(
+			cmp.Compare(a.Runner, b.Runner),
+			cmp.Compare(a.PodUID, b.PodUID),
+			cmp.Compare(a.Cluster, b.Cluster),
+		)
 	})
 	return all
 }

@@ -32,7 +32,9 @@ func TestVerdictsStaySmall(t *testing.T) {
 		tried++
 		for n := range 3000 {
 			list = append(list, ingest.Entry{
-				At: before.DiedAt.Add(-time.Duration(n) * time.Millisecond), Clock: ingest.WallClock, Source: ingest.Job,
+				At: before.DiedAt.Add(
+					-time.Duration(n) * time.Millisecond,
+				), Clock: ingest.WallClock, Source: ingest.Job,
 				Pod: before.Runner, Namespace: before.Namespace, PodUID: before.PodUID, Container: "junk", Doc: strings.Repeat("deep/", 100),
 				Text: fmt.Sprintf("%s %s %d", words[n%len(words)], strings.Repeat("y", 8000), n), Line: n + 1,
 			})
@@ -43,7 +45,12 @@ func TestVerdictsStaySmall(t *testing.T) {
 			t.Errorf("%s: %d kB: %v", in.Name, len(data)>>10, err)
 		}
 		if after.EvidenceOmitted < 100 {
-			t.Errorf("%s: %d lines, and %d are said to be left out", in.Name, len(after.Evidence), after.EvidenceOmitted)
+			t.Errorf(
+				"%s: %d lines, and %d are said to be left out",
+				in.Name,
+				len(after.Evidence),
+				after.EvidenceOmitted,
+			)
 		}
 		kept := map[string]bool{}
 		for _, e := range after.Evidence {

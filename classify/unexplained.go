@@ -274,7 +274,12 @@ func shape(text string) string {
 }
 
 func (c candidate) line() rules.UnknownLine {
-	l := rules.UnknownLine{Source: string(c.entry.Source), Node: c.entry.Node, Text: clip(c.entry.Text), Because: c.because()}
+	l := rules.UnknownLine{
+		Source:  string(c.entry.Source),
+		Node:    c.entry.Node,
+		Text:    clip(c.entry.Text),
+		Because: c.because(),
+	}
 	if c.entry.Line > 0 {
 		l.Where = fmt.Sprintf("%s:%d", c.entry.Doc, c.entry.Line)
 	}
@@ -334,12 +339,16 @@ func alarm(text string) (word string, strength int) {
 
 // What sounds alarming in the log of any program, most of all first.
 var (
-	strongAlarm = regexp.MustCompile(`(?i)\b(?:panic|fatal|seg(?:mentation )?fault|core dumped|killed|oom|out of memory|` +
-		`cannot allocate(?: memory)?|crash(?:ed|ing)?|died|abort(?:ed|ing)?|no space left|i/o error|corrupt(?:ed|ion)?|` +
-		`power (?:cut|loss|failure|fail)|hardware error|sigkill|sigterm|sigsegv|signal \d+|evict(?:ed|ion|ing)?|` +
-		`preempt(?:ed|ion|ing)?|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,3}[1-9]\d*)\b`)
-	weakAlarm = regexp.MustCompile(`(?i)\b(?:error|err|fail(?:ed|ure|ing|s)?|unable|cannot|can't|could not|denied|refused|` +
-		`forbidden|unauthorized|rejected|timed? ?out|deadline exceeded|exceed(?:ed|s)|lost|unreachable|` +
-		`disconnect(?:ed|ing)?|terminat(?:ed|ing|ion)|shut(?:ting)? ?down|drain(?:ing|ed)?|interrupt(?:ed|ion)?|` +
-		`reboot(?:ed|ing)?|unhealthy|not ready|not found|removed|deleted|stopp(?:ed|ing))\b`)
+	strongAlarm = regexp.MustCompile(
+		`(?i)\b(?:panic|fatal|seg(?:mentation )?fault|core dumped|killed|oom|out of memory|` +
+			`cannot allocate(?: memory)?|crash(?:ed|ing)?|died|abort(?:ed|ing)?|no space left|i/o error|corrupt(?:ed|ion)?|` +
+			`power (?:cut|loss|failure|fail)|hardware error|sigkill|sigterm|sigsegv|signal \d+|evict(?:ed|ion|ing)?|` +
+			`preempt(?:ed|ion|ing)?|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,3}[1-9]\d*)\b`,
+	)
+	weakAlarm = regexp.MustCompile(
+		`(?i)\b(?:error|err|fail(?:ed|ure|ing|s)?|unable|cannot|can't|could not|denied|refused|` +
+			`forbidden|unauthorized|rejected|timed? ?out|deadline exceeded|exceed(?:ed|s)|lost|unreachable|` +
+			`disconnect(?:ed|ing)?|terminat(?:ed|ing|ion)|shut(?:ting)? ?down|drain(?:ing|ed)?|interrupt(?:ed|ion)?|` +
+			`reboot(?:ed|ing)?|unhealthy|not ready|not found|removed|deleted|stopp(?:ed|ing))\b`,
+	)
 )

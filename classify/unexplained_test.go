@@ -21,7 +21,15 @@ func lookedAt(t *testing.T, v rules.Verdict, lines []string) rules.Verdict {
 	u.Take(func(yield func(ingest.Entry) bool) {
 		for i, text := range lines {
 			at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(i-len(lines)) * time.Minute)
-			e := ingest.Entry{At: at, Source: ingest.Systemd, Trust: ingest.Attested, Node: "build-7", Doc: "node.log", Line: i + 1, Text: text}
+			e := ingest.Entry{
+				At:     at,
+				Source: ingest.Systemd,
+				Trust:  ingest.Attested,
+				Node:   "build-7",
+				Doc:    "node.log",
+				Line:   i + 1,
+				Text:   text,
+			}
 			if !yield(e) {
 				return
 			}
@@ -33,7 +41,12 @@ func lookedAt(t *testing.T, v rules.Verdict, lines []string) rules.Verdict {
 
 func unknownDeath() rules.Verdict {
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	return rules.Verdict{Runner: "amber-4kx2p", Label: rules.Unknown, DiedAt: &died, Evidence: []rules.EvidenceLine{{Source: "kubelet"}}}
+	return rules.Verdict{
+		Runner:   "amber-4kx2p",
+		Label:    rules.Unknown,
+		DiedAt:   &died,
+		Evidence: []rules.EvidenceLine{{Source: "kubelet"}},
+	}
 }
 
 func texts(v rules.Verdict) (out []string) {
@@ -68,7 +81,8 @@ func TestUnexplainedLinesInOrder(t *testing.T) {
 	if slices.Contains(got, "rackd: tick") {
 		t.Errorf("a dull line of an hour ago is shown: %q", got)
 	}
-	if i := slices.Index(got, "rackd: amber-4kx2p is on rack 7"); i < 0 || !strings.Contains(v.NotUnderstood[i].Because, "names the runner") {
+	if i := slices.Index(got, "rackd: amber-4kx2p is on rack 7"); i < 0 ||
+		!strings.Contains(v.NotUnderstood[i].Because, "names the runner") {
 		t.Errorf("the line that names the runner: %d in %q", i, got)
 	}
 }
@@ -121,7 +135,9 @@ func TestUnexplainedLinesAreBounded(t *testing.T) {
 	u.Take(func(yield func(ingest.Entry) bool) {
 		for i := range 200_000 {
 			word := strings.Map(func(r rune) rune { return 'g' + r - '0' }, fmt.Sprint(i))
-			if !yield(ingest.Entry{Source: ingest.Job, Text: "error: fatal panic in " + word + strings.Repeat(" x", 100)}) {
+			if !yield(
+				ingest.Entry{Source: ingest.Job, Text: "error: fatal panic in " + word + strings.Repeat(" x", 100)},
+			) {
 				return
 			}
 		}

@@ -74,7 +74,8 @@ func TestAlertsAreExplained(t *testing.T) {
 			if !strings.Contains(strings.ToLower(page), "\n## "+section+"\n") || section == "" {
 				t.Errorf("%s: %s: docs/alerts.md has no section %q", name, r.Alert, section)
 			}
-			if !severities[r.Labels["severity"]] || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			if !severities[r.Labels["severity"]] || r.Annotations["summary"] == "" ||
+				r.Annotations["description"] == "" {
 				t.Errorf("%s: %s lacks a severity, a summary or a description", name, r.Alert)
 			}
 			if !strings.Contains(page, "`"+r.Alert+"`") {
@@ -88,7 +89,9 @@ func TestAlertsAreExplained(t *testing.T) {
 	}
 }
 
-var listed = regexp.MustCompile(`^/\?((verdict|cluster|node|pool|repository)=([\w-]+|\{\{ \$labels\.(cluster|node|pool) \| urlquery \}\})&)*since=\d+h?m?$`)
+var listed = regexp.MustCompile(
+	`^/\?((verdict|cluster|node|pool|repository)=([\w-]+|\{\{ \$labels\.(cluster|node|pool) \| urlquery \}\})&)*since=\d+h?m?$`,
+)
 
 // The link of an alert is one that the list understands, about the verdict and
 // the node or pool that the alert is about.
@@ -100,11 +103,13 @@ func TestAlertsLinkToTheirList(t *testing.T) {
 				t.Errorf("%s: %s: list %q", name, r.Alert, list)
 			}
 			for _, by := range []string{"cluster", "node", "pool"} {
-				if strings.Contains(r.Annotations["summary"], "$labels."+by) && !strings.Contains(list, by+"={{ $labels."+by+" | urlquery }}") {
+				if strings.Contains(r.Annotations["summary"], "$labels."+by) &&
+					!strings.Contains(list, by+"={{ $labels."+by+" | urlquery }}") {
 					t.Errorf("%s: %s: speaks of a %s, and its list does not: %s", name, r.Alert, by, list)
 				}
 			}
-			if m := regexp.MustCompile(`[{,] ?verdict="([^"]*)"`).FindStringSubmatch(r.Expr); m != nil && !strings.Contains(list, "verdict="+m[1]) {
+			if m := regexp.MustCompile(`[{,] ?verdict="([^"]*)"`).FindStringSubmatch(r.Expr); m != nil &&
+				!strings.Contains(list, "verdict="+m[1]) {
 				t.Errorf("%s: %s: counts %s, and its list does not: %s", name, r.Alert, m[1], list)
 			}
 		}

@@ -27,7 +27,12 @@ func TestPodsAreConfined(t *testing.T) {
 					t.Errorf("%s: %s is %v", nameOf(o), key, v)
 				}
 			}
-			want := thing{"allowPrivilegeEscalation": false, "privileged": false, "readOnlyRootFilesystem": true, "capabilities": thing{"drop": []any{"ALL"}}}
+			want := thing{
+				"allowPrivilegeEscalation": false,
+				"privileged":               false,
+				"readOnlyRootFilesystem":   true,
+				"capabilities":             thing{"drop": []any{"ALL"}},
+			}
 			if got := get(container, "securityContext"); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: the container's security context is %v", nameOf(o), got)
 			}
@@ -100,11 +105,18 @@ func TestAgentSeesLogsOnly(t *testing.T) {
 					written = append(written, path+" "+str(v, "hostPath", "type"))
 				}
 			}
-			want := []string{"/var/log/journal", "/run/log/journal", "/var/log/pods", "/var/log/containers", "/etc/machine-id"}
+			want := []string{
+				"/var/log/journal",
+				"/run/log/journal",
+				"/var/log/pods",
+				"/var/log/containers",
+				"/etc/machine-id",
+			}
 			if extra := "/var/lib/docker/containers"; slices.Contains(seen, extra) {
 				want = append(want, extra) // the values ask for it
 			}
-			if !slices.Equal(seen, want) || !slices.Equal(written, []string{"/var/lib/coroner-agent DirectoryOrCreate"}) {
+			if !slices.Equal(seen, want) ||
+				!slices.Equal(written, []string{"/var/lib/coroner-agent DirectoryOrCreate"}) {
 				t.Errorf("it sees %q and writes to %q", seen, written)
 			}
 		}
@@ -137,7 +149,13 @@ func TestAPIAccess(t *testing.T) {
 		}
 		for _, o := range slices.Concat(of(all, "Role"), of(all, "ClusterRole")) {
 			for _, r := range list(o, "rules") {
-				allowed := fmt.Sprintf("%s%v%v%v", str(o, "kind"), get(r, "apiGroups"), get(r, "resources"), get(r, "verbs"))
+				allowed := fmt.Sprintf(
+					"%s%v%v%v",
+					str(o, "kind"),
+					get(r, "apiGroups"),
+					get(r, "resources"),
+					get(r, "verbs"),
+				)
 				if names := get(r, "resourceNames"); names != nil {
 					allowed += strings.Replace(fmt.Sprint(names), "-morgue", "", 1)
 				}
@@ -151,8 +169,15 @@ func TestAPIAccess(t *testing.T) {
 			if strings.HasSuffix(nameOf(o), "-certificate") {
 				whose = of(all, "Job")
 			}
-			want := []any{thing{"kind": "ServiceAccount", "name": str(podOf(whose[0]), "serviceAccountName"), "namespace": "coroner"}}
-			if !reflect.DeepEqual(get(o, "subjects"), any(want)) || str(o, "roleRef", "kind") != strings.TrimSuffix(str(o, "kind"), "Binding") {
+			want := []any{
+				thing{
+					"kind":      "ServiceAccount",
+					"name":      str(podOf(whose[0]), "serviceAccountName"),
+					"namespace": "coroner",
+				},
+			}
+			if !reflect.DeepEqual(get(o, "subjects"), any(want)) ||
+				str(o, "roleRef", "kind") != strings.TrimSuffix(str(o, "kind"), "Binding") {
 				t.Errorf("%s: %v", nameOf(o), o)
 			}
 		}
@@ -173,7 +198,8 @@ func TestAgentsHaveACredential(t *testing.T) {
 				}
 			}
 			agent := list(containerOf(o), "args")
-			reviewed := slices.Contains(server, any(account)) && slices.Contains(agent, any("--server.token-file=/etc/coroner/agent/token")) &&
+			reviewed := slices.Contains(server, any(account)) &&
+				slices.Contains(agent, any("--server.token-file=/etc/coroner/agent/token")) &&
 				source == "[map[serviceAccountToken:map[audience:coroner expirationSeconds:3600 path:token]]]"
 			shared := slices.Contains(server, any("--push.token-file=/etc/coroner/push/token")) &&
 				slices.Contains(agent, any("--server.token-file=/etc/coroner/push/token")) && source == ""
@@ -182,7 +208,8 @@ func TestAgentsHaveACredential(t *testing.T) {
 			}
 		}
 	})
-	if _, err := helm(t, "", "template", "coroner", chart, "--kube-version", "1.29.3"); err == nil || !strings.Contains(err.Error(), "Kubernetes 1.30") {
+	if _, err := helm(t, "", "template", "coroner", chart, "--kube-version", "1.29.3"); err == nil ||
+		!strings.Contains(err.Error(), "Kubernetes 1.30") {
 		t.Errorf("on a cluster that cannot bind tokens: %v", err)
 	}
 	if _, err := helm(t, "tokenReview: {enabled: false}\n", "template", "coroner", chart, "--kube-version", "1.29.3", "--values", "-"); err != nil {
@@ -223,12 +250,16 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: the agents have %s", name, got)
 		}
 		args := list(containerOf(of(all, "DaemonSet")[0]), "args")
-		if !slices.Contains(args, any("--server.url="+c.url)) || slices.Contains(args, any("--server.ca-file=/etc/coroner/ca/ca.crt")) != (c.secret != "") {
+		if !slices.Contains(args, any("--server.url="+c.url)) ||
+			slices.Contains(args, any("--server.ca-file=/etc/coroner/ca/ca.crt")) != (c.secret != "") {
 			t.Errorf("%s: the agents are told %v", name, args)
 		}
 		for _, job := range of(all, "Job") {
 			if got := list(containerOf(job), "args"); !slices.Contains(got, any("--secret=coroner/"+c.secret)) ||
-				!slices.Contains(got, any("--host="+strings.TrimSuffix(strings.TrimPrefix(c.url, "https://"), ":9095"))) {
+				!slices.Contains(
+					got,
+					any("--host="+strings.TrimSuffix(strings.TrimPrefix(c.url, "https://"), ":9095")),
+				) {
 				t.Errorf("%s: the job makes %v", name, got)
 			}
 			if hook := str(job, "metadata", "annotations", "helm.sh/hook"); hook != "pre-install,pre-upgrade" {
@@ -257,7 +288,8 @@ func TestPlacementAndProbes(t *testing.T) {
 	for name, probe := range map[string]string{"defaults": "httpGet", "TLS and secrets": "tcpSocket"} {
 		all := rendered(t, valueSets[name])
 		agent, server := of(all, "DaemonSet")[0], of(all, "StatefulSet")[0]
-		if got := list(podOf(agent), "tolerations"); len(got) != 1 || str(got[0], "operator") != "Exists" || str(got[0], "key") != "" {
+		if got := list(podOf(agent), "tolerations"); len(got) != 1 || str(got[0], "operator") != "Exists" ||
+			str(got[0], "key") != "" {
 			t.Errorf("the agent tolerates %v", got)
 		}
 		for path, want := range map[string]any{"readinessProbe": "/-/ready", "livenessProbe": "/-/healthy"} {
@@ -265,12 +297,14 @@ func TestPlacementAndProbes(t *testing.T) {
 				t.Errorf("agent: %s asks %v", path, got)
 			}
 			got := get(containerOf(server), path, probe)
-			if str(got, "port") != "http" || probe == "httpGet" && (get(got, "path") != want || get(got, "scheme") != "HTTPS") {
+			if str(got, "port") != "http" ||
+				probe == "httpGet" && (get(got, "path") != want || get(got, "scheme") != "HTTPS") {
 				t.Errorf("server: %s is %v", path, get(containerOf(server), path))
 			}
 		}
 		env := list(containerOf(agent), "env")
-		if str(env[0], "valueFrom", "fieldRef", "fieldPath") != "spec.nodeName" || !slices.Contains(list(containerOf(agent), "args"), any("--node=$("+str(env[0], "name")+")")) {
+		if str(env[0], "valueFrom", "fieldRef", "fieldPath") != "spec.nodeName" ||
+			!slices.Contains(list(containerOf(agent), "args"), any("--node=$("+str(env[0], "name")+")")) {
 			t.Errorf("the agent does not know its node: %v", env)
 		}
 	}
@@ -298,7 +332,8 @@ func TestNetworkPolicy(t *testing.T) {
 	monitoring := thing{"namespaceSelector": thing{"matchLabels": thing{"kubernetes.io/metadata.name": "monitoring"}}}
 	agents := thing{"podSelector": get(agent, "spec", "podSelector")}
 	in := list(server, "spec", "ingress")
-	if len(in) != 1 || !reflect.DeepEqual(get(in[0], "from"), any([]any{agents, monitoring})) || str(list(in[0], "ports")[0], "port") != "http" {
+	if len(in) != 1 || !reflect.DeepEqual(get(in[0], "from"), any([]any{agents, monitoring})) ||
+		str(list(in[0], "ports")[0], "port") != "http" {
 		t.Errorf("into the server: %v", in)
 	}
 	in = list(agent, "spec", "ingress")
@@ -306,10 +341,13 @@ func TestNetworkPolicy(t *testing.T) {
 		t.Errorf("into the agents: %v", in)
 	}
 	out := list(agent, "spec", "egress")
-	if to := list(out[len(out)-1], "to"); len(out) != 2 || !reflect.DeepEqual(get(to[0], "podSelector"), get(server, "spec", "podSelector")) {
+	if to := list(out[len(out)-1], "to"); len(out) != 2 ||
+		!reflect.DeepEqual(get(to[0], "podSelector"), get(server, "spec", "podSelector")) {
 		t.Errorf("out of the agents: %v", out)
 	}
-	if ports := fmt.Sprint(list(server, "spec", "egress")); !strings.Contains(ports, "port:53") || !strings.Contains(ports, "port:3100") || strings.Contains(ports, "port:6443") {
+	if ports := fmt.Sprint(list(server, "spec", "egress")); !strings.Contains(ports, "port:53") ||
+		!strings.Contains(ports, "port:3100") ||
+		strings.Contains(ports, "port:6443") {
 		t.Errorf("out of the server: %s", ports)
 	}
 	asking := of(rendered(t, "networkPolicy: {enabled: true}\n"), "NetworkPolicy")[0]
@@ -343,7 +381,8 @@ var flagOf = regexp.MustCompile(`(?m)^\s+(?:-\w, )?(--[a-z][\w.-]*)`)
 func TestProgramsKnowTheirFlags(t *testing.T) {
 	for kind, command := range map[string][]string{"StatefulSet": {"coroner", "serve", "--help"}, "DaemonSet": {"coroner-agent", "--help"},
 		"Job": {"coroner", "certificate", "--help"}} {
-		help, err := exec.Command(program(t, command[0], "that the programs know the chart's flags"), command[1:]...).Output()
+		help, err := exec.Command(program(t, command[0], "that the programs know the chart's flags"), command[1:]...).
+			Output()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,12 @@ func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
+	cmd.Env = append(
+		os.Environ(),
+		"HELM_CACHE_HOME="+t.TempDir(),
+		"HELM_CONFIG_HOME="+t.TempDir(),
+		"HELM_DATA_HOME="+t.TempDir(),
+	)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -194,11 +199,21 @@ func TestChartLints(t *testing.T) {
 
 // Nothing is made that nobody asked for, and what was asked for is there.
 func TestChartMakesWhatIsAskedFor(t *testing.T) {
-	server := []string{"PodDisruptionBudget coroner", "Service coroner", "ServiceAccount coroner", "StatefulSet coroner"}
+	server := []string{
+		"PodDisruptionBudget coroner",
+		"Service coroner",
+		"ServiceAccount coroner",
+		"StatefulSet coroner",
+	}
 	agent := []string{"DaemonSet coroner-agent", "ServiceAccount coroner-agent"}
 	reviews := []string{"ClusterRole coroner-coroner-agents", "ClusterRoleBinding coroner-coroner-agents"}
-	tls := []string{"ConfigMap coroner-web", "Job coroner-certificate", "Role coroner-certificate", "RoleBinding coroner-certificate",
-		"ServiceAccount coroner-certificate"}
+	tls := []string{
+		"ConfigMap coroner-web",
+		"Job coroner-certificate",
+		"Role coroner-certificate",
+		"RoleBinding coroner-certificate",
+		"ServiceAccount coroner-certificate",
+	}
 	watch := []string{"Role coroner", "RoleBinding coroner"}
 	nodes := []string{"ClusterRole coroner-coroner-nodes", "ClusterRoleBinding coroner-coroner-nodes"}
 	for name, want := range map[string][]string{
@@ -240,7 +255,8 @@ func TestObjectsFitTogether(t *testing.T) {
 		seen := map[string]bool{}
 		for _, o := range all {
 			key := nameOf(o) + " " + str(o, "metadata", "namespace")
-			if seen[key] || str(o, "apiVersion") == "" || len(str(o, "metadata", "name")) > 63 || str(o, "metadata", "labels", "app.kubernetes.io/instance") != "coroner" {
+			if seen[key] || str(o, "apiVersion") == "" || len(str(o, "metadata", "name")) > 63 ||
+				str(o, "metadata", "labels", "app.kubernetes.io/instance") != "coroner" {
 				t.Errorf("%s is there twice or lacks something", key)
 			}
 			seen[key] = true
@@ -260,7 +276,10 @@ func TestObjectsFitTogether(t *testing.T) {
 				if kind != "Service" {
 					selector = get(selector, "matchLabels")
 				}
-				if want := get(of(all, "StatefulSet")[0], "spec", "selector", "matchLabels"); !reflect.DeepEqual(selector, want) {
+				if want := get(of(all, "StatefulSet")[0], "spec", "selector", "matchLabels"); !reflect.DeepEqual(
+					selector,
+					want,
+				) {
 					t.Errorf("%s selects %v, want %v", nameOf(o), selector, want)
 				}
 			}
@@ -295,9 +314,13 @@ func TestManifestsAreRendered(t *testing.T) {
 	}
 	got, err := os.ReadFile("manifests/coroner.yaml")
 	if err != nil || string(got) != want {
-		t.Errorf("%v: the chart renders something else; make manifests renews it:\n  bin/helm template coroner deploy/chart/coroner --namespace coroner > deploy/manifests/coroner.yaml", err)
+		t.Errorf(
+			"%v: the chart renders something else; make manifests renews it:\n  bin/helm template coroner deploy/chart/coroner --namespace coroner > deploy/manifests/coroner.yaml",
+			err,
+		)
 	}
-	if namespace, err := os.ReadFile("manifests/namespace.yaml"); err != nil || str(things(t, string(namespace))[0], "metadata", "name") != "coroner" {
+	if namespace, err := os.ReadFile("manifests/namespace.yaml"); err != nil ||
+		str(things(t, string(namespace))[0], "metadata", "name") != "coroner" {
 		t.Errorf("%v: the namespace is not theirs", err)
 	}
 }
@@ -317,7 +340,8 @@ func TestPackedChartIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := helm(t, valueSets["everything"], "template", "coroner", packed[0], "--values", "-"); err != nil || got != want {
+	if got, err := helm(t, valueSets["everything"], "template", "coroner", packed[0], "--values", "-"); err != nil ||
+		got != want {
 		t.Errorf("%v: it renders %d bytes, want %d", err, len(got), len(want))
 	}
 }
@@ -334,7 +358,11 @@ func TestChartHoldsEveryAlert(t *testing.T) {
 	if got := get(of(all, "PrometheusRule")[0], "spec", "groups"); !reflect.DeepEqual(got, file["groups"]) {
 		t.Errorf("PrometheusRule: %v", got)
 	}
-	if got := str(named(all, "ConfigMap coroner-loki-rules"), "data", "coroner.yaml"); strings.TrimSpace(got) != strings.TrimSpace(text(t, "loki.yaml")) {
+	if got := str(named(all, "ConfigMap coroner-loki-rules"), "data", "coroner.yaml"); strings.TrimSpace(
+		got,
+	) != strings.TrimSpace(
+		text(t, "loki.yaml"),
+	) {
 		t.Errorf("rules for Loki: %s", got)
 	}
 	all = rendered(t, valueSets["everything"])
@@ -344,7 +372,8 @@ func TestChartHoldsEveryAlert(t *testing.T) {
 	}
 	for _, rules := range []string{string(spec), str(named(all, "ConfigMap coroner-loki-rules"), "data", "coroner.yaml")} {
 		for _, r := range parse(t, rules) {
-			if !strings.HasPrefix(r.Annotations["list"], "https://coroner.example/?") || !strings.HasPrefix(r.Annotations["runbook_url"], "https://git.example/coroner/docs/alerts.md#") {
+			if !strings.HasPrefix(r.Annotations["list"], "https://coroner.example/?") ||
+				!strings.HasPrefix(r.Annotations["runbook_url"], "https://git.example/coroner/docs/alerts.md#") {
 				t.Errorf("%s links to %s and %s", r.Alert, r.Annotations["list"], r.Annotations["runbook_url"])
 			}
 		}
@@ -359,8 +388,10 @@ func TestChartHoldsEveryDashboard(t *testing.T) {
 	}
 	for url, values := range map[string]string{"https://coroner.example": "externalUrl: https://coroner.example\n", "https://coroner.coroner.svc:9095": "",
 		"http://coroner.coroner.svc:9095": "tls: {enabled: false}\n"} {
-		maps := slices.DeleteFunc(of(rendered(t, values+"dashboards: {enabled: true, namespace: grafana}\n"), "ConfigMap"),
-			func(o thing) bool { return nameOf(o) == "ConfigMap coroner-web" })
+		maps := slices.DeleteFunc(
+			of(rendered(t, values+"dashboards: {enabled: true, namespace: grafana}\n"), "ConfigMap"),
+			func(o thing) bool { return nameOf(o) == "ConfigMap coroner-web" },
+		)
 		if len(maps) != len(files) {
 			t.Errorf("%d dashboards, want %d", len(maps), len(files))
 		}
@@ -371,10 +402,12 @@ func TestChartHoldsEveryDashboard(t *testing.T) {
 			}
 			want := strings.ReplaceAll(string(data), "http://coroner:9095", url)
 			got := str(m, "data", "coroner-"+filepath.Base(files[i]))
-			if strings.TrimSpace(got) != strings.TrimSpace(want) || !json.Valid([]byte(got)) || !strings.Contains(got, url) {
+			if strings.TrimSpace(got) != strings.TrimSpace(want) || !json.Valid([]byte(got)) ||
+				!strings.Contains(got, url) {
 				t.Errorf("%s is not %s with %s", nameOf(m), files[i], url)
 			}
-			if str(m, "metadata", "labels", "grafana_dashboard") != "1" || str(m, "metadata", "namespace") != "grafana" {
+			if str(m, "metadata", "labels", "grafana_dashboard") != "1" ||
+				str(m, "metadata", "namespace") != "grafana" {
 				t.Errorf("%s: Grafana's sidecar does not find it: %v", nameOf(m), m["metadata"])
 			}
 		}

@@ -82,7 +82,10 @@ func TestSenselessValuesAreRefused(t *testing.T) {
 			t.Errorf("%s is taken", values)
 			continue
 		}
-		if said := strings.NewReplacer("'", "", "~1", "/").Replace(err.Error()); !strings.Contains(said, strings.ReplaceAll(says, "~1", "/")) {
+		if said := strings.NewReplacer("'", "", "~1", "/").Replace(err.Error()); !strings.Contains(
+			said,
+			strings.ReplaceAll(says, "~1", "/"),
+		) {
 			t.Errorf("%s: want a word about %s: %.600s", values, says, said)
 		}
 	}
@@ -110,7 +113,13 @@ func TestEveryValueIsShown(t *testing.T) {
 }
 
 // optional are values that stand for themselves: what is below is Kubernetes'.
-var optional = map[string]bool{".tls.certManager.issuer": true, ".agent.seLinuxOptions": true, ".server.resources": true, ".agent.resources": true, ".agent.updateStrategy": true}
+var optional = map[string]bool{
+	".tls.certManager.issuer": true,
+	".agent.seLinuxOptions":   true,
+	".server.resources":       true,
+	".agent.resources":        true,
+	".agent.updateStrategy":   true,
+}
 
 func shown(t *testing.T, path string, value any, schema any, definitions thing) {
 	t.Helper()

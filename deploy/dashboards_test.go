@@ -95,7 +95,8 @@ func dashboards(t *testing.T) map[string]dashboard {
 func TestDashboardsCanBeImported(t *testing.T) {
 	uids := map[string]bool{}
 	for name, d := range dashboards(t) {
-		if d.UID == "" || uids[d.UID] || d.Title == "" || d.Description == "" || d.ID != nil || d.SchemaVersion < 37 || !slices.Contains(d.Tags, "coroner") {
+		if d.UID == "" || uids[d.UID] || d.Title == "" || d.Description == "" || d.ID != nil || d.SchemaVersion < 37 ||
+			!slices.Contains(d.Tags, "coroner") {
 			t.Errorf("%s: %+v", name, d)
 		}
 		uids[d.UID] = true
@@ -125,7 +126,14 @@ func TestPanelsAreExplained(t *testing.T) {
 		ids, taken := map[int]bool{}, map[[2]int]string{}
 		for _, p := range d.Panels {
 			if p.Title == "" || ids[p.ID] || p.Type != "row" && (len(p.Targets) == 0 || len(p.Description) < 40) {
-				t.Errorf("%s: panel %d %q: %d queries, described as %q", name, p.ID, p.Title, len(p.Targets), p.Description)
+				t.Errorf(
+					"%s: panel %d %q: %d queries, described as %q",
+					name,
+					p.ID,
+					p.Title,
+					len(p.Targets),
+					p.Description,
+				)
 			}
 			ids[p.ID] = true
 			for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
@@ -140,7 +148,9 @@ func TestPanelsAreExplained(t *testing.T) {
 	}
 }
 
-var linked = regexp.MustCompile(`^\$\{coroner\}/(runners/\$\{__value\.raw\}|\?((verdict|node|pool|repository)=(\$\{__field\.labels\.(verdict|node|pool|repository)\}|\$\{__value\.raw\}|[\w,-]+)&)*since=\$\{__from:date:iso\})$`)
+var linked = regexp.MustCompile(
+	`^\$\{coroner\}/(runners/\$\{__value\.raw\}|\?((verdict|node|pool|repository)=(\$\{__field\.labels\.(verdict|node|pool|repository)\}|\$\{__value\.raw\}|[\w,-]+)&)*since=\$\{__from:date:iso\})$`,
+)
 
 // From a bar to the list, from a runner to its post-mortem: every link is one
 // that coroner's page understands, and those that matter are there.
@@ -154,8 +164,15 @@ func TestPanelsLinkToCoroner(t *testing.T) {
 					if !linked.MatchString(l.URL) {
 						t.Errorf("%s: %s: %s", name, p.Title, l.URL)
 					}
-					if label := regexp.MustCompile(`labels\.(\w+)`).FindStringSubmatch(l.URL); label != nil && !regexp.MustCompile(`\b`+label[1]+`\b`).MatchString(p.Targets[0].Expr) {
-						t.Errorf("%s: %s links by %s, which its series do not have: %s", name, p.Title, label[1], p.Targets[0].Expr)
+					if label := regexp.MustCompile(`labels\.(\w+)`).FindStringSubmatch(l.URL); label != nil &&
+						!regexp.MustCompile(`\b`+label[1]+`\b`).MatchString(p.Targets[0].Expr) {
+						t.Errorf(
+							"%s: %s links by %s, which its series do not have: %s",
+							name,
+							p.Title,
+							label[1],
+							p.Targets[0].Expr,
+						)
 					}
 				}
 			}
@@ -177,7 +194,10 @@ func provisioned(t *testing.T) (fields []struct{ Name, MatcherType, MatcherRegex
 	}
 	parts := strings.Split(string(data), "$$")
 	for i := range parts {
-		parts[i] = os.Expand(parts[i], func(name string) string { return "https://" + strings.ToLower(name) + ".example" })
+		parts[i] = os.Expand(
+			parts[i],
+			func(name string) string { return "https://" + strings.ToLower(name) + ".example" },
+		)
 	}
 	var file struct {
 		Datasources []struct {
@@ -195,7 +215,10 @@ func provisioned(t *testing.T) (fields []struct{ Name, MatcherType, MatcherRegex
 		t.Fatal(err)
 	}
 	for _, f := range file.Datasources[0].JSONData.DerivedFields {
-		fields = append(fields, struct{ Name, MatcherType, MatcherRegex, URL string }{f.Name, f.MatcherType, f.MatcherRegex, f.URL})
+		fields = append(
+			fields,
+			struct{ Name, MatcherType, MatcherRegex, URL string }{f.Name, f.MatcherType, f.MatcherRegex, f.URL},
+		)
 	}
 	return fields
 }

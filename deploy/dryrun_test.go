@@ -20,7 +20,13 @@ var resources = map[string]string{
 
 // foreign are the kinds of the Prometheus operator and of cert-manager, which a bare
 // one does not know.
-var foreign = map[string]bool{"ServiceMonitor": true, "PodMonitor": true, "PrometheusRule": true, "Issuer": true, "Certificate": true}
+var foreign = map[string]bool{
+	"ServiceMonitor": true,
+	"PodMonitor":     true,
+	"PrometheusRule": true,
+	"Issuer":         true,
+	"Certificate":    true,
+}
 
 // A real API server takes every object of every value set, and knows every
 // field of it.

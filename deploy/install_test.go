@@ -163,7 +163,8 @@ func TestPageSpeaksOfRealValues(t *testing.T) {
 		}
 		checked++
 		last := len(keys) - 1
-		if parent, ok := get(known, keys[:last]...).(thing); !ok || parent[keys[last]] == nil && !strings.Contains(path, "seLinux") {
+		if parent, ok := get(known, keys[:last]...).(thing); !ok ||
+			parent[keys[last]] == nil && !strings.Contains(path, "seLinux") {
 			t.Errorf("there is no value %s", path)
 		}
 	}

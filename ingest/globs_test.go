@@ -17,7 +17,8 @@ func TestPodGlobs(t *testing.T) {
 		{"*", "ci-system", "dispatcher-0", true, false},
 	} {
 		g := PodGlobs{"other/x", tt.glob}
-		if fits, names := g.Fit(tt.namespace, tt.pod), g.Name(tt.namespace, tt.pod); fits != tt.fits || names != tt.names {
+		if fits, names := g.Fit(tt.namespace, tt.pod), g.Name(tt.namespace, tt.pod); fits != tt.fits ||
+			names != tt.names {
 			t.Errorf("%+v: fits %v, names %v", tt, fits, names)
 		}
 	}

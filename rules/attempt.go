@@ -48,7 +48,8 @@ func (c *Case) ends() (lives []attempt) {
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
 		id := idOf(e)
-		if !e.Mine || id == "" || c.Sandboxes[id] || e.Str("id") != "" && e.Str("id") != id || !c.mayBeRunners(c.containerOf(e)) {
+		if !e.Mine || id == "" || c.Sandboxes[id] || e.Str("id") != "" && e.Str("id") != id ||
+			!c.mayBeRunners(c.containerOf(e)) {
 			continue
 		}
 		k := slices.IndexFunc(lives, func(a attempt) bool { return a.id == id })
@@ -88,7 +89,8 @@ func (c *Case) lifeOf(lives []attempt, e *Evidence) (of []int) {
 		return []int{k}
 	}
 	for k := range lives {
-		after := k == 0 || e.At.After(lives[k-1].ended.Add(aftermath)) || !lives[k].began.IsZero() && !e.At.Before(lives[k].began.Add(-aftermath))
+		after := k == 0 || e.At.After(lives[k-1].ended.Add(aftermath)) ||
+			!lives[k].began.IsZero() && !e.At.Before(lives[k].began.Add(-aftermath))
 		before := k == len(lives)-1 || !e.At.After(lives[k].ended.Add(aftermath))
 		if e.At.IsZero() || after && before {
 			of = append(of, k)

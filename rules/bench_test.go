@@ -184,7 +184,10 @@ func TestBenchScan(t *testing.T) {
 			{Name: fmt.Sprintf("coroner, %d signals", len(ten.Signals)), Do: scan(ten)},
 		}
 		if bench.Has("rg") {
-			contenders = append(contenders, bench.Contender{Name: "ripgrep -j1 -c -f", Cmd: []string{"rg", "-j1", "-c", "-f", list, path}})
+			contenders = append(
+				contenders,
+				bench.Contender{Name: "ripgrep -j1 -c -f", Cmd: []string{"rg", "-j1", "-c", "-f", list, path}},
+			)
 		} else {
 			t.Log(bench.Missing("ripgrep"))
 		}
@@ -206,7 +209,16 @@ func patternFile(t *testing.T, b *Rulebook) string {
 // reads as much and understands less.
 func TestBenchCommands(t *testing.T) {
 	bench.Asked(t, "coroner signals beside ripgrep, coroner explain beside cat")
-	bin, list, dir := filepath.Join(t.TempDir(), "coroner"), patternFile(t, defaultBook(t)), filepath.Join(bench.Folder(), "four")
+	bin, list, dir := filepath.Join(
+		t.TempDir(),
+		"coroner",
+	), patternFile(
+		t,
+		defaultBook(t),
+	), filepath.Join(
+		bench.Folder(),
+		"four",
+	)
 	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/coroner").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -276,11 +288,19 @@ func mtail(t *testing.T, path string) bench.Result {
 	run := func(name, log string) bench.Contender {
 		return bench.Contender{Name: name, Cmd: []string{"mtail", "--one_shot", "--progs", progs, "--logs", log}}
 	}
-	results, err := bench.Race(1, run("mtail", write("some.log", string(data[:1_000_000]))), run("mtail", write("empty.log", "\n")))
+	results, err := bench.Race(
+		1,
+		run("mtail", write("some.log", string(data[:1_000_000]))),
+		run("mtail", write("empty.log", "\n")),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bench.Result{Name: "mtail", CPU: 1000 * (results[0].CPU - results[1].CPU), Wall: 1000 * (results[0].Wall - results[1].Wall)}
+	return bench.Result{
+		Name: "mtail",
+		CPU:  1000 * (results[0].CPU - results[1].CPU),
+		Wall: 1000 * (results[0].Wall - results[1].Wall),
+	}
 }
 
 // allocsHit is what a line costs that is a hit, from the buffer to its signal, under
@@ -296,7 +316,12 @@ func TestHitAllocates(t *testing.T) {
 	if n := scanBuffer(b, buf.Bytes()); float64(n) < 0.85*lines { // one kind of line only looks like one
 		t.Fatalf("%d signals in %.0f lines", n, lines)
 	}
-	if got := testing.AllocsPerRun(10, func() { scanBuffer(b, buf.Bytes()) }) / lines; got > 1.1*allocsHit || got < 0.8*allocsHit {
-		t.Errorf("%.2f allocations a hit, recorded are %.2f: find what costs more, or record the better figure", got, allocsHit)
+	if got := testing.AllocsPerRun(10, func() { scanBuffer(b, buf.Bytes()) }) / lines; got > 1.1*allocsHit ||
+		got < 0.8*allocsHit {
+		t.Errorf(
+			"%.2f allocations a hit, recorded are %.2f: find what costs more, or record the better figure",
+			got,
+			allocsHit,
+		)
 	}
 }

@@ -130,7 +130,8 @@ func (b *builder) read(layer fs.FS) error {
 		}
 		b.hash.Write(data)
 		b.files.Files = append(b.files.Files, txtar.File{Name: layerName(b.layers) + "/" + path.Base(name), Data: data})
-		if b.signalsOnly && !slices.ContainsFunc(scanned, func(section string) bool { return bytes.Contains(data, []byte(section)) }) {
+		if b.signalsOnly &&
+			!slices.ContainsFunc(scanned, func(section string) bool { return bytes.Contains(data, []byte(section)) }) {
 			continue // no such section: who reads it for its verdicts says what is wrong with it
 		}
 		r := &reader{file: path.Base(name), lines: strings.Split(string(data), "\n"), errs: &b.errs}

@@ -39,7 +39,13 @@ func (b *builder) compile() *Rulebook {
 		d.number = i
 	}
 	b.book.spoken = newFinder(b.wordDefs, func(*SignalDef) bool { return true })
-	b.book.find, b.book.raw = newFinder(b.book.Signals, func(*SignalDef) bool { return true }), newFinder(b.book.Signals, (*SignalDef).printed)
+	b.book.find, b.book.raw = newFinder(
+		b.book.Signals,
+		func(*SignalDef) bool { return true },
+	), newFinder(
+		b.book.Signals,
+		(*SignalDef).printed,
+	)
 	b.secrets()
 	if b.signalsOnly {
 		return b.book
@@ -71,7 +77,8 @@ func (b *builder) signal(s signalSpec) {
 	family, _, _ := strings.Cut(s.name.value, ".")
 	d := &SignalDef{
 		Name: s.name.value, Family: family, Doc: s.doc.value, Printed: s.printed.value,
-		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Starts: s.starts, frame: s.frame, Tests: s.tests, pos: s.name.pos, Fills: map[string]string{},
+		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Starts: s.starts, frame: s.frame, Tests: s.tests,
+		pos: s.name.pos, Fills: map[string]string{},
 	}
 	d.Sources, d.writers = b.sources(s.source, s.name.pos), b.writers(s.writers)
 	d.Reach = Reach(b.oneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
@@ -126,7 +133,11 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	if s.match.value != "" {
 		sh.match, at = b.pattern(s.match), s.match.pos
 		if slices.Contains(d.Sources, ingest.Kernel) && !sh.match.anchored {
-			b.errs.add(at, "signal %s: a kernel line can name a process or a file, whose name anybody chooses: begin every alternative with ^", d.Name)
+			b.errs.add(
+				at,
+				"signal %s: a kernel line can name a process or a file, whose name anybody chooses: begin every alternative with ^",
+				d.Name,
+			)
 		}
 		if inner, ok := strings.CutPrefix(s.match.value, anchor); ok {
 			if re, err := regex.Compile(inner); err == nil {
@@ -145,7 +156,12 @@ func (b *builder) shape(d *SignalDef, s shapeSpec) {
 	case len(s.messages) == 0 && s.match.value == "" && len(s.where) == 0:
 		b.errs.add(d.pos, "signal %s has neither message, match nor where", d.Name)
 	case len(literals) == 0 || slices.ContainsFunc(literals, func(l string) bool { return len(l) < minLiteral }):
-		b.errs.add(at, "signal %s needs at least %d fixed characters in every alternative, or it would be tried on every line", d.Name, minLiteral)
+		b.errs.add(
+			at,
+			"signal %s needs at least %d fixed characters in every alternative, or it would be tried on every line",
+			d.Name,
+			minLiteral,
+		)
 	default:
 		d.shapes, d.literals = append(d.shapes, sh), append(d.literals, literals...)
 	}
@@ -203,7 +219,12 @@ func (b *builder) captures(d *SignalDef, s signalSpec) {
 	}
 	for _, c := range d.captures {
 		if _, taken := recordBase[c.name]; taken && c.name != "container" {
-			b.errs.add(s.name.pos, "signal %s: %q is a field of every signal, capture it under another name", d.Name, c.name)
+			b.errs.add(
+				s.name.pos,
+				"signal %s: %q is a field of every signal, capture it under another name",
+				d.Name,
+				c.name,
+			)
 		}
 	}
 	for _, p := range d.patterns() {

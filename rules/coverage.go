@@ -62,7 +62,8 @@ func (c *Case) covers(source ingest.Source, died time.Time) bool {
 		}
 	}
 	return read || !died.IsZero() && slices.ContainsFunc(joined(spans), func(k Coverage) bool {
-		return !k.To.Before(died.Add(-time.Second)) && (!k.From.After(died.Add(-lookBack)) || !k.From.After(c.started()))
+		return !k.To.Before(died.Add(-time.Second)) &&
+			(!k.From.After(died.Add(-lookBack)) || !k.From.After(c.started()))
 	})
 }
 
@@ -117,7 +118,10 @@ func (c *Case) spans(died time.Time) []Span {
 		out = append(append(out, read...), fewer(lost)...)
 	}
 	slices.SortStableFunc(out, func(a, b Span) int {
-		return cmp.Or(slices.Index(ingest.Sources, ingest.Source(a.Source))-slices.Index(ingest.Sources, ingest.Source(b.Source)), a.From.Compare(b.From))
+		return cmp.Or(
+			slices.Index(ingest.Sources, ingest.Source(a.Source))-slices.Index(ingest.Sources, ingest.Source(b.Source)),
+			a.From.Compare(b.From),
+		)
 	})
 	return out
 }
@@ -128,7 +132,12 @@ func fewer(holes []Span) []Span {
 	if n <= 0 {
 		return holes
 	}
-	rest := Span{Source: holes[0].Source, From: holes[0].From, To: holes[n].To, Lost: fmt.Sprintf("%d holes in this time", n+1)}
+	rest := Span{
+		Source: holes[0].Source,
+		From:   holes[0].From,
+		To:     holes[n].To,
+		Lost:   fmt.Sprintf("%d holes in this time", n+1),
+	}
 	return append([]Span{rest}, holes[n+1:]...)
 }
 

@@ -43,10 +43,18 @@ func TestSpans(t *testing.T) {
 // passed off as read, and the other sources are told as well.
 func TestSpansOfAHoledJournal(t *testing.T) {
 	died := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	c := Case{Coverage: []Coverage{{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died}, {Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died}}}
+	c := Case{
+		Coverage: []Coverage{
+			{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died},
+			{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died},
+		},
+	}
 	for i := range 150 {
 		at := died.Add(-4 * time.Second * time.Duration(i))
-		c.Coverage = append(c.Coverage, Coverage{Source: ingest.Kernel, From: at.Add(-time.Second), To: at, Why: "hole"})
+		c.Coverage = append(
+			c.Coverage,
+			Coverage{Source: ingest.Kernel, From: at.Add(-time.Second), To: at, Why: "hole"},
+		)
 	}
 	got := c.spans(died)
 	holes, lost := 0, time.Time{}
@@ -55,7 +63,9 @@ func TestSpansOfAHoledJournal(t *testing.T) {
 			holes, lost = holes+1, s.To
 		}
 	}
-	if holes != maxSpans-1 || !lost.Equal(died) || got[0].Lost != "" || !got[0].To.Equal(died) || !strings.HasSuffix(got[1].Lost, " holes in this time") || got[1].To.Before(died.Add(-4*time.Second*maxSpans)) {
+	if holes != maxSpans-1 || !lost.Equal(died) || got[0].Lost != "" || !got[0].To.Equal(died) ||
+		!strings.HasSuffix(got[1].Lost, " holes in this time") ||
+		got[1].To.Before(died.Add(-4*time.Second*maxSpans)) {
 		t.Errorf("%d holes, the last %s; the first %+v", holes, lost, got[:2])
 	}
 	if last := got[len(got)-1]; last.Source != "kubelet" || last.Lost != "" {

@@ -52,11 +52,23 @@ func (h hyphenNames) flatten(s string) string {
 
 var exprOptions = []expr.Option{
 	expr.Function("seen", func(p ...any) (any, error) { return len(p[0].([]any)) > 0, nil }, new(func([]any) bool)),
-	expr.Function("clock", func(p ...any) (any, error) { return clockText(p[0].(time.Time)), nil }, new(func(time.Time) string)),
+	expr.Function(
+		"clock",
+		func(p ...any) (any, error) { return clockText(p[0].(time.Time)), nil },
+		new(func(time.Time) string),
+	),
 	expr.Function("size", func(p ...any) (any, error) { return sizeText(p[0].(int)), nil }, new(func(int) string)),
-	expr.Function("secs", func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil }, new(func(float64) string)),
+	expr.Function(
+		"secs",
+		func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil },
+		new(func(float64) string),
+	),
 	expr.Function("gist", func(p ...any) (any, error) { return gist(p[0]), nil }, new(func(any) string)),
-	expr.Function("or_else", func(p ...any) (any, error) { return orElse(p[0].(string), p[1].(string)), nil }, new(func(string, string) string)),
+	expr.Function(
+		"or_else",
+		func(p ...any) (any, error) { return orElse(p[0].(string), p[1].(string)), nil },
+		new(func(string, string) string),
+	),
 }
 
 func orElse(a, b string) string {

@@ -89,7 +89,10 @@ func (f *finder) index() {
 		from := rarest(l, f.stride, f.size, common)
 		for o := from; o < from+f.stride; o++ {
 			mask := ^uint64(0) >> (8 * max(0, o+wordSize-len(l)))
-			f.places = append(f.places, place{wordAt([]byte(l), o) & mask, mask, f.hash([]byte(l), o), int32(id), int32(o)})
+			f.places = append(
+				f.places,
+				place{wordAt([]byte(l), o) & mask, mask, f.hash([]byte(l), o), int32(id), int32(o)},
+			)
 		}
 	}
 	f.known = make([]uint8, max(1<<16, 1<<bits.Len(uint(32*len(f.places)))))

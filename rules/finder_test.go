@@ -38,7 +38,8 @@ func scanPlainly(b *Rulebook, e *ingest.Entry) (out []Signal) {
 	}
 	slices.Sort(m.words)
 	for i, d := range b.Signals {
-		if i == b.exact && (len(e.Text) > maxSymptomLine || slices.ContainsFunc(out, func(s Signal) bool { return !s.Def.frame })) {
+		if i == b.exact &&
+			(len(e.Text) > maxSymptomLine || slices.ContainsFunc(out, func(s Signal) bool { return !s.Def.frame })) {
 			break
 		}
 		if words, ok := m.recognise(d, fields); ok && d.mayComeFrom(e.Source) {
@@ -147,7 +148,10 @@ func TestFinderOfAnyLiterals(t *testing.T) {
 // A line without a hit costs no allocation, whatever it is.
 func TestScanOfAnEverydayLineAllocatesNothing(t *testing.T) {
 	b := defaultBook(t)
-	e := ingest.Entry{Source: ingest.Kubelet, Text: `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`}
+	e := ingest.Entry{
+		Source: ingest.Kubelet,
+		Text:   `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`,
+	}
 	buf := []byte(strings.Repeat(e.Text+"\n", 100))
 	if n := testing.AllocsPerRun(100, func() { b.Scan(&e); b.Next(buf, 0) }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -44,7 +44,8 @@ func examine(c *Case) findings {
 	f := findings{}
 	f.exit = c.exitRecord()
 	f.died, f.ended = c.death(f.exit)
-	f.proven = f.exit.proven || !f.exit.known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Proven && c.endsRunner(&e) })
+	f.proven = f.exit.proven ||
+		!f.exit.known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Proven && c.endsRunner(&e) })
 	if c.Log.Last.Sub(f.died) > 5*time.Second && !f.died.IsZero() {
 		f.proven = false // the runner spoke on: it is another container's end, or a clock is wrong
 	}
@@ -276,7 +277,8 @@ func (c *Case) sharpen(at time.Time) time.Time {
 	}
 	for _, source := range []ingest.Source{ingest.Containerd, ingest.Kubelet} {
 		for _, e := range c.Evidence {
-			if e.Mine && e.Proven && e.Source == source && (e.Def.Exit || e.Def.Ends) && !e.At.Before(at) && e.At.Sub(at) < time.Second {
+			if e.Mine && e.Proven && e.Source == source && (e.Def.Exit || e.Def.Ends) && !e.At.Before(at) &&
+				e.At.Sub(at) < time.Second {
 				return e.At
 			}
 		}
@@ -300,12 +302,17 @@ func (c *Case) endsRunner(e *Evidence) bool {
 // know.
 func (c *Case) endsWithNode(e *Evidence) bool {
 	start := c.started()
-	return e.Def.Reach == ReachNode && !start.IsZero() && e.At.After(start) && c.newBoot(e) && (e.Proven || !c.lived().proven)
+	return e.Def.Reach == ReachNode && !start.IsZero() && e.At.After(start) && c.newBoot(e) &&
+		(e.Proven || !c.lived().proven)
 }
 
 // newBoot says whether a line is of a boot that no line before it is of.
 func (c *Case) newBoot(e *Evidence) bool {
-	return e.Boot == "" || !slices.ContainsFunc(c.Evidence, func(b Evidence) bool { return b.Boot == e.Boot && b.At.Before(e.At) && !e.At.IsZero() })
+	return e.Boot == "" ||
+		!slices.ContainsFunc(
+			c.Evidence,
+			func(b Evidence) bool { return b.Boot == e.Boot && b.At.Before(e.At) && !e.At.IsZero() },
+		)
 }
 
 // started is the first record of a start of the pod or of a container of it;

@@ -157,7 +157,13 @@ func TestHostileLinesAreCutShort(t *testing.T) {
 				continue
 			}
 			if all := scanPlainly(b, e); len(found) != len(all) {
-				t.Fatalf("%q: %d of %d signals, and nothing says that it was cut short: %.100q", by, len(found), len(all), line)
+				t.Fatalf(
+					"%q: %d of %d signals, and nothing says that it was cut short: %.100q",
+					by,
+					len(found),
+					len(all),
+					line,
+				)
 			}
 		}
 		if short < 20 {

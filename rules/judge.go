@@ -76,7 +76,8 @@ func (f *finding) label() Label {
 func (b *Rulebook) verdict(c *Case, found, all *finding) Verdict {
 	f := found.findings
 	v := Verdict{
-		Cluster: c.Cluster, Runner: orElse(c.Name, all.fills["runner"]), Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
+		Cluster: c.Cluster, Runner: orElse(c.Name, all.fills["runner"]), Namespace: c.Namespace,
+		Node: c.Node, PodUID: c.UID,
 		Pool: orElse(c.Pool, all.fills["pool"]), Rulebook: b.Hash, Revision: 1, Job: all.job(), Attempt: c.Attempt,
 		Exit: Exit{Reason: f.exit.reason, Signal: f.exit.signal},
 	}
@@ -95,7 +96,10 @@ func (b *Rulebook) verdict(c *Case, found, all *finding) Verdict {
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
 	b.differential(&v, all.env, f)
 	if claimed := all.label(); claimed != found.label() && claimed.Death() && claimed != Unknown {
-		v.Open = append(v.Open, OpenLabel{claimed, "lines that nobody attests say so; they do not outweigh what is proven"})
+		v.Open = append(
+			v.Open,
+			OpenLabel{claimed, "lines that nobody attests say so; they do not outweigh what is proven"},
+		)
 	}
 	if v.Label.Death() || len(c.Evidence) == 0 {
 		v.Missing = missing(c, f)
@@ -118,7 +122,10 @@ func (f *finding) deciding() map[*Signal]bool {
 
 func (f findings) job() Job {
 	return Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"],
-		Repository: repository(f.fills["job.owner"], f.fills["job.repository"]), Step: f.fills["job.step"], Claimed: f.claimedJob}
+		Repository: repository(
+			f.fills["job.owner"],
+			f.fills["job.repository"],
+		), Step: f.fills["job.step"], Claimed: f.claimedJob}
 }
 
 // repository is OWNER/NAME, where both are told apart or together.
@@ -345,7 +352,9 @@ func (e *Evidence) aroundDeath(died time.Time) bool {
 
 func (e *Evidence) line(decisive bool) EvidenceLine {
 	l := EvidenceLine{
-		Source: string(e.Source), Node: limited(e.Node, maxName), Signal: e.Def.Name, Text: limited(e.Text, maxLineText),
+		Source: string(
+			e.Source,
+		), Node: limited(e.Node, maxName), Signal: e.Def.Name, Text: limited(e.Text, maxLineText),
 		Decisive: decisive, Mine: e.Mine, Where: limited(e.Doc, maxWords),
 	}
 	if e.Line > 0 {

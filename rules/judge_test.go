@@ -40,8 +40,10 @@ func said(source ingest.Source, text string) ingest.Entry {
 // What a runner prints of its job counts only where nobody else names the job.
 func TestJobIsWhatTheListenerSays(t *testing.T) {
 	b := builtIn(t)
-	listener := evidence(t, b, true, said(ingest.Listener,
-		`{"severity":"info","message":"Updating job info for the runner","runnerName":"r-1","ownerName":"o","repoName":"r","jobId":"2001","workflowRunId":12,"jobDisplayName":"build"}`))
+	listener := evidence(t, b, true, said(
+		ingest.Listener,
+		`{"severity":"info","message":"Updating job info for the runner","runnerName":"r-1","ownerName":"o","repoName":"r","jobId":"2001","workflowRunId":12,"jobDisplayName":"build"}`,
+	))
 	printed := evidence(t, b, false, said(ingest.Runner, "Job request 7 for plan 8 job 1001 received."))
 	both := b.Judge(&rules.Case{Name: "r-1", Evidence: []rules.Evidence{listener, printed}})
 	if both.Job.ID != "2001" || both.Job.Name != "build" || both.Job.Claimed {
@@ -57,8 +59,14 @@ func TestJobIsWhatTheListenerSays(t *testing.T) {
 // the pod where that was read; that something was heard of the pod is no start.
 func TestCoverageBeginsWithAStart(t *testing.T) {
 	b := builtIn(t)
-	exit := said(ingest.Kubelet, `I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=137`)
-	start := said(ingest.Kubelet, `I0301 09:59:58.000000     812 kubelet.go:2405] "SyncLoop ADD" source="api" pods=["ci/r-1"]`)
+	exit := said(
+		ingest.Kubelet,
+		`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=137`,
+	)
+	start := said(
+		ingest.Kubelet,
+		`I0301 09:59:58.000000     812 kubelet.go:2405] "SyncLoop ADD" source="api" pods=["ci/r-1"]`,
+	)
 	start.At = at.Add(-2 * time.Second)
 	read := func(before time.Duration) []rules.Coverage {
 		return []rules.Coverage{{Source: ingest.Kernel, From: at.Add(-before), To: at.Add(10 * time.Second)}}
@@ -82,7 +90,15 @@ func TestCoverageBeginsWithAStart(t *testing.T) {
 		v := b.Judge(rc)
 		got := slices.ContainsFunc(v.RuledOut, func(r rules.RuledOut) bool { return r.Label == rules.CgroupOOM })
 		if got != c.ruledOut {
-			t.Errorf("%s: cgroup-OOM ruled out: %v, want %v (%s by %s, missing %q)", c.name, got, c.ruledOut, v.Label, v.Rule, v.Missing)
+			t.Errorf(
+				"%s: cgroup-OOM ruled out: %v, want %v (%s by %s, missing %q)",
+				c.name,
+				got,
+				c.ruledOut,
+				v.Label,
+				v.Rule,
+				v.Missing,
+			)
 		}
 	}
 }
@@ -93,10 +109,26 @@ func TestWhoseEndItIs(t *testing.T) {
 	b := builtIn(t)
 	id := func(c string) string { return strings.Repeat(c, 64) }
 	died := func(c string, code int) ingest.Entry {
-		return said(ingest.Kubelet, fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=%d`, id(c), code))
+		return said(
+			ingest.Kubelet,
+			fmt.Sprintf(
+				`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=%d`,
+				id(c),
+				code,
+			),
+		)
 	}
-	gone := said(ingest.Kubelet, fmt.Sprintf(`I0301 10:00:00.000000     812 kubelet.go:2437] "SyncLoop (PLEG): event for pod" pod="ci/r-1" event={"ID":"0a0b0c0d-1111-2222-3333-444455556666","Type":"ContainerDied","Data":%q}`, id("5")))
-	removed := said(ingest.Kubelet, `I0301 10:00:00.000000     812 kubelet.go:2421] "SyncLoop REMOVE" source="api" pods=["ci/r-1"]`)
+	gone := said(
+		ingest.Kubelet,
+		fmt.Sprintf(
+			`I0301 10:00:00.000000     812 kubelet.go:2437] "SyncLoop (PLEG): event for pod" pod="ci/r-1" event={"ID":"0a0b0c0d-1111-2222-3333-444455556666","Type":"ContainerDied","Data":%q}`,
+			id("5"),
+		),
+	)
+	removed := said(
+		ingest.Kubelet,
+		`I0301 10:00:00.000000     812 kubelet.go:2421] "SyncLoop REMOVE" source="api" pods=["ci/r-1"]`,
+	)
 	arc := map[string]string{id("1"): "runner", id("2"): "init-dind-externals", id("3"): "dind", id("4"): "debugger-x7"}
 	for _, c := range []struct {
 		name       string
@@ -113,7 +145,12 @@ func TestWhoseEndItIs(t *testing.T) {
 		{"the only one, whatever it is called", map[string]string{id("1"): ""}, died("1", 137), true},
 		{"one that nothing names, while the sandbox lives", map[string]string{id("6"): ""}, died("6", 0), false},
 	} {
-		rc := &rules.Case{Name: "r-1", Namespace: "ci", UID: "0a0b0c0d-1111-2222-3333-444455556666", Containers: c.containers}
+		rc := &rules.Case{
+			Name:       "r-1",
+			Namespace:  "ci",
+			UID:        "0a0b0c0d-1111-2222-3333-444455556666",
+			Containers: c.containers,
+		}
 		if len(c.containers) > 1 || c.line.Text == died("6", 0).Text {
 			rc.Sandboxes = map[string]bool{id("5"): true}
 		}
@@ -134,24 +171,36 @@ func TestEachLifeDies(t *testing.T) {
 		return evidence(t, b, true, e)
 	}
 	oom := func(c string) string {
-		return fmt.Sprintf("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task=node,pid=7,uid=0", id(c), id(c))
+		return fmt.Sprintf(
+			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task=node,pid=7,uid=0",
+			id(c),
+			id(c),
+		)
 	}
 	over := func(c string) string {
-		return fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=137`, id(c))
+		return fmt.Sprintf(
+			`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=137`,
+			id(c),
+		)
 	}
-	c := &rules.Case{Name: "r-1", UID: "0a0b0c0d-1111-2222-3333-444455556666", Containers: map[string]string{id("1"): "runner", id("2"): "runner"},
-		Coverage: []rules.Coverage{{Source: ingest.Kernel, From: at.Add(-time.Hour), To: at.Add(time.Hour)}},
+	c := &rules.Case{
+		Name:       "r-1",
+		UID:        "0a0b0c0d-1111-2222-3333-444455556666",
+		Containers: map[string]string{id("1"): "runner", id("2"): "runner"},
+		Coverage:   []rules.Coverage{{Source: ingest.Kernel, From: at.Add(-time.Hour), To: at.Add(time.Hour)}},
 		Evidence: []rules.Evidence{
 			line(0, ingest.Kernel, oom("1")), line(time.Second, ingest.Kubelet, over("1")),
 			line(10*time.Minute, ingest.Kernel, oom("2")), line(10*time.Minute+time.Second, ingest.Kubelet, over("2")),
-		}}
+		},
+	}
 	lives := c.Attempts()
 	if len(lives) != 2 {
 		t.Fatalf("%d lives, want 2", len(lives))
 	}
 	for i, life := range lives {
 		v := b.Judge(life)
-		if v.Label != rules.CgroupOOM || v.Attempt != i+1 || v.DiedAt == nil || v.DiedAt.Sub(at) > time.Duration(i*10+1)*time.Minute {
+		if v.Label != rules.CgroupOOM || v.Attempt != i+1 || v.DiedAt == nil ||
+			v.DiedAt.Sub(at) > time.Duration(i*10+1)*time.Minute {
 			t.Errorf("life %d: %s of attempt %d at %v", i+1, v.Label, v.Attempt, v.DiedAt)
 		}
 		if len(v.Evidence) != 2 {

@@ -177,12 +177,18 @@ func podName(s string) string {
 }
 
 var (
-	uidPattern      = regex.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
-	cgroupPod       = regex.MustCompile(`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`)
-	cgroupContainer = regex.MustCompile(`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`)
-	allPods         = regex.MustCompile(`kubepods(?:-burstable|-besteffort)?(?:\.slice)?$|kubepods/(?:burstable|besteffort|guaranteed)$`)
-	podPattern      = regex.MustCompile(`^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$`)
-	unitContainer   = regex.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
+	uidPattern = regex.MustCompile(`^(?:[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})$`)
+	cgroupPod  = regex.MustCompile(
+		`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`,
+	)
+	cgroupContainer = regex.MustCompile(
+		`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64})(?:\.scope)?(?:[/,:]|$)`,
+	)
+	allPods = regex.MustCompile(
+		`kubepods(?:-burstable|-besteffort)?(?:\.slice)?$|kubepods/(?:burstable|besteffort|guaranteed)$`,
+	)
+	podPattern    = regex.MustCompile(`^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$`)
+	unitContainer = regex.MustCompile(`^(?:cri-containerd|crio|docker|libpod)-([0-9a-f]{64})\.scope$`)
 )
 
 func canonicalUID(s string) string {

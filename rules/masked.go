@@ -14,7 +14,9 @@ import (
 // mask is what stands in place of a container's id; maskable is that, or a quoted
 // word that has to be looked at.
 var (
-	mask     = regexp.MustCompile(`\{\{[^{}"]{1,40}\}\}|[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)`)
+	mask = regexp.MustCompile(
+		`\{\{[^{}"]{1,40}\}\}|[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)`,
+	)
 	maskable = regexp.MustCompile(mask.String() + `|(?:for|ontainer|andbox|id|_id:) ?\\?"[^"\\ ]{0,72}\\?"`)
 )
 
@@ -33,7 +35,8 @@ func mayMask(text string) bool {
 		case '{', '<':
 			rest := text[i+1:]
 			n := runOf(rest, func(b byte) bool { return wordByte(b) || b == ' ' || b == '-' })
-			if c == '{' && strings.HasPrefix(rest, "{") || n < len(rest) && (rest[n] == '}' || rest[n] == '>') && namesID(rest[:n]) {
+			if c == '{' && strings.HasPrefix(rest, "{") ||
+				n < len(rest) && (rest[n] == '}' || rest[n] == '>') && namesID(rest[:n]) {
 				return true
 			}
 		case '"':
@@ -125,7 +128,10 @@ func withoutID(found string) string {
 // beforeID says whether a text ends as what a runtime writes before an id.
 func beforeID(text string) bool {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, `\`), " ")
-	return slices.ContainsFunc([]string{"for", "ontainer", "andbox", "id", "_id:"}, func(w string) bool { return strings.HasSuffix(text, w) })
+	return slices.ContainsFunc(
+		[]string{"for", "ontainer", "andbox", "id", "_id:"},
+		func(w string) bool { return strings.HasSuffix(text, w) },
+	)
 }
 
 // standsForID says whether a quoted word can stand where an id was: the start of one,
@@ -144,7 +150,8 @@ func standsForID(word string) bool {
 	case nameless(word), strings.Trim(word, "-_?*#•█.") == "":
 		return true
 	}
-	return strings.ContainsAny(word, "$%{}<>[]()«»…") || strings.Trim(word, "_") != word || strings.ToUpper(word) == word && strings.ToLower(word) != word
+	return strings.ContainsAny(word, "$%{}<>[]()«»…") || strings.Trim(word, "_") != word ||
+		strings.ToUpper(word) == word && strings.ToLower(word) != word
 }
 
 // uniform says whether a word is one character over and over.
@@ -153,7 +160,19 @@ func uniform(word string) bool {
 }
 
 // noNames are words that are written where a name is not, or shall not be, told.
-var noNames = []string{"", "redacted", "masked", "removed", "hidden", "null", "none", "nil", "unknown", "anonymized", "id"}
+var noNames = []string{
+	"",
+	"redacted",
+	"masked",
+	"removed",
+	"hidden",
+	"null",
+	"none",
+	"nil",
+	"unknown",
+	"anonymized",
+	"id",
+}
 
 // nameless says whether a word that could be a name by its letters is none.
 func nameless(word string) bool {

@@ -13,9 +13,13 @@ func TestMaskedIDs(t *testing.T) {
 	b := builtIn(t)
 	for _, id := range []string{"{container-id}", "<container id>", "[REDACTED]", "<redacted>", "[redacted:token]", "****", "xxxxxxxx", "1a2b3c4d5e6f", "1a2b3c…", "...", "", "$CID", "${ID}",
 		"sha256:ffffffff…", "sha256:0123456789ab", "***", "{{ .id }}", "n/a", "null", "ID", "[id]"} {
-		e := said(ingest.Containerd, `time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"`+id+`\" with timeout 30 (s)"`)
+		e := said(
+			ingest.Containerd,
+			`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"`+id+`\" with timeout 30 (s)"`,
+		)
 		found := b.Scan(&e)
-		if len(found) != 1 || found[0].Def.Name != "containerd.stop-asked" || !found[0].Masked || len(found[0].Identities()) != 0 {
+		if len(found) != 1 || found[0].Def.Name != "containerd.stop-asked" || !found[0].Masked ||
+			len(found[0].Identities()) != 0 {
 			t.Errorf("%s: %v", id, found)
 		}
 	}

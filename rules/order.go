@@ -60,7 +60,11 @@ func (b *builder) placed(s ruleSpec) {
 	at := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == s.id.value })
 	other := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == id.value })
 	if id.value != "" && at >= 0 && other >= 0 && (at < other) != before {
-		b.errs.add(id.pos, "rule %s and another one cannot both stand where they ask to: before and after go in a circle", s.id.value)
+		b.errs.add(
+			id.pos,
+			"rule %s and another one cannot both stand where they ask to: before and after go in a circle",
+			s.id.value,
+		)
 	}
 }
 

@@ -17,7 +17,10 @@ func (s *Signal) AppendTo(b []byte) []byte {
 	}
 	b = append(b, byte(s.Clock), byte(s.Trust), flag(s.Unsigned)|flag(s.Masked)<<1)
 	b = binary.AppendUvarint(b, uint64(s.Line))
-	for _, text := range []string{string(s.Source), s.Node, s.Boot, s.Cluster, s.Namespace, s.Pod, s.PodUID, s.Container, s.ContainerID, s.Doc, s.Text} {
+	for _, text := range []string{
+		string(s.Source), s.Node, s.Boot, s.Cluster, s.Namespace, s.Pod, s.PodUID,
+		s.Container, s.ContainerID, s.Doc, s.Text,
+	} {
 		b = appendText(b, text)
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.words)))
@@ -61,7 +64,9 @@ func (b *Rulebook) Unpack(packed string) (s *Signal, rest string, err error) {
 	flags := u.byte()
 	s.Unsigned, s.Masked = flags&1 != 0, flags&2 != 0
 	s.Line, s.Source = int(u.number()), ingest.Source(u.text())
-	for _, text := range []*string{&s.Node, &s.Boot, &s.Cluster, &s.Namespace, &s.Pod, &s.PodUID, &s.Container, &s.ContainerID, &s.Doc, &s.Text} {
+	for _, text := range []*string{
+		&s.Node, &s.Boot, &s.Cluster, &s.Namespace, &s.Pod, &s.PodUID, &s.Container, &s.ContainerID, &s.Doc, &s.Text,
+	} {
 		*text = u.text()
 	}
 	words := u.number()

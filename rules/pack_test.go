@@ -57,7 +57,12 @@ func FuzzUnpack(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	e := ingest.Entry{Source: ingest.Kernel, Trust: ingest.Attested, Node: "build-1", Text: "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [make:4242]"}
+	e := ingest.Entry{
+		Source: ingest.Kernel,
+		Trust:  ingest.Attested,
+		Node:   "build-1",
+		Text:   "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [make:4242]",
+	}
 	for _, s := range b.Scan(&e) {
 		f.Add(string(s.AppendTo(nil)))
 	}

@@ -34,7 +34,8 @@ func (b *Rulebook) findQuiet() {
 		if r == nil {
 			break
 		}
-		if !forget(own, r.Deciding) && !forget(beside, r.Deciding) && !forget(own, r.Signals) && !forget(beside, r.Signals) {
+		if !forget(own, r.Deciding) && !forget(beside, r.Deciding) && !forget(own, r.Signals) &&
+			!forget(beside, r.Signals) {
 			return // a rule that fits without any line: nothing is quiet
 		}
 	}

@@ -68,7 +68,17 @@ var (
 	domains     = []string{"platform", "workload", "provider", "operator", "none"}
 	retries     = []string{"helps", "useless", "unknown"}
 	confidences = []string{string(Confirmed), string(Probable), string(Suspected)}
-	fillTargets = []string{"runner", "pool", "node", "job.name", "job.id", "job.run_id", "job.owner", "job.repository", "job.step"}
+	fillTargets = []string{
+		"runner",
+		"pool",
+		"node",
+		"job.name",
+		"job.id",
+		"job.run_id",
+		"job.owner",
+		"job.repository",
+		"job.step",
+	}
 )
 
 func (b *builder) rule(s ruleSpec) {

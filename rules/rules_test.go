@@ -163,7 +163,11 @@ func signal(t *testing.T, b *rules.Rulebook, at time.Time, text string) *rules.S
 }
 
 func exitLine(code int) string {
-	return fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="%s" exitCode=%d`, strings.Repeat("1", 64), code)
+	return fmt.Sprintf(
+		`I0301 10:00:00.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="%s" exitCode=%d`,
+		strings.Repeat("1", 64),
+		code,
+	)
 }
 
 // confirmed takes a decisive line that is proven; a need that was not covered
@@ -180,7 +184,10 @@ verdicts:
 	}
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	covered := []rules.Coverage{{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}
-	gap := append(covered, rules.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died, Why: "missed 3 kernel messages"})
+	gap := append(
+		covered,
+		rules.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died, Why: "missed 3 kernel messages"},
+	)
 	for _, c := range []struct {
 		name     string
 		proven   bool
@@ -194,7 +201,15 @@ verdicts:
 		{"covered with a gap at the death", true, gap, rules.Probable},
 	} {
 		s, exit := signal(t, b, died, "the cause"), signal(t, b, died, exitLine(137))
-		v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: s, Mine: true, Proven: c.proven}, {Signal: exit, Mine: true, Proven: true}}, Coverage: c.coverage})
+		v := b.Judge(
+			&rules.Case{
+				Evidence: []rules.Evidence{
+					{Signal: s, Mine: true, Proven: c.proven},
+					{Signal: exit, Mine: true, Proven: true},
+				},
+				Coverage: c.coverage,
+			},
+		)
 		if v.Label != rules.HostTeardown || v.Confidence != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.name, v.Label, v.Confidence, c.want)
 		}
@@ -209,12 +224,19 @@ func TestMissingNamesWhatWasNotRead(t *testing.T) {
 	}
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	exit := signal(t, b, died, exitLine(9))
-	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []rules.Coverage{
-		{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
-		{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
-		{Source: ingest.Kubelet, From: died.Add(-2 * time.Second), To: died, Why: "journald suppressed 120 messages"},
-		{Source: ingest.Containerd, From: died.Add(-time.Hour), To: died.Add(-30 * time.Minute)},
-	}})
+	v := b.Judge(
+		&rules.Case{Evidence: []rules.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []rules.Coverage{
+			{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
+			{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
+			{
+				Source: ingest.Kubelet,
+				From:   died.Add(-2 * time.Second),
+				To:     died,
+				Why:    "journald suppressed 120 messages",
+			},
+			{Source: ingest.Containerd, From: died.Add(-time.Hour), To: died.Add(-30 * time.Minute)},
+		}},
+	)
 	all := strings.Join(v.Missing, "\n")
 	for _, want := range []string{
 		"the kubelet's log: lost 09:59:58Z–10:00:00Z (journald suppressed 120 messages)",

@@ -54,7 +54,8 @@ func (b *Rulebook) scan(e *ingest.Entry) (found []Signal, short bool) {
 	if found == nil && !told(e.Source) && !e.Source.Forgeable() {
 		found = b.maskedSignals(&m, hits)
 	}
-	if !m.short && len(e.Text) <= maxSymptomLine && !slices.ContainsFunc(found, func(s Signal) bool { return !s.Def.frame }) {
+	if !m.short && len(e.Text) <= maxSymptomLine &&
+		!slices.ContainsFunc(found, func(s Signal) bool { return !s.Def.frame }) {
 		found = append(found, m.symptoms(b, symptoms, fields)...)
 	}
 	return found, m.short

@@ -43,7 +43,11 @@ func chooseLines(c *Case, died time.Time, all []int, decides map[*Signal]bool) (
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(i, j int) int {
 		x, y := &c.Evidence[i], &c.Evidence[j]
-		return cmp.Or(rank(!decides[x.Signal])-rank(!decides[y.Signal]), cmp.Compare(x.distance(died), y.distance(died)), j-i)
+		return cmp.Or(
+			rank(!decides[x.Signal])-rank(!decides[y.Signal]),
+			cmp.Compare(x.distance(died), y.distance(died)),
+			j-i,
+		)
 	})
 	lines, size := 0, 0
 	printed, printedSize := 0, 0 // of them, what a job can print
@@ -98,7 +102,9 @@ func (e *Evidence) distance(died time.Time) time.Duration {
 
 // limit bounds what the verdict says in words, which may be a log's.
 func (v *Verdict) limit() {
-	for _, name := range []*string{&v.Initiator, &v.Resource, &v.Exit.Reason, &v.Job.ID, &v.Job.RunID, &v.Job.Repository} {
+	for _, name := range []*string{
+		&v.Initiator, &v.Resource, &v.Exit.Reason, &v.Job.ID, &v.Job.RunID, &v.Job.Repository,
+	} {
 		*name = limited(*name, maxName)
 	}
 	for _, words := range []*string{

@@ -101,10 +101,14 @@ func (r *reader) signal(n *yaml.Node) (s signalSpec) {
 	r.object(n, "signal", map[string]func(*yaml.Node){
 		"name": r.text(&s.name), "doc": r.text(&s.doc), "printed": r.text(&s.printed),
 		"source": r.texts(&s.source), "message": r.texts(&own.messages), "match": r.text(&own.match),
-		"where": r.pairs(&own.where), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills), "writers": r.pairs(&s.writers),
+		"where": r.pairs(
+			&own.where,
+		), "captures": r.pairs(&s.captures), "fills": r.pairs(&s.fills), "writers": r.pairs(&s.writers),
 		"or":      r.list(func(n *yaml.Node) { others = append(others, r.shape(n)) }),
 		"subject": r.texts(&s.subject), "reach": r.text(&s.reach),
-		"ends": r.bool(&s.ends), "starts": r.bool(&s.starts), "exit": r.bool(&s.exit), "frame": r.bool(&s.frame), "alarm": r.bool(&s.alarm),
+		"ends": r.bool(
+			&s.ends,
+		), "starts": r.bool(&s.starts), "exit": r.bool(&s.exit), "frame": r.bool(&s.frame), "alarm": r.bool(&s.alarm),
 		"tests": r.list(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	s.shapes = append([]shapeSpec{own}, others...)
@@ -143,7 +147,10 @@ func (r *reader) rule(n *yaml.Node) (s ruleSpec) {
 	s.id.pos = r.pos(n)
 	r.object(n, "verdict rule", map[string]func(*yaml.Node){
 		"id": r.text(&s.id), "verdict": r.text(&s.verdict), "doc": r.text(&s.doc),
-		"precedence": r.int(&s.precedence), "before": r.text(&s.before), "after": r.text(&s.after), "when": r.text(&s.when), "decisive": r.texts(&s.decisive),
+		"precedence": r.int(
+			&s.precedence,
+		), "before": r.text(&s.before), "after": r.text(&s.after),
+		"when": r.text(&s.when), "decisive": r.texts(&s.decisive),
 		"confidence": r.text(&s.confidence), "initiator": r.text(&s.initiator), "retry": r.text(&s.retry),
 		"domain": r.text(&s.domain), "summary": r.text(&s.summary), "advice": r.text(&s.advice),
 		"resource": r.text(&s.resource), "needs": r.texts(&s.needs), "sure": r.text(&s.sure),
@@ -172,7 +179,11 @@ func (r *reader) label(n *yaml.Node) (s labelSpec) {
 		"confused_with": r.pairs(&s.confused), "sources": r.texts(&s.sources),
 		"ruled_out": r.list(func(n *yaml.Node) {
 			var o ruledOutSpec
-			r.object(n, "ruled_out", map[string]func(*yaml.Node){"when": r.text(&o.when), "because": r.text(&o.because)})
+			r.object(
+				n,
+				"ruled_out",
+				map[string]func(*yaml.Node){"when": r.text(&o.when), "because": r.text(&o.because)},
+			)
 			s.ruledOut = append(s.ruledOut, o)
 		}),
 	})

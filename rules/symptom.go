@@ -97,7 +97,12 @@ func (b *builder) symptom(s symptomSpec) {
 	}
 	sh.but = b.vocabularies(s.but)
 	if shortest(d.literals) < minWord {
-		b.errs.add(s.name.pos, "symptom %s needs words of at least %d fixed characters, of its phase or of what it says", s.name.value, minWord)
+		b.errs.add(
+			s.name.pos,
+			"symptom %s needs words of at least %d fixed characters, of its phase or of what it says",
+			s.name.value,
+			minWord,
+		)
 		return
 	}
 	d.shapes = []shape{sh}
@@ -117,7 +122,8 @@ func (b *builder) symptomSources(s symptomSpec) []ingest.Source {
 		return b.sources(s.source, s.name.pos)
 	}
 	return []ingest.Source{
-		ingest.Job, ingest.Runner, ingest.Controller, ingest.Listener, ingest.Kube, ingest.Kubelet, ingest.Containerd, ingest.Systemd,
+		ingest.Job, ingest.Runner, ingest.Controller, ingest.Listener,
+		ingest.Kube, ingest.Kubelet, ingest.Containerd, ingest.Systemd,
 	}
 }
 

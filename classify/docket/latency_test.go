@@ -88,7 +88,12 @@ func latency(t *testing.T, perSecond, open int) {
 	of := func(percent int) time.Duration { return waits[len(waits)*percent/100].Round(time.Millisecond) }
 	t.Logf(
 		"%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s, most %s; %.0f %% of a core",
-		open, perSecond, len(waits), of(50), of(99), waits[len(waits)-1].Round(time.Millisecond),
+		open,
+		perSecond,
+		len(waits),
+		of(50),
+		of(99),
+		waits[len(waits)-1].Round(time.Millisecond),
 		100*took.Seconds()/wall.Seconds(),
 	)
 }

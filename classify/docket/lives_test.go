@@ -18,7 +18,10 @@ func (w *world) oomIn(id, name string) []ingest.Entry {
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(
 				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:%s,Attempt:0,} returns container id \"%s\""`,
-				at, sid, name, id,
+				at,
+				sid,
+				name,
+				id,
 			)),
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(`time=%q level=info msg="StartContainer for \"%s\" returns successfully"`, at, id)),
@@ -28,7 +31,8 @@ func (w *world) oomIn(id, name string) []ingest.Entry {
 		w.entry(ingest.Kubelet,
 			fmt.Sprintf(
 				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=137`,
-				uid, id,
+				uid,
+				id,
 			)),
 	}
 }

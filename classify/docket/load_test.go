@@ -277,17 +277,25 @@ func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
 	var y strings.Builder
 	y.WriteString("signals:\n")
 	for i := range max(signals, 1) {
-		fmt.Fprintf(&y,
+		fmt.Fprintf(
+			&y,
 			"  - {name: more.m%d, source: systemd, doc: One more., printed: nothing, match: 'more of the same %d (?P<n>\\d+)', captures: {n: int}}\n",
-			i, i)
+			i,
+			i,
+		)
 	}
 	if rulesToo > 0 {
 		y.WriteString("verdicts:\n")
 	}
 	for i := range rulesToo {
-		fmt.Fprintf(&y,
+		fmt.Fprintf(
+			&y,
 			"  - {id: runner-crash-more-%d, verdict: runner-crash, precedence: %d, confidence: probable, doc: One more., when: 'exit.known and exit.code == %d', decisive: 'filter(more.m0, .near and .n == %d)', initiator: x, summary: 'More.'}\n",
-			i, 1000+i, i, i)
+			i,
+			1000+i,
+			i,
+			i,
+		)
 	}
 	b, err := rules.Load(book.Files, fstest.MapFS{"more.yaml": {Data: []byte(y.String())}})
 	if err != nil {

@@ -116,12 +116,17 @@ func (w *world) born() []ingest.Entry {
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(
 				`time=%q level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:ci,Attempt:0,} returns sandbox id \"%s\""`,
-				at, pod, uid, sid,
+				at,
+				pod,
+				uid,
+				sid,
 			)),
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(
 				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id \"%s\""`,
-				at, sid, cid,
+				at,
+				sid,
+				cid,
 			)),
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(`time=%q level=info msg="StartContainer for \"%s\" returns successfully"`, at, cid)),
@@ -135,12 +140,16 @@ func (w *world) died(code int) []ingest.Entry {
 		w.entry(ingest.Kubelet,
 			fmt.Sprintf(
 				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=%d`,
-				uid, cid, code,
+				uid,
+				cid,
+				code,
 			)),
 		w.entry(ingest.Kubelet,
 			fmt.Sprintf(
 				`I0901 12:00:00.000000    1410 kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`,
-				pod, uid, cid,
+				pod,
+				uid,
+				cid,
 			)),
 	}
 }
@@ -452,7 +461,8 @@ func TestConcurrentPushes(t *testing.T) {
 				e := w.told(137, "OOMKilled")
 				e.Text = fmt.Sprintf(
 					"2026-09-01T12:00:00Z INFO runner pod terminated pod=c-runner-%d-%d phase=Failed exitCode=137 signal=0 reason=OOMKilled pool=p",
-					i, j,
+					i,
+					j,
 				)
 				if err := w.Receive(context.Background(), []ingest.Entry{e}); err != nil {
 					t.Error(err)

@@ -71,7 +71,8 @@ func (t town) born(i int, at time.Time) []ingest.Entry {
 		)),
 		s.containerd(fmt.Sprintf(
 			`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id "%s"`,
-			s.sandbox, s.container,
+			s.sandbox,
+			s.container,
 		)),
 		s.containerd(fmt.Sprintf(`StartContainer for "%s" returns successfully`, s.container)),
 		s.entry(ingest.Runner, "√ Connected to GitHub"),
@@ -117,7 +118,9 @@ func (t town) dies(i int, at time.Time) []ingest.Entry {
 		)),
 		s.kubelet(fmt.Sprintf(
 			`kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`,
-			s.pod, s.uid, s.container,
+			s.pod,
+			s.uid,
+			s.container,
 		)),
 		s.entry(ingest.Controller,
 			fmt.Sprintf("%s INFO runner pod terminated pod=%s phase=Failed exitCode=%d signal=0 reason=%s pool=p",
@@ -136,7 +139,9 @@ func (t town) oom(s *soul) []ingest.Entry {
 		s.entry(ingest.Kernel,
 			fmt.Sprintf(
 				"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=%s,task_memcg=%s,task=rustc,pid=%d,uid=0",
-				cg, cg, s.pid,
+				cg,
+				cg,
+				s.pid,
 			)),
 		s.entry(ingest.Kernel,
 			fmt.Sprintf(

@@ -25,8 +25,16 @@ func Commands(v *rules.Verdict) (out []string) {
 		}
 	}
 	if n := plain(v.Node); n != "" && timed {
-		out = append(out, logcli(from, to, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n)),
-			fmt.Sprintf("journalctl --since %q --until %q  # on %s", from.Format("2006-01-02 15:04:05 UTC"), to.Format("2006-01-02 15:04:05 UTC"), n))
+		out = append(
+			out,
+			logcli(from, to, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n)),
+			fmt.Sprintf(
+				"journalctl --since %q --until %q  # on %s",
+				from.Format("2006-01-02 15:04:05 UTC"),
+				to.Format("2006-01-02 15:04:05 UTC"),
+				n,
+			),
+		)
 	}
 	return out
 }
@@ -49,7 +57,12 @@ func Queries(v *rules.Verdict) (out []string) {
 }
 
 func logcli(from, to time.Time, selector string) string {
-	return fmt.Sprintf("logcli query --from=%s --to=%s '%s'", from.Format(time.RFC3339), to.Format(time.RFC3339), selector)
+	return fmt.Sprintf(
+		"logcli query --from=%s --to=%s '%s'",
+		from.Format(time.RFC3339),
+		to.Format(time.RFC3339),
+		selector,
+	)
 }
 
 // window spans the death and every deciding line, with some minutes around.

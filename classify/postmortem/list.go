@@ -62,7 +62,15 @@ func (l Layout) Line(v *rules.Verdict) string {
 	if v.Revision > 1 {
 		summary = fmt.Sprintf("(revision %d) %s", v.Revision, summary)
 	}
-	return l.columns(string(v.Label), string(v.Confidence), diedAt(v), short(v.Cluster), short(v.Node), p.whose(), summary)
+	return l.columns(
+		string(v.Label),
+		string(v.Confidence),
+		diedAt(v),
+		short(v.Cluster),
+		short(v.Node),
+		p.whose(),
+		summary,
+	)
 }
 
 func (l Layout) columns(verdict, confidence, died, cluster, node, runner, summary string) string {

@@ -69,7 +69,10 @@ func TestMarkdown(t *testing.T) {
 func TestMarkdownIsShort(t *testing.T) {
 	v := verdict()
 	v.Evidence[0].Decisive, v.Evidence[0].Mine = false, true
-	if text := markdown(t, v); !strings.Contains(text, "**The last lines about it (UTC)**\n\n```\n10:00:04.000  kernel ") {
+	if text := markdown(t, v); !strings.Contains(
+		text,
+		"**The last lines about it (UTC)**\n\n```\n10:00:04.000  kernel ",
+	) {
 		t.Errorf("no line of the runner:\n%s", text)
 	}
 	v.Label = rules.Completed
@@ -146,7 +149,8 @@ func TestMarkdownList(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")
-		if len(lines) != 5 || strings.Count(lines[2], "|") != 7 || strings.Contains(spans.ReplaceAllString(lines[2], ""), "evil") {
+		if len(lines) != 5 || strings.Count(lines[2], "|") != 7 ||
+			strings.Contains(spans.ReplaceAllString(lines[2], ""), "evil") {
 			t.Errorf("%q makes\n%s", evil, b.String())
 		}
 		if want := "| cgroup-OOM | confirmed | 2026-03-01 10:00:04Z | `build-7` | `ci/amber-4kx2p` | The kernel killed node. |"; lines[3] != want {

@@ -202,7 +202,12 @@ func (p *page) unknownLines() {
 		if l.At != nil {
 			at = l.At.UTC().Format("15:04:05.000")
 		}
-		p.printf("      %s  %s %s\n", p.paint(dim, at), p.paint(cyan, fmt.Sprintf("%-10s", short(l.Source))), cut(Clean(l.Text), p.s.Width-32))
+		p.printf(
+			"      %s  %s %s\n",
+			p.paint(dim, at),
+			p.paint(cyan, fmt.Sprintf("%-10s", short(l.Source))),
+			cut(Clean(l.Text), p.s.Width-32),
+		)
 		p.printf("      %-12s  %s\n", "", p.paint(dim, short(strings.TrimPrefix(l.Where+": ", ": ")+l.Because)))
 	}
 }
@@ -222,7 +227,10 @@ func (p *page) footer() {
 	if rule == "" {
 		rule = "no rule"
 	}
-	p.printf("\n  %s\n", p.paint(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d", rule, p.v.Rulebook, p.v.Revision)))
+	p.printf(
+		"\n  %s\n",
+		p.paint(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d", rule, p.v.Rulebook, p.v.Revision)),
+	)
 }
 
 // seeMore gives commands to copy.

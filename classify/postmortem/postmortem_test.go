@@ -21,8 +21,19 @@ func verdict() *rules.Verdict {
 		DiedAt: &at, Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Summary: "The kernel killed node.",
 		Job: rules.Job{Name: "build", Step: "Compile"},
 		Evidence: []rules.EvidenceLine{
-			{At: &at, Source: "kernel", Signal: "kernel.oom-kill", Text: "oom-kill:constraint=CONSTRAINT_MEMCG", Decisive: true},
-			{At: &at, Source: "kubelet", Signal: "kubelet.killing", Text: `I0301 10:00:04.000000 1 k.go:1] "Killing container with a grace period" pod="ci/amber-4kx2p" gracePeriod=30`},
+			{
+				At:       &at,
+				Source:   "kernel",
+				Signal:   "kernel.oom-kill",
+				Text:     "oom-kill:constraint=CONSTRAINT_MEMCG",
+				Decisive: true,
+			},
+			{
+				At:     &at,
+				Source: "kubelet",
+				Signal: "kubelet.killing",
+				Text:   `I0301 10:00:04.000000 1 k.go:1] "Killing container with a grace period" pod="ci/amber-4kx2p" gracePeriod=30`,
+			},
 		},
 		RuledOut: []rules.RuledOut{{Label: rules.NodeOOM, Because: "no global OOM"}},
 		Missing:  []string{"the controller's log: not in what was read"},
@@ -141,7 +152,10 @@ func TestTimelineIsShort(t *testing.T) {
 	var lines []rules.EvidenceLine
 	for i := range 60 {
 		at := start.Add(time.Duration(i) * time.Minute)
-		lines = append(lines, rules.EvidenceLine{At: &at, Source: "runner", Signal: "runner.renewed", Text: "Successfully renew job 1"})
+		lines = append(
+			lines,
+			rules.EvidenceLine{At: &at, Source: "runner", Signal: "runner.renewed", Text: "Successfully renew job 1"},
+		)
 	}
 	v.Evidence = append(lines, v.Evidence...)
 	text := write(t, v, postmortem.Style{})
@@ -159,7 +173,17 @@ func TestTimelineEndsWithTheDeath(t *testing.T) {
 	v := verdict()
 	late := v.DiedAt.Add(5 * time.Second)
 	for source, decisive := range map[string]bool{"containerd": false, "controller": false, "kubelet": true} {
-		v.Evidence = append(v.Evidence, rules.EvidenceLine{At: &late, Source: source, Signal: source + ".late", Text: "late " + source, Mine: true, Decisive: decisive})
+		v.Evidence = append(
+			v.Evidence,
+			rules.EvidenceLine{
+				At:       &late,
+				Source:   source,
+				Signal:   source + ".late",
+				Text:     "late " + source,
+				Mine:     true,
+				Decisive: decisive,
+			},
+		)
 	}
 	text := write(t, v, postmortem.Style{})
 	for line, want := range map[string]bool{"late containerd": false, "late controller": true, "late kubelet": true, "1 lines left out": true} {

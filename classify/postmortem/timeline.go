@@ -30,7 +30,10 @@ func (r Row) Brief() string { return Clean(brief(r.EvidenceLine)) }
 // Aftermath says whether a row only tells how the node tidied up after the
 // death. What the controller and the API server say of it comes later by nature.
 func Aftermath(v *rules.Verdict, r Row) bool {
-	node := slices.Contains([]ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd}, ingest.Source(r.Source))
+	node := slices.Contains(
+		[]ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd},
+		ingest.Source(r.Source),
+	)
 	return node && v.DiedAt != nil && r.At != nil && r.At.Sub(*v.DiedAt) > tidying
 }
 
@@ -158,7 +161,8 @@ func collapse(lines []rules.EvidenceLine) (rows []Row) {
 }
 
 func same(a, b rules.EvidenceLine) bool {
-	return a.Signal == b.Signal && a.Source == b.Source && a.Mine == b.Mine && !a.Decisive && !b.Decisive && a.Signal != "runner.last-words" &&
+	return a.Signal == b.Signal && a.Source == b.Source && a.Mine == b.Mine && !a.Decisive && !b.Decisive &&
+		a.Signal != "runner.last-words" &&
 		a.Signal != "kube.event"
 }
 

@@ -339,7 +339,8 @@ func TestCharts(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	s := open(t)
 	evil := "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31m\u202eabc\u2066\x00\u200b\u2028</pre></textarea>" + strings.Repeat(
-		"A", 100_000,
+		"A",
+		100_000,
 	)
 	s.add("x\"><script>alert(3)</script>", t0, func(v *rules.Verdict) {
 		v.Namespace, v.Node, v.Pool, v.Summary, v.Initiator, v.Advice, v.Resource = evil, evil, evil, evil, evil, evil, evil

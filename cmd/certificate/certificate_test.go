@@ -102,7 +102,8 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%s: %q", says, made)
 		}
 		second, err := dir.Load(context.Background())
-		if err != nil || !strings.HasSuffix(string(second.CA), string(first.CA)) || slices.Equal(second.Cert, first.Cert) {
+		if err != nil || !strings.HasSuffix(string(second.CA), string(first.CA)) ||
+			slices.Equal(second.Cert, first.Cert) {
 			t.Errorf("%s: the bundle does not end with the old authority: %v", says, err)
 		}
 		if made := keep(t, dir, names, at); made != "" {
@@ -183,7 +184,8 @@ func TestSecretOfARealServer(t *testing.T) {
 		hosts []string
 		says  string
 	}{{hosts, "there was none"}, {hosts, ""}, {more, "not good for more"}, {more, ""}} {
-		if made := keep(t, s, step.hosts, now); (made == "") != (step.says == "") || !strings.Contains(made, step.says) {
+		if made := keep(t, s, step.hosts, now); (made == "") != (step.says == "") ||
+			!strings.Contains(made, step.says) {
 			t.Errorf("%d: %q, want %q", i, made, step.says)
 		}
 	}

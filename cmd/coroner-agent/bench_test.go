@@ -55,25 +55,48 @@ type talk struct {
 
 var everyday = []func(*talk) string{
 	func(r *talk) string {
-		return fmt.Sprintf("[%d/4096] Compiling object src/services/%x/handlers/%x_controller.cc with -O2 -fPIC -Wall -Wextra", r.IntN(4096), r.Uint32(), r.Uint64())
+		return fmt.Sprintf(
+			"[%d/4096] Compiling object src/services/%x/handlers/%x_controller.cc with -O2 -fPIC -Wall -Wextra",
+			r.IntN(4096),
+			r.Uint32(),
+			r.Uint64(),
+		)
 	},
 	func(r *talk) string {
-		return fmt.Sprintf("=== RUN   TestStorage/%x/round_trip_keeps_order (%d.%02ds)", r.Uint64(), r.IntN(9), r.IntN(99))
+		return fmt.Sprintf(
+			"=== RUN   TestStorage/%x/round_trip_keeps_order (%d.%02ds)",
+			r.Uint64(),
+			r.IntN(9),
+			r.IntN(99),
+		)
 	},
 	func(r *talk) string {
-		return fmt.Sprintf("npm http fetch GET 200 https://registry.example/@scope%%2fpkg-%x %dms (cache hit)", r.Uint32(),
-			r.IntN(900))
+		return fmt.Sprintf(
+			"npm http fetch GET 200 https://registry.example/@scope%%2fpkg-%x %dms (cache hit)",
+			r.Uint32(),
+			r.IntN(900),
+		)
 	},
 	func(r *talk) string {
-		return fmt.Sprintf("Get:%d http://archive.example/ubuntu noble/main amd64 lib%x-dev amd64 1.%d.%d-1ubuntu2 [%d kB]",
-			r.IntN(900), r.Uint32(), r.IntN(9), r.IntN(30), r.IntN(9000))
+		return fmt.Sprintf(
+			"Get:%d http://archive.example/ubuntu noble/main amd64 lib%x-dev amd64 1.%d.%d-1ubuntu2 [%d kB]",
+			r.IntN(900),
+			r.Uint32(),
+			r.IntN(9),
+			r.IntN(30),
+			r.IntN(9000),
+		)
 	},
 	func(r *talk) string {
 		return fmt.Sprintf("    at com.example.build.Worker$%d.invoke(Worker.java:%d) ~[build-%x.jar:?]", r.IntN(90),
 			r.IntN(2000), r.Uint32())
 	},
 	func(r *talk) string {
-		return fmt.Sprintf(`{"level":"info","msg":"request","path":"/v1/items/%x","status":200,"took_ms":%d}`, r.Uint64(), r.IntN(900))
+		return fmt.Sprintf(
+			`{"level":"info","msg":"request","path":"/v1/items/%x","status":200,"took_ms":%d}`,
+			r.Uint64(),
+			r.IntN(900),
+		)
 	},
 }
 
@@ -149,8 +172,15 @@ func TestBenchPodLogs(t *testing.T) {
 		if all != hits {
 			t.Errorf("%d signals, %d when every line is given", hits, all)
 		}
-		fmt.Printf("| pod logs | %4d files | %d MB | %d lines | %.1f %% hits | %4.0f MB per CPU second | every line given: %3.0f |\n",
-			n, size/1e6, lines, 100*float64(hits)/float64(lines), median(speed), float64(size)/1e6/d.Seconds())
+		fmt.Printf(
+			"| pod logs | %4d files | %d MB | %d lines | %.1f %% hits | %4.0f MB per CPU second | every line given: %3.0f |\n",
+			n,
+			size/1e6,
+			lines,
+			100*float64(hits)/float64(lines),
+			median(speed),
+			float64(size)/1e6/d.Seconds(),
+		)
 	}
 }
 
@@ -350,14 +380,26 @@ func promtailArgs(t *testing.T, logs string) []string {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	t.Cleanup(loki.Close)
-	return []string{"-config.file", written(t, "promtail.yaml", fmt.Sprintf(`server: {http_listen_address: 127.0.0.1, http_listen_port: 19098, grpc_listen_port: 0, log_level: warn}
+	return []string{
+		"-config.file",
+		written(
+			t,
+			"promtail.yaml",
+			fmt.Sprintf(
+				`server: {http_listen_address: 127.0.0.1, http_listen_port: 19098, grpc_listen_port: 0, log_level: warn}
 positions: {filename: %s/positions.yaml}
 clients: [{url: %s/loki/api/v1/push}]
 scrape_configs:
 - job_name: pods
   pipeline_stages: [{cri: {}}]
   static_configs: [{targets: [localhost], labels: {job: pods, __path__: %q}}]
-`, t.TempDir(), loki.URL, logs))}
+`,
+				t.TempDir(),
+				loki.URL,
+				logs,
+			),
+		),
+	}
 }
 
 // written is the path of a file with that text.
@@ -390,7 +432,12 @@ func mtailProgram(t *testing.T) string {
 		}
 		for _, p := range patterns(&root) {
 			n++
-			fmt.Fprintf(&out, "/%s/ {\n  found[\"%d\"]++\n}\n", strings.ReplaceAll(strings.TrimPrefix(p, "^"), "/", `\/`), n)
+			fmt.Fprintf(
+				&out,
+				"/%s/ {\n  found[\"%d\"]++\n}\n",
+				strings.ReplaceAll(strings.TrimPrefix(p, "^"), "/", `\/`),
+				n,
+			)
 		}
 	}
 	return out.String()
@@ -487,9 +534,17 @@ func (p program) measure(f *floods) {
 			f.write(pace, 20*time.Second)
 		}
 		share := 100 * (spent(cmd.Process.Pid) - before).Seconds() / time.Since(at).Seconds()
-		fmt.Printf("| %-13s | ready in %3d ms (%d ms CPU) | %5d lines/s | %5.2f %% of a core | RSS %.1f MiB, at most %.1f |\n",
-			p.name, start.Milliseconds(), startCPU.Milliseconds(), pace, share, memory(cmd.Process.Pid,
-				"VmRSS"), memory(cmd.Process.Pid, "VmHWM"))
+		fmt.Printf(
+			"| %-13s | ready in %3d ms (%d ms CPU) | %5d lines/s | %5.2f %% of a core | RSS %.1f MiB, at most %.1f |\n",
+			p.name,
+			start.Milliseconds(),
+			startCPU.Milliseconds(),
+			pace,
+			share,
+			memory(cmd.Process.Pid,
+				"VmRSS"),
+			memory(cmd.Process.Pid, "VmHWM"),
+		)
 	}
 	if path := os.Getenv("CORONER_BENCH_PROFILE"); path != "" && p.name == "coroner-agent" {
 		go f.write(10000, 12*time.Second)

@@ -79,10 +79,22 @@ func collect(percent int) {
 func main() {
 	modest()
 	var c cli
-	kong.Parse(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		kong.Description("coroner-agent sends what a node's journal and runners say of dying runners to coroner serve."),
-		kong.Vars{"version": "coroner-agent " + chart.Build(), "listen": ":9096", "journals": "/var/log/journal,/run/log/journal", "follow": agent.DefaultFollow},
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	kong.Parse(
+		&c,
+		kong.Name("coroner-agent"),
+		kong.Configuration(daemon.Config),
+		daemon.Environment(),
+		kong.Description(
+			"coroner-agent sends what a node's journal and runners say of dying runners to coroner serve.",
+		),
+		kong.Vars{
+			"version":  "coroner-agent " + chart.Build(),
+			"listen":   ":9096",
+			"journals": "/var/log/journal,/run/log/journal",
+			"follow":   agent.DefaultFollow,
+		},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
 	if err := c.run(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "coroner-agent: %v\n", err)
 		var wrong usageError
@@ -118,7 +130,11 @@ func (c *cli) run(ctx context.Context) error {
 	if err := d.Open(); err != nil {
 		return usageError{err}
 	}
-	d.Log.Info().Str("server", c.Server).Str("address", d.Addr()).Str("rulebook", a.RulebookHash()).Msg("coroner-agent follows the node")
+	d.Log.Info().
+		Str("server", c.Server).
+		Str("address", d.Addr()).
+		Str("rulebook", a.RulebookHash()).
+		Msg("coroner-agent follows the node")
 	d.Ready()
 	collect(50)
 	debug.FreeOSMemory() // of what the start took nearly all is done with

@@ -43,7 +43,11 @@ func (c *rulesExplainCmd) Run(p *program) error {
 	fmt.Fprintf(p.out, "Where both fit, %s wins: it is tried before %s (places %d and %d of %d; %s).\n",
 		winner.ID, loser.ID, place(winner), place(loser), len(book.Rules), orderOf(winner, loser))
 	if winner.Label == loser.Label {
-		fmt.Fprintf(p.out, "Both say %s, so the label is the same; evidence, summary and confidence are those of the first.\n", winner.Label)
+		fmt.Fprintf(
+			p.out,
+			"Both say %s, so the label is the same; evidence, summary and confidence are those of the first.\n",
+			winner.Label,
+		)
 	}
 	for _, r := range both {
 		p.conditions(r)

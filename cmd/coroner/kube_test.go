@@ -124,9 +124,12 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		fmt.Fprintf(w,
+		fmt.Fprintf(
+			w,
 			`{"total_count":1,"jobs":[{"id":7,"run_id":36180041,"name":"build","status":"completed","conclusion":"success","runner_name":"mill-runner-1","started_at":%q,"completed_at":%q}]}`,
-			now.Add(-time.Minute).Format(time.RFC3339), now.Format(time.RFC3339))
+			now.Add(-time.Minute).Format(time.RFC3339),
+			now.Format(time.RFC3339),
+		)
 	}))
 	defer github.Close()
 	dir := t.TempDir()
@@ -141,20 +144,29 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 	s := serveFor(t, args...)
 
 	pod := func(name string) {
-		do("POST", ns+"/pods",
-			`{"metadata":{"name":"`+name+`"},"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x"}]}}`)
+		do(
+			"POST",
+			ns+"/pods",
+			`{"metadata":{"name":"`+name+`"},"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x"}]}}`,
+		)
 	}
 	status := func(name, phase, state string) {
-		do("PATCH", ns+"/pods/"+name+"/status",
-			`{"status":{"phase":"`+phase+`","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,"state":`+state+`}]}}`)
+		do(
+			"PATCH",
+			ns+"/pods/"+name+"/status",
+			`{"status":{"phase":"`+phase+`","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,"state":`+state+`}]}}`,
+		)
 	}
 	running := `{"running":{"startedAt":"` + now.Add(-time.Minute).Format(time.RFC3339) + `"}}`
 	ended := func(code int, reason string) string {
 		return fmt.Sprintf(`{"running":null,"terminated":{"exitCode":%d,"reason":%q,"startedAt":%q,"finishedAt":%q}}`,
 			code, reason, now.Add(-time.Minute).Format(time.RFC3339), now.Format(time.RFC3339))
 	}
-	do("POST", runners,
-		`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"mill-runner-1"},"status":{"phase":"Running","jobRepositoryName":"mills/flour","workflowRunId":36180041,"jobDisplayName":"build"}}`)
+	do(
+		"POST",
+		runners,
+		`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"mill-runner-1"},"status":{"phase":"Running","jobRepositoryName":"mills/flour","workflowRunId":36180041,"jobDisplayName":"build"}}`,
+	)
 	for _, name := range []string{"mill-runner-1", "mill-runner-2", "mill-runner-3", "mill-runner-4"} {
 		pod(name)
 		status(name, "Running", running)

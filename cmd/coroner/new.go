@@ -46,7 +46,12 @@ func (c *rulesNewCmd) Run(p *program) error {
 		return unreadable("%s has no record that begins in line %d", filepath.Base(file), line)
 	}
 	if found := book.Scan(&e); len(found) > 0 {
-		return usage("%s is known: it is the signal %s; coroner rules describe %s says more", c.Place, found[0].Def.Name, found[0].Def.Name)
+		return usage(
+			"%s is known: it is the signal %s; coroner rules describe %s says more",
+			c.Place,
+			found[0].Def.Name,
+			found[0].Def.Name,
+		)
 	}
 	book.Redact(&e)
 	_, err = fmt.Fprint(p.out, draft.Signal(&e))

@@ -65,7 +65,14 @@ func commands(out *strings.Builder, n *kong.Node, name string) {
 		out.WriteString("| flag | default | variable | what it does |\n|---|---|---|---|\n")
 		for _, f := range n.Flags {
 			if !f.Hidden {
-				fmt.Fprintf(out, "| %s | %s | %s | %s |\n", flag(f), code(f.Default), code(strings.Join(f.Envs, " ")), escaped(f.Help))
+				fmt.Fprintf(
+					out,
+					"| %s | %s | %s | %s |\n",
+					flag(f),
+					code(f.Default),
+					code(strings.Join(f.Envs, " ")),
+					escaped(f.Help),
+				)
 			}
 		}
 		out.WriteString("\n")
@@ -98,7 +105,9 @@ func escaped(s string) string {
 }
 
 // description is how package prometheus writes one.
-var description = regexp.MustCompile(`^Desc\{fqName: "(coroner_[a-z_]+)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{[^}]*\}, variableLabels: \{([^}]*)\}\}$`)
+var description = regexp.MustCompile(
+	`^Desc\{fqName: "(coroner_[a-z_]+)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{[^}]*\}, variableLabels: \{([^}]*)\}\}$`,
+)
 
 // Metrics is a table of coroner's own metrics in a registry.
 func Metrics(reg *prometheus.Registry) string {

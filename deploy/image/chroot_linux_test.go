@@ -83,8 +83,13 @@ func journal(t *testing.T, root, name string, how func(*testing.T, []byte) []byt
 	}
 	text := finished + strings.Repeat("x", length-len(finished)) + `"`
 	dir, from := filepath.Join(root, "journal", strings.Repeat("1a", 16)), filepath.Join(t.TempDir(), "x.export")
-	export := fmt.Sprintf("__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=1000\n_BOOT_ID=%s\n_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n"+
-		"_SYSTEMD_UNIT=kubelet.service\n_UID=0\nMESSAGE=%s\n\n", time.Now().UnixMicro(), strings.Repeat("0f", 16), text)
+	export := fmt.Sprintf(
+		"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=1000\n_BOOT_ID=%s\n_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n"+
+			"_SYSTEMD_UNIT=kubelet.service\n_UID=0\nMESSAGE=%s\n\n",
+		time.Now().UnixMicro(),
+		strings.Repeat("0f", 16),
+		text,
+	)
 	for _, err := range []error{os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(root, "pods"), 0o755), os.WriteFile(from, []byte(export), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +124,10 @@ func repack(t *testing.T, file string, value []byte, name string, how func(*test
 		return
 	}
 	if at < 0 {
-		t.Skipf("not shown: that the agent's image reads %s (systemd-journal-remote did not write the value plainly)", name)
+		t.Skipf(
+			"not shown: that the agent's image reads %s (systemd-journal-remote did not write the value plainly)",
+			name,
+		)
 	}
 	packed := how(t, value)
 	if len(packed) >= len(value) {
@@ -179,7 +187,17 @@ func reads(t *testing.T, root string) string {
 	server := httptest.NewServer(push.NewHandler(push.Limits{}, nil, receive, func(string) {}))
 	defer server.Close()
 	var said bytes.Buffer
-	cmd := inside(t, root, "/usr/bin/coroner-agent", "--node=n", "--journal=/journal", "--pods=/pods", "--state=/state", "--server.url="+server.URL, "--web.listen-address=127.0.0.1:0")
+	cmd := inside(
+		t,
+		root,
+		"/usr/bin/coroner-agent",
+		"--node=n",
+		"--journal=/journal",
+		"--pods=/pods",
+		"--state=/state",
+		"--server.url="+server.URL,
+		"--web.listen-address=127.0.0.1:0",
+	)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,13 @@ import (
 
 // describe writes what is in the image, as SPDX 2.3.
 func (i *Image) describe(digest, path string) error {
-	purl := fmt.Sprintf("pkg:oci/%s@%s?arch=%s&tag=%s", i.Name[strings.LastIndex(i.Name, "/")+1:], strings.Replace(digest, ":", "%3A", 1), i.Arch, i.Tag)
+	purl := fmt.Sprintf(
+		"pkg:oci/%s@%s?arch=%s&tag=%s",
+		i.Name[strings.LastIndex(i.Name, "/")+1:],
+		strings.Replace(digest, ":", "%3A", 1),
+		i.Arch,
+		i.Tag,
+	)
 	d := sbom.New(i.Name, i.Tag, purl, "CONTAINER", i.Licences)
 	for _, f := range slices.Concat(i.Layers...) {
 		if err := d.File(f.Path, f.Data, f.Owner.component(), strings.HasPrefix(f.Path, "/usr/bin/")); err != nil {

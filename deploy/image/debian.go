@@ -45,7 +45,14 @@ func distro() string {
 // URL is the package's in the form that scanners read.
 func (p *Package) URL() string {
 	vendor, _, _ := strings.Cut(p.Distro, "-")
-	return fmt.Sprintf("pkg:deb/%s/%s@%s?arch=%s&distro=%s", vendor, p.Name, strings.ReplaceAll(p.Version, "+", "%2B"), p.Arch, p.Distro)
+	return fmt.Sprintf(
+		"pkg:deb/%s/%s@%s?arch=%s&distro=%s",
+		vendor,
+		p.Name,
+		strings.ReplaceAll(p.Version, "+", "%2B"),
+		p.Arch,
+		p.Distro,
+	)
 }
 
 // copyrights are what the libraries' packages say of their licences.

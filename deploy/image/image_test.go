@@ -119,10 +119,21 @@ func unpack(t *testing.T, file, root string) {
 // An image is a function of its files: neither their order nor the time of the
 // packing changes a byte of it, and a changed file changes its digest.
 func TestSameFilesSameImage(t *testing.T) {
-	files := []File{{Path: "/a/b", Mode: 0o644, Data: []byte("b")}, {Path: "/a/c", Mode: 0o755, Data: []byte("c")}, {Path: "/d", Mode: 0o644}}
+	files := []File{
+		{Path: "/a/b", Mode: 0o644, Data: []byte("b")},
+		{Path: "/a/c", Mode: 0o755, Data: []byte("c")},
+		{Path: "/d", Mode: 0o644},
+	}
 	write := func(files []File) (string, []byte) {
 		path := filepath.Join(t.TempDir(), "x.tar")
-		img := &Image{Name: "x", Tag: "1", Arch: "amd64", Entry: []string{"/a/c"}, Layers: [][]File{files}, Created: epochTime}
+		img := &Image{
+			Name:    "x",
+			Tag:     "1",
+			Arch:    "amd64",
+			Entry:   []string{"/a/c"},
+			Layers:  [][]File{files},
+			Created: epochTime,
+		}
 		digest, size, err := img.Write(path)
 		data, _ := os.ReadFile(path)
 		if err != nil || len(data) != size {
@@ -214,7 +225,15 @@ func TestServerImageHoldsNothingElse(t *testing.T) {
 		return err
 	})
 	const doc = "/usr/share/doc/coroner/"
-	want := []string{"/etc/group", "/etc/passwd", bundle, "/usr/bin/coroner", doc + "LICENSE", doc + "LICENSING.md", doc + "THIRD-PARTY.txt"}
+	want := []string{
+		"/etc/group",
+		"/etc/passwd",
+		bundle,
+		"/usr/bin/coroner",
+		doc + "LICENSE",
+		doc + "LICENSING.md",
+		doc + "THIRD-PARTY.txt",
+	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v: %v, want %v", err, got, want)
 	}

@@ -38,7 +38,11 @@ func libraries(exe *elf.File) ([]File, error) {
 	}
 	for _, name := range compressors {
 		if _, ok := l.found[name]; !ok {
-			return nil, fmt.Errorf("this machine's %s does not use %s: the agent could not read every journal", opened, name)
+			return nil, fmt.Errorf(
+				"this machine's %s does not use %s: the agent could not read every journal",
+				opened,
+				name,
+			)
 		}
 	}
 	delete(l.found, filepath.Base(loader.Path)) // it has a place of its own
@@ -51,7 +55,8 @@ func libraries(exe *elf.File) ([]File, error) {
 }
 
 func libraryDirs(m elf.Machine) []string {
-	triplet := map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu", elf.EM_RISCV: "riscv64-linux-gnu",
+	triplet := map[elf.Machine]string{
+		elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu", elf.EM_RISCV: "riscv64-linux-gnu",
 		elf.EM_PPC64: "powerpc64le-linux-gnu", elf.EM_S390: "s390x-linux-gnu"}[m]
 	return []string{"/usr/lib/" + triplet, "/lib/" + triplet}
 }

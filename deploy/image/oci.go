@@ -48,7 +48,10 @@ func (i *Image) Write(file string) (digest string, size int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	named := map[string]string{"io.containerd.image.name": i.Name + ":" + i.Tag, "org.opencontainers.image.ref.name": i.Tag}
+	named := map[string]string{
+		"io.containerd.image.name":          i.Name + ":" + i.Tag,
+		"org.opencontainers.image.ref.name": i.Tag,
+	}
 	if err := out.AppendImage(img, layout.WithAnnotations(named)); err != nil {
 		return "", 0, err
 	}
@@ -71,9 +74,18 @@ func (i *Image) Write(file string) (digest string, size int, err error) {
 // build puts the layers together and says how the image is run.
 func (i *Image) build() (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.ConfigFile(img, &v1.ConfigFile{Architecture: i.Arch, OS: "linux", Created: v1.Time{Time: i.Created},
-		RootFS: v1.RootFS{Type: "layers"},
-		Config: v1.Config{User: i.User, Entrypoint: i.Entry, Cmd: i.Cmd, Env: []string{"PATH=/usr/bin"}, WorkingDir: "/"}})
+	img, err := mutate.ConfigFile(
+		img,
+		&v1.ConfigFile{Architecture: i.Arch, OS: "linux", Created: v1.Time{Time: i.Created},
+			RootFS: v1.RootFS{Type: "layers"},
+			Config: v1.Config{
+				User:       i.User,
+				Entrypoint: i.Entry,
+				Cmd:        i.Cmd,
+				Env:        []string{"PATH=/usr/bin"},
+				WorkingDir: "/",
+			}},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +95,16 @@ func (i *Image) build() (v1.Image, error) {
 			return nil, err
 		}
 		open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(plain)), nil }
-		packed, err := tarball.LayerFromOpener(open, tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithMediaType(types.OCILayer))
+		packed, err := tarball.LayerFromOpener(
+			open,
+			tarball.WithCompressionLevel(gzip.BestCompression),
+			tarball.WithMediaType(types.OCILayer),
+		)
 		if err != nil {
 			return nil, err
 		}
-		if img, err = mutate.Append(img, mutate.Addendum{Layer: packed, History: v1.History{Created: v1.Time{Time: i.Created}}}); err != nil {
+		history := v1.History{Created: v1.Time{Time: i.Created}}
+		if img, err = mutate.Append(img, mutate.Addendum{Layer: packed, History: history}); err != nil {
 			return nil, err
 		}
 	}

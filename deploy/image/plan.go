@@ -32,7 +32,11 @@ const (
 // base is what both images begin with: who may run, and whom to trust.
 func base() ([]File, error) {
 	certs, err := trusted()
-	return []File{{Path: "/etc/group", Mode: 0o644, Data: []byte(group)}, {Path: "/etc/passwd", Mode: 0o644, Data: []byte(passwd)}, certs}, err
+	return []File{
+		{Path: "/etc/group", Mode: 0o644, Data: []byte(group)},
+		{Path: "/etc/passwd", Mode: 0o644, Data: []byte(passwd)},
+		certs,
+	}, err
 }
 
 // licensed adds to an image's last layer the licences of its program.
@@ -40,7 +44,10 @@ func (i *Image) licensed(program, cgo string) (err error) {
 	texts, licences, err := licence.Files(program, "linux", i.Arch, cgo)
 	last := len(i.Layers) - 1
 	for name, text := range texts {
-		i.Layers[last] = append(i.Layers[last], File{Path: "/usr/share/doc/" + program + "/" + name, Mode: 0o644, Data: text})
+		i.Layers[last] = append(
+			i.Layers[last],
+			File{Path: "/usr/share/doc/" + program + "/" + name, Mode: 0o644, Data: text},
+		)
 	}
 	slices.SortFunc(i.Layers[last], func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	i.Licences = licences
@@ -80,7 +87,13 @@ func server(program string) (*Image, error) {
 	if libs, _ := exe.ImportedLibraries(); len(libs) > 0 {
 		return nil, fmt.Errorf("%s needs %v: build it with CGO_ENABLED=0", program, libs)
 	}
-	img := &Image{Arch: arch(exe), User: "65532:65532", Entry: []string{main.Path}, Cmd: []string{"serve"}, Layers: [][]File{below, {main}}}
+	img := &Image{
+		Arch:   arch(exe),
+		User:   "65532:65532",
+		Entry:  []string{main.Path},
+		Cmd:    []string{"serve"},
+		Layers: [][]File{below, {main}},
+	}
 	return img, img.licensed("coroner", "0")
 }
 
@@ -122,7 +135,13 @@ func executable(path string) (File, *elf.File, error) {
 
 // arch is a program's machine as images have it.
 func arch(exe *elf.File) string {
-	names := map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_RISCV: "riscv64", elf.EM_PPC64: "ppc64le", elf.EM_S390: "s390x"}
+	names := map[elf.Machine]string{
+		elf.EM_X86_64:  "amd64",
+		elf.EM_AARCH64: "arm64",
+		elf.EM_RISCV:   "riscv64",
+		elf.EM_PPC64:   "ppc64le",
+		elf.EM_S390:    "s390x",
+	}
 	if name, ok := names[exe.Machine]; ok {
 		return name
 	}

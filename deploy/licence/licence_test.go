@@ -15,13 +15,27 @@ var update = flag.Bool("update", false, "rewrite the table of LICENSING.md")
 // allowed are the licences that a program may be linked with. Another one is a
 // decision, not an accident: LICENSING.md has to say what follows from it.
 var allowed = map[string][]string{
-	"coroner":       {"AGPL-3.0-only", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "blessing"},
+	"coroner": {
+		"AGPL-3.0-only",
+		"Apache-2.0",
+		"BSD-2-Clause",
+		"BSD-3-Clause",
+		"ISC",
+		"MIT",
+		"MPL-2.0",
+		"blessing",
+	},
 	"coroner-agent": {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"},
 }
 
 // platforms are where each program is released for.
 var platforms = map[string][][3]string{
-	"coroner":       {{"linux", "amd64", "0"}, {"linux", "arm64", "0"}, {"darwin", "amd64", "0"}, {"darwin", "arm64", "0"}},
+	"coroner": {
+		{"linux", "amd64", "0"},
+		{"linux", "arm64", "0"},
+		{"darwin", "amd64", "0"},
+		{"darwin", "arm64", "0"},
+	},
 	"coroner-agent": {{"linux", "amd64", "1"}, {"linux", "arm64", "1"}},
 }
 
@@ -100,7 +114,10 @@ func table(all map[string][]Linked) string {
 				where = append(where, "`"+program+"`")
 			}
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", m.Module, strings.Join(m.Licences, ", "), strings.Join(where, ", ")))
+		rows = append(
+			rows,
+			fmt.Sprintf("| `%s` | %s | %s |\n", m.Module, strings.Join(m.Licences, ", "), strings.Join(where, ", ")),
+		)
 	}
 	return "| module | licences of what is linked | linked into |\n|---|---|---|\n" + strings.Join(rows, "")
 }
@@ -130,7 +147,8 @@ func TestUnknownLicenceFails(t *testing.T) {
 	}
 	var p listed
 	p.Dir, p.Module = inner, &module{Path: "example.com/m", Dir: root}
-	if err := p.addTo(map[string]*Linked{}); err == nil || !strings.Contains(err.Error(), "example.com/m: no licence file") {
+	if err := p.addTo(map[string]*Linked{}); err == nil ||
+		!strings.Contains(err.Error(), "example.com/m: no licence file") {
 		t.Errorf("without a licence: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(root, "LICENSE.txt"), []byte("Ask us."), 0o644); err != nil {
@@ -155,7 +173,8 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err, len(files), licences["github.com/grafana/loki/v3"])
 	}
 	text := string(files["THIRD-PARTY.txt"])
-	if n := strings.Count(text, "GNU AFFERO GENERAL PUBLIC LICENSE\n"); n != 1 || !strings.Contains(text, "github.com/grafana/loki/v3 v") {
+	if n := strings.Count(text, "GNU AFFERO GENERAL PUBLIC LICENSE\n"); n != 1 ||
+		!strings.Contains(text, "github.com/grafana/loki/v3 v") {
 		t.Errorf("the AGPL is there %d times", n)
 	}
 }

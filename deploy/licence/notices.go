@@ -52,7 +52,11 @@ func notices(program string, linked []Linked) ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "The licences of the modules that %s is linked from.\nLICENSING.md says what follows from them.\n", program)
+	fmt.Fprintf(
+		&out,
+		"The licences of the modules that %s is linked from.\nLICENSING.md says what follows from them.\n",
+		program,
+	)
 	rule := strings.Repeat("=", 80)
 	for _, text := range texts {
 		fmt.Fprintf(&out, "\n%s\n%s\n%s\n\n%s\n", rule, strings.Join(of[text], "\n"), rule, text)

@@ -26,7 +26,11 @@ import (
 
 func main() {
 	out := flag.String("out", "dist", "folder for the release")
-	url := flag.String("url", "https://github.com/OWNER/coroner/releases/download/v"+chart.Version, "where the archives will be")
+	url := flag.String(
+		"url",
+		"https://github.com/OWNER/coroner/releases/download/v"+chart.Version,
+		"where the archives will be",
+	)
 	home := flag.String("homepage", "https://github.com/OWNER/coroner", "the project's page")
 	program := flag.String("licences", "", "only write the licences of this program to the folder, for a Dockerfile")
 	flag.Parse()
@@ -65,7 +69,12 @@ func release(out, url, home string) error {
 
 // licences writes what goes along with a program that is built for this machine.
 func licences(out, program string) error {
-	files, _, err := licence.Files(program, runtime.GOOS, runtime.GOARCH, map[string]string{"coroner": "0", "coroner-agent": "1"}[program])
+	files, _, err := licence.Files(
+		program,
+		runtime.GOOS,
+		runtime.GOARCH,
+		map[string]string{"coroner": "0", "coroner-agent": "1"}[program],
+	)
 	if err == nil {
 		err = os.MkdirAll(out, 0o755)
 	}

@@ -55,7 +55,10 @@ func TestPacked(t *testing.T) {
 // krew finds an archive of coroner for each platform, under its checksum, and
 // never the agent's.
 func TestKrew(t *testing.T) {
-	made := []archive{{target: targets[0], name: "coroner_linux.tar.gz", sum: "12ab"}, {target: targets[4], name: "agent.tar.gz", sum: "34cd"}}
+	made := []archive{
+		{target: targets[0], name: "coroner_linux.tar.gz", sum: "12ab"},
+		{target: targets[4], name: "agent.tar.gz", sum: "34cd"},
+	}
 	var m struct {
 		Metadata struct{ Name string }
 		Spec     struct {
@@ -75,7 +78,8 @@ func TestKrew(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	p := m.Spec.Platforms[0]
-	if p.URI != "https://example.com/v/coroner_linux.tar.gz" || p.SHA256 != "12ab" || p.Bin != "coroner" || p.Selector.MatchLabels["os"] != "linux" {
+	if p.URI != "https://example.com/v/coroner_linux.tar.gz" || p.SHA256 != "12ab" || p.Bin != "coroner" ||
+		p.Selector.MatchLabels["os"] != "linux" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -109,7 +109,11 @@ func (t *target) build() ([]byte, error) {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "coroner/cmd/"+t.program)
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED="+t.cgo)
 	if t.cgo == "1" {
-		cmd.Env = append(cmd.Env, "CC="+t.compiler(), "CGO_CFLAGS=-O2 -idirafter "+filepath.Dir(filepath.Dir(journalHeader)))
+		cmd.Env = append(
+			cmd.Env,
+			"CC="+t.compiler(),
+			"CGO_CFLAGS=-O2 -idirafter "+filepath.Dir(filepath.Dir(journalHeader)),
+		)
 	}
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, said)
@@ -130,7 +134,14 @@ func packed(files map[string][]byte, program string, created time.Time) ([]byte,
 		if name == program {
 			mode = 0o755
 		}
-		h := &tar.Header{Name: name, Mode: mode, Size: int64(len(files[name])), ModTime: created, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		h := &tar.Header{
+			Name:     name,
+			Mode:     mode,
+			Size:     int64(len(files[name])),
+			ModTime:  created,
+			Typeflag: tar.TypeReg,
+			Format:   tar.FormatUSTAR,
+		}
 		if err := w.WriteHeader(h); err != nil {
 			return nil, err
 		}

@@ -51,8 +51,11 @@ func (d *Document) Encode(id string, created time.Time) ([]byte, error) {
 	data, err := json.MarshalIndent(object{
 		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": d.name,
 		"documentNamespace": "https://spdx.org/spdxdocs/" + notInID.ReplaceAllString(d.name, "-") + "-" + id,
-		"creationInfo":      object{"created": created.Format(time.RFC3339), "creators": []string{"Tool: coroner deploy/sbom"}},
-		"packages":          d.packages, "files": d.files, "relationships": d.relations,
+		"creationInfo": object{
+			"created":  created.Format(time.RFC3339),
+			"creators": []string{"Tool: coroner deploy/sbom"},
+		},
+		"packages": d.packages, "files": d.files, "relationships": d.relations,
 	}, "", " ")
 	return append(data, '\n'), err
 }
@@ -129,5 +132,10 @@ var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 // only if their hashes do.
 func spdxID(kind, name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return "SPDXRef-" + kind + "-" + strings.Trim(notInID.ReplaceAllString(name, "-"), "-") + "-" + hex.EncodeToString(sum[:4])
+	return "SPDXRef-" + kind + "-" + strings.Trim(
+		notInID.ReplaceAllString(name, "-"),
+		"-",
+	) + "-" + hex.EncodeToString(
+		sum[:4],
+	)
 }

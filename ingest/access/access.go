@@ -123,7 +123,10 @@ func (d *Door) pusher(r *http.Request) (push.Identity, error) {
 	}
 	if s, ok := d.shared(token); ok {
 		if agent != "" && d.proves(s.Cluster) {
-			return push.Identity{}, Forbidden{"node", "the shared token is for shippers, an agent proves its node: " + d.how()}
+			return push.Identity{}, Forbidden{
+				"node",
+				"the shared token is for shippers, an agent proves its node: " + d.how(),
+			}
 		}
 		return push.Identity{Cluster: s.Cluster}, nil
 	}
@@ -231,7 +234,9 @@ func (d *Door) mayOperate(r *http.Request) error {
 		if holds(Bearer(r), d.Operate) {
 			return nil
 		}
-		return Denied{"this asks for the operator's token (--web.operator-token-file): send Authorization: Bearer TOKEN"}
+		return Denied{
+			"this asks for the operator's token (--web.operator-token-file): send Authorization: Bearer TOKEN",
+		}
 	case web.Passwords || web.Certs && !d.SAN && certified(r):
 		return nil
 	case !d.guarded() && Local(r):
@@ -279,8 +284,11 @@ func certified(r *http.Request) bool { return r.TLS != nil && len(r.TLS.Verified
 // certain is the agent of a node that its certificate names.
 func (d *Door) certain(r *http.Request, node string) (push.Identity, error) {
 	if names := nodeNames(r); !slices.Contains(names, node) {
-		return push.Identity{}, Forbidden{"node", fmt.Sprintf("the client certificate names %q, the header %s says %q: "+
-			"want the node as a DNS name, as the URI node:NAME, or as the common name", names, push.AgentHeader, node)}
+		return push.Identity{}, Forbidden{
+			"node",
+			fmt.Sprintf("the client certificate names %q, the header %s says %q: "+
+				"want the node as a DNS name, as the URI node:NAME, or as the common name", names, push.AgentHeader, node),
+		}
 	}
 	return push.Identity{Cluster: d.Cluster, Node: node, Agent: true}, nil
 }

@@ -90,7 +90,14 @@ func newTestAgent(t *testing.T, dir, url string, spoolSize int64) *Agent {
 var now = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 
 func line(source ingest.Source, text string) ingest.Entry {
-	return ingest.Entry{At: now, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: "n1", Text: text}
+	return ingest.Entry{
+		At:     now,
+		Clock:  ingest.WallClock,
+		Source: source,
+		Trust:  ingest.Attested,
+		Node:   "n1",
+		Text:   text,
+	}
 }
 
 const oom = "Memory cgroup out of memory: Killed process 7 (x) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0"
@@ -163,7 +170,8 @@ func TestOnlyEvidenceCrossesTheNetwork(t *testing.T) {
 	if n := testutil.ToFloat64(m.dropped.WithLabelValues(fromJournal, "part-of-a-line")); n != 0 {
 		t.Errorf("%v parts of the journal", n)
 	}
-	if !a.rulebook.wantsRecord(ingest.Kernel, []byte(oom)) || a.rulebook.wantsRecord(ingest.Kernel, []byte("eth0: up")) {
+	if !a.rulebook.wantsRecord(ingest.Kernel, []byte(oom)) ||
+		a.rulebook.wantsRecord(ingest.Kernel, []byte("eth0: up")) {
 		t.Error("wanted is not what is recognised")
 	}
 }
@@ -234,7 +242,9 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 	dir, s := t.TempDir(), newServer(t)
 	a := newTestAgent(t, dir, s.URL, 1<<20)
 	read := func(cursor string) {
-		_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: cursor, At: now})
+		_ = a.takeJournal(
+			journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1, Cursor: cursor, At: now},
+		)
 		a.flushOnce(context.Background(), false)
 	}
 	onDisk := func() (files int, cursor string) {
@@ -292,7 +302,12 @@ func TestAnswers(t *testing.T) {
 	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
 	_ = a.takeJournal(journal.Batch{Entries: []ingest.Entry{line(ingest.Kernel, oom)}, Lines: 1})
 	a.flushOnce(context.Background(), true)
-	sendUntil(t, a, "two answers", func() bool { return testutil.ToFloat64(a.metrics.pushes.WithLabelValues("postponed")) >= 2 })
+	sendUntil(
+		t,
+		a,
+		"two answers",
+		func() bool { return testutil.ToFloat64(a.metrics.pushes.WithLabelValues("postponed")) >= 2 },
+	)
 	if _, files := a.spool.Size(); files != 1 {
 		t.Fatalf("%d files", files)
 	}
@@ -316,7 +331,8 @@ func TestFullSpoolIsAGap(t *testing.T) {
 		t.Error("nothing was counted")
 	}
 	sendUntil(t, a, "an empty spool", a.empty)
-	if got := strings.Join(s.texts(), "|"); !strings.Contains(got, "gap kernel") || !strings.Contains(got, "gap kubelet") {
+	if got := strings.Join(s.texts(), "|"); !strings.Contains(got, "gap kernel") ||
+		!strings.Contains(got, "gap kubelet") {
 		t.Errorf("%s", got)
 	}
 }

@@ -36,7 +36,9 @@ func (d *delivery) sendLoop(ctx context.Context) {
 		}
 		if err != nil {
 			d.metrics.spoolErrors.Inc()
-			d.log.Error().Err(err).Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
+			d.log.Error().
+				Err(err).
+				Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
 			if !pause(ctx, 2*time.Second) {
 				return
 			}

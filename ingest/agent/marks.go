@@ -46,7 +46,10 @@ func (m *marks) moveTo(q *queue) {
 	}
 	if reached.After(m.sent) {
 		m.sent = reached
-		q.evidence = append(q.evidence, m.newMark(ingest.Agent, reached, ingest.Mark{Kind: ingest.Reached, To: reached}))
+		q.evidence = append(
+			q.evidence,
+			m.newMark(ingest.Agent, reached, ingest.Mark{Kind: ingest.Reached, To: reached}),
+		)
 	}
 }
 
@@ -56,12 +59,21 @@ func (m *marks) addGaps(q *queue, lost timeRange) {
 		return
 	}
 	const why = "the agent's spool was full: the server was away for too long"
-	for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd} {
+	for _, source := range []ingest.Source{
+		ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd,
+	} {
 		gap := ingest.Mark{Kind: ingest.Gap, From: lost.From, To: lost.To, Why: why}
 		q.evidence = append(q.evidence, m.newMark(source, lost.To, gap))
 	}
 }
 
 func (m *marks) newMark(source ingest.Source, at time.Time, mark ingest.Mark) ingest.Entry {
-	return ingest.Entry{Node: m.node, At: at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Mark: &mark}
+	return ingest.Entry{
+		Node:   m.node,
+		At:     at,
+		Clock:  ingest.WallClock,
+		Source: source,
+		Trust:  ingest.Attested,
+		Mark:   &mark,
+	}
 }

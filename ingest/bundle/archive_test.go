@@ -97,7 +97,12 @@ func TestEncryptedZip(t *testing.T) {
 	z[dir+8] |= 1 // the flag in the directory
 	b := open(t, filepath.Join(files(t, map[string]string{"x.zip": string(z)}), "x.zip"))
 	same(t, "entries", lines(b), nil)
-	same(t, "problems", problems(b), []string{"x.zip!s.log: is encrypted: unpack it with its password and give the file"})
+	same(
+		t,
+		"problems",
+		problems(b),
+		[]string{"x.zip!s.log: is encrypted: unpack it with its password and give the file"},
+	)
 }
 
 // TestBomb: an archive that grows without end is left, and the next input is
@@ -116,12 +121,26 @@ func TestBomb(t *testing.T) {
 		if n := len(got); n == 0 || n > 4096 || got[n-1] != "root/b.log: b" {
 			t.Errorf("%s: %d entries, last %.60q", name, n, got[max(0, n-1)])
 		}
-		same(t, name, problems(b), []string{"root/" + name + ": unpacks to more than 300 times its size: stopped there; unpack it yourself and give the files that matter"})
+		same(
+			t,
+			name,
+			problems(b),
+			[]string{
+				"root/" + name + ": unpacks to more than 300 times its size: stopped there; unpack it yourself and give the files that matter",
+			},
+		)
 	}
 }
 
 func TestLimits(t *testing.T) {
-	root := files(t, map[string]string{"a.gz": gz(strings.Repeat("0123456\n", 20_000)), "b.log": strings.Repeat("0123456\n", 1000), "c.log": "0123456\n"})
+	root := files(
+		t,
+		map[string]string{
+			"a.gz":  gz(strings.Repeat("0123456\n", 20_000)),
+			"b.log": strings.Repeat("0123456\n", 1000),
+			"c.log": "0123456\n",
+		},
+	)
 	b, err := Open([]string{root}, Options{MaxFile: 1000, MaxUnpacked: 100_000})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +175,11 @@ func FuzzOpen(f *testing.F) {
 	f.Add("", []byte("\xff\xfek\x00i\x00n\x00d\x00:\x00"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		b := &Bundle{opts: Options{MaxFile: 1 << 20, MaxUnpacked: 4 << 20}.defaults(), known: map[Problem]bool{}}
-		x := expander{bundle: b, members: new(atomic.Int64), visit: (&reading{bundle: b, tally: b.tally(nil), yield: checkEntry(t)}).document}
+		x := expander{
+			bundle:  b,
+			members: new(atomic.Int64),
+			visit:   (&reading{bundle: b, tally: b.tally(nil), yield: checkEntry(t)}).document,
+		}
 		s := source{name: name, size: int64(len(data)), meter: b.opts.meter(int64(len(data)))}
 		s.open(bytes.NewReader(data), nil)
 		_ = x.settle(name, x.expand(s))

@@ -149,7 +149,10 @@ func (b *Bundle) Readable() bool { return b.documents > 0 }
 // Problems are the inputs that were not read: first what Open found, then what
 // was known only when they were read, by document.
 func (b *Bundle) Problems() []Problem {
-	late := slices.SortedStableFunc(slices.Values(b.problems[b.early:]), func(x, y Problem) int { return cmp.Compare(x.Doc, y.Doc) })
+	late := slices.SortedStableFunc(
+		slices.Values(b.problems[b.early:]),
+		func(x, y Problem) int { return cmp.Compare(x.Doc, y.Doc) },
+	)
 	return append(slices.Clone(b.problems[:b.early]), late...)
 }
 

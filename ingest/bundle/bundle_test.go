@@ -83,7 +83,14 @@ func packTar(members ...string) string {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for i := 0; i < len(members); i += 2 {
-		_ = w.WriteHeader(&tar.Header{Name: members[i], Size: int64(len(members[i+1])), Mode: 0o600, ModTime: time.Unix(1900000000, 0)})
+		_ = w.WriteHeader(
+			&tar.Header{
+				Name:    members[i],
+				Size:    int64(len(members[i+1])),
+				Mode:    0o600,
+				ModTime: time.Unix(1900000000, 0),
+			},
+		)
 		_, _ = io.WriteString(w, members[i+1])
 	}
 	_ = w.Close()
@@ -110,11 +117,19 @@ func TestNoPath(t *testing.T) {
 func TestDirectory(t *testing.T) {
 	root := files(t, map[string]string{
 		"b.log": "bee\n", "a/z.log": "zed\nzet\n", ".hidden": "hid\n", "a/empty.log": "",
-		"system.journal": "LPKSHHRH" + strings.Repeat("\x00", 100), "core": "\x7fELF\x02\x01\x01\x00\x00\x03\x00\x3e\x00\x01\x02\x03\x04\x05",
+		"system.journal": "LPKSHHRH" + strings.Repeat(
+			"\x00",
+			100,
+		), "core": "\x7fELF\x02\x01\x01\x00\x00\x03\x00\x3e\x00\x01\x02\x03\x04\x05",
 		"x.zst": "\x28\xb5\x2f\xfdabc", "._b.log": "\x00\x05\x16\x07junk",
 	})
 	b := open(t, root)
-	same(t, "entries", lines(b), []string{"root/.hidden: hid", "root/a/z.log: zed", "root/a/z.log: zet", "root/b.log: bee"})
+	same(
+		t,
+		"entries",
+		lines(b),
+		[]string{"root/.hidden: hid", "root/a/z.log: zed", "root/a/z.log: zet", "root/b.log: bee"},
+	)
 	got := strings.Join(problems(b), "\n")
 	for _, want := range []string{
 		"root/a/empty.log: is empty",
@@ -145,7 +160,12 @@ func TestUnreadable(t *testing.T) {
 	if got := lines(b); b.Readable() || len(got) > 0 {
 		t.Errorf("readable %v, entries %q", b.Readable(), got)
 	}
-	same(t, "problems", problems(b), []string{filepath.Join(root, "missing") + ": no such file", "dir: holds no files", "bin: " + errBinary.Error()})
+	same(
+		t,
+		"problems",
+		problems(b),
+		[]string{filepath.Join(root, "missing") + ": no such file", "dir: holds no files", "bin: " + errBinary.Error()},
+	)
 	b = open(t, filepath.Join(root, "missing"), filepath.Join(root, "ok.log"))
 	same(t, "the rest", lines(b), []string{"ok.log: fine"})
 }
@@ -188,9 +208,15 @@ func TestLinks(t *testing.T) {
 		t.Skipf("hard links are read once: not shown, the file system makes none: %v", err)
 	}
 	b := open(t, root, filepath.Join(root, "pods"))
-	same(t, "entries", lines(b), []string{"root/containers/far.log: f", "root/deep/d.log: d", "root/other/o.log: o", "root/pods/real.log: r"})
+	same(
+		t,
+		"entries",
+		lines(b),
+		[]string{"root/containers/far.log: f", "root/deep/d.log: d", "root/other/o.log: o", "root/pods/real.log: r"},
+	)
 	got := problems(b)
-	if len(got) != 2 || got[0] != filepath.Join(root, "containers/gone.log")+": no such file" || !strings.HasPrefix(got[1], filepath.Join(root, "self")+": cannot be read: ") {
+	if len(got) != 2 || got[0] != filepath.Join(root, "containers/gone.log")+": no such file" ||
+		!strings.HasPrefix(got[1], filepath.Join(root, "self")+": cannot be read: ") {
 		t.Errorf("problems %q", got)
 	}
 }
@@ -276,7 +302,14 @@ func TestProgress(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	root := files(t, map[string]string{"a.log": "1\n2\n", "b.tar": packTar("x", "3\n4\n", "y", "5\n"), "p.json": `{"kind":"Pod","metadata":{"name":"p"},"status":{"phase":"Failed"}}`})
+	root := files(
+		t,
+		map[string]string{
+			"a.log":  "1\n2\n",
+			"b.tar":  packTar("x", "3\n4\n", "y", "5\n"),
+			"p.json": `{"kind":"Pod","metadata":{"name":"p"},"status":{"phase":"Failed"}}`,
+		},
+	)
 	n := len(lines(open(t, root)))
 	for stop := 1; stop <= n; stop++ {
 		seen := 0

@@ -41,7 +41,8 @@ func (c *collector) collect(paths []string) {
 		c.path(l)
 	}
 	for i := range paths {
-		if dirs := c.dirs.roots[i]; dirs != "" && !slices.ContainsFunc(c.inputs, func(in input) bool { return in.root == i }) {
+		if dirs := c.dirs.roots[i]; dirs != "" &&
+			!slices.ContainsFunc(c.inputs, func(in input) bool { return in.root == i }) {
 			c.bundle.problem(dirs, "holds no files")
 		}
 	}
@@ -116,7 +117,10 @@ func (c *collector) file(f found, info fs.FileInfo) {
 		return
 	}
 	if c.files.add(info) {
-		c.inputs = append(c.inputs, input{path: f.path, name: f.name, root: f.root, size: info.Size(), mtime: info.ModTime()})
+		c.inputs = append(
+			c.inputs,
+			input{path: f.path, name: f.name, root: f.root, size: info.Size(), mtime: info.ModTime()},
+		)
 	}
 }
 

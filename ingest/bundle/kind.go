@@ -31,7 +31,10 @@ var (
 	zipped  = kind{name: "zip", unpack: true}
 	texts   = kind{name: "txtar", unpack: true}
 	litter  = kind{name: "litter"} // what macOS puts beside every file
-	journal = kind{name: "journal", advice: "is a binary journal: run `journalctl --file %s -o export` and give its output"}
+	journal = kind{
+		name:   "journal",
+		advice: "is a binary journal: run `journalctl --file %s -o export` and give its output",
+	}
 )
 
 // magics are tried in order.
@@ -55,7 +58,11 @@ var magics = []struct {
 }
 
 func packed(name, command string) kind {
-	return kind{name: name, advice: "is compressed with " + name + ", which coroner does not read: run `" + command + " %s` and give the result"}
+	return kind{
+		name: name,
+		advice: "is compressed with " + name + ", which coroner does not read: " +
+			"run `" + command + " %s` and give the result",
+	}
 }
 
 // kindOf judges a file by its start; name decides only about txtar, which is

@@ -99,7 +99,8 @@ func TestEmptyStream(t *testing.T) {
 		b := open(t, files(t, tree))
 		covered := 0
 		for e := range b.Entries(nil) {
-			if e.Mark != nil && e.Mark.Kind == ingest.Covered && e.Mark.Lines == 0 && e.Pod == "p" && e.Container == "runner" {
+			if e.Mark != nil && e.Mark.Kind == ingest.Covered && e.Mark.Lines == 0 && e.Pod == "p" &&
+				e.Container == "runner" {
 				covered++
 			}
 		}
@@ -120,7 +121,12 @@ func TestHugeObjects(t *testing.T) {
 	if n := len(outline(b)); n == 0 {
 		t.Error("no entries")
 	}
-	same(t, "problems", problems(b), []string{"l.json: holds more than 10000 bytes of objects and is read as text: give fewer objects a file"})
+	same(
+		t,
+		"problems",
+		problems(b),
+		[]string{"l.json: holds more than 10000 bytes of objects and is read as text: give fewer objects a file"},
+	)
 }
 
 func TestClocks(t *testing.T) {
@@ -163,7 +169,10 @@ func TestRef(t *testing.T) {
 	if got := latestIn([]byte(`"a": "2031-01-01T00:00:00Z", "b": "2031-01-02T00:00:00.5Z", "c": "2031-99-01T00:00:00Z"`)); got.Day() != 2 {
 		t.Error(got)
 	}
-	long := "2031-01-01T00:00:00Z start\n" + strings.Repeat("2031-01-02T00:00:00Z middle of it all\n", 5000) + "2031-03-04T05:06:07Z end\n"
+	long := "2031-01-01T00:00:00Z start\n" + strings.Repeat(
+		"2031-01-02T00:00:00Z middle of it all\n",
+		5000,
+	) + "2031-03-04T05:06:07Z end\n"
 	b := open(t, files(t, map[string]string{"a.txt": long, "b.json": pod}))
 	if want := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC); !b.ref.Equal(want) {
 		t.Errorf("ref %v, want the object's %v", b.ref, want)
@@ -176,7 +185,9 @@ func TestRef(t *testing.T) {
 
 // An object that a job could have written is no more than a claim.
 func TestObjectsInAJobsPlaceAreMixed(t *testing.T) {
-	pod := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"amber-1","namespace":"ci"},"spec":{"containers":[{"name":"runner"}]},"status":{"phase":"Failed"}}`)
+	pod := []byte(
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"amber-1","namespace":"ci"},"spec":{"containers":[{"name":"runner"}]},"status":{"phase":"Failed"}}`,
+	)
 	for name, want := range map[string]bool{"pod.json": false, "node/_work/pod.json": true, "_diag/pod.json": true} {
 		mixed := false
 		for e := range Bytes(name, pod, Options{}).Entries(nil) {

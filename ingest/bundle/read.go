@@ -154,7 +154,12 @@ func (r *reading) document(d rawDocument) error {
 	}
 	r.doc = d.name
 	r.tally.begin(d.name)
-	doc := document.Document{Name: hintName(d.name), Ref: r.bundle.ref, Zone: r.bundle.zoneFor(h), Next: r.bundle.opts.Next}
+	doc := document.Document{
+		Name: hintName(d.name),
+		Ref:  r.bundle.ref,
+		Zone: r.bundle.zoneFor(h),
+		Next: r.bundle.opts.Next,
+	}
 	r.recorded = isRecorded(d.name)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
 	var err error
@@ -180,7 +185,11 @@ func (r *reading) objects(doc document.Document, in io.Reader, sure bool) error 
 	data, readErr := io.ReadAll(io.LimitReader(in, int64(limit)+1))
 	if len(data) > limit {
 		if sure {
-			r.bundle.problem(r.doc, "holds more than %s of objects and is read as text: give fewer objects a file", size(int64(limit)))
+			r.bundle.problem(
+				r.doc,
+				"holds more than %s of objects and is read as text: give fewer objects a file",
+				size(int64(limit)),
+			)
 		}
 		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emit)
 	}
@@ -225,7 +234,8 @@ func (r *reading) mixed() {
 // are believed, so it counts only where a person put it: as a file, or in a
 // .txtar that is one; not in other archives, nor where runners and jobs write.
 func isRecorded(name string) bool {
-	if !strings.HasSuffix(name, recorded.Suffix) || streamName.MatchString(hintName(name)) || ingest.JobsPlace(hintName(name)) {
+	if !strings.HasSuffix(name, recorded.Suffix) || streamName.MatchString(hintName(name)) ||
+		ingest.JobsPlace(hintName(name)) {
 		return false
 	}
 	archive, _, packed := strings.Cut(name, "!")

@@ -24,7 +24,14 @@ func nextKill(b []byte, from int) int {
 func longLog(size, longest int) []byte {
 	var b bytes.Buffer
 	for n := 0; b.Len() < size; n++ {
-		fmt.Fprintf(&b, "2026-05-04T10:%02d:%02d+0200 node-1 kubelet[812]: line %d %s", n/60%60, n%60, n, strings.Repeat("x", n%150))
+		fmt.Fprintf(
+			&b,
+			"2026-05-04T10:%02d:%02d+0200 node-1 kubelet[812]: line %d %s",
+			n/60%60,
+			n%60,
+			n,
+			strings.Repeat("x", n%150),
+		)
 		switch {
 		case n%1000 == 500:
 			b.WriteString(" kill")
@@ -44,7 +51,15 @@ func several(t *testing.T, o Options, n int) (entries []ingest.Entry, problems [
 	t.Helper()
 	text := string(longLog(5*(2*headSize), 200_000))
 	packed := gz(text)
-	root := files(t, map[string]string{"a.log": text, "b.log.gz": packed, "c.log.gz": packed[:len(packed)/2], "d.log": text[:300_000]})
+	root := files(
+		t,
+		map[string]string{
+			"a.log":    text,
+			"b.log.gz": packed,
+			"c.log.gz": packed[:len(packed)/2],
+			"d.log":    text[:300_000],
+		},
+	)
 	b, err := Open([]string{root}, o)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +91,10 @@ func TestSeveralReadersChangeNothing(t *testing.T) {
 
 // A reader that stops in a long document ends the others.
 func TestReadersMayStopEarly(t *testing.T) {
-	root := files(t, map[string]string{"a.log": string(longLog(20*(2*headSize), 10)), "b.log": string(longLog((2 * headSize), 10))})
+	root := files(
+		t,
+		map[string]string{"a.log": string(longLog(20*(2*headSize), 10)), "b.log": string(longLog((2 * headSize), 10))},
+	)
 	b, err := Open([]string{root}, Options{Next: nextKill})
 	if err != nil {
 		t.Fatal(err)

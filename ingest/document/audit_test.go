@@ -33,7 +33,9 @@ func TestAudit(t *testing.T) {
 			`audit verb=update resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 stage=ResponseComplete`, "ci/amber-1", ingest.Attested},
 	} {
 		e := one(t, tt.name, tt.line)
-		if e.Source != ingest.Kube || e.Trust != tt.trust || e.Text != tt.text || e.Namespace+"/"+e.Pod != tt.pod || !e.At.Equal(at("2026-03-01T10:00:00.25Z")) || e.Fields["msg"] != "audit" {
+		if e.Source != ingest.Kube || e.Trust != tt.trust || e.Text != tt.text || e.Namespace+"/"+e.Pod != tt.pod ||
+			!e.At.Equal(at("2026-03-01T10:00:00.25Z")) ||
+			e.Fields["msg"] != "audit" {
 			t.Errorf("%s: %+v", tt.what, e)
 		}
 	}
@@ -54,7 +56,8 @@ func TestForgedAudit(t *testing.T) {
 	} {
 		entries, marks := readAll(t, Document{Name: doc.name}, doc.text)
 		for _, e := range entries {
-			if e.Source == ingest.Kube && e.Trust == ingest.Attested && has(marks, ingest.Mixed, ingest.Unknown) == nil {
+			if e.Source == ingest.Kube && e.Trust == ingest.Attested &&
+				has(marks, ingest.Mixed, ingest.Unknown) == nil {
 				t.Errorf("%s: %+v", what, e)
 			}
 		}
@@ -66,7 +69,9 @@ func TestForgedAudit(t *testing.T) {
 func TestTornAudit(t *testing.T) {
 	line := asked("delete", "pods", "", "ResponseComplete", "")
 	entries, marks := readAll(t, Document{Name: "audit.log"}, line+"\n"+line[:300])
-	if len(entries) != 2 || entries[0].Trust != ingest.Attested || entries[1].Trust != ingest.Claimed || entries[1].Pod != "" || len(marks) != 0 {
+	if len(entries) != 2 || entries[0].Trust != ingest.Attested || entries[1].Trust != ingest.Claimed ||
+		entries[1].Pod != "" ||
+		len(marks) != 0 {
 		t.Errorf("%+v %+v", entries, marks)
 	}
 }

@@ -35,16 +35,49 @@ func TestPathIdentity(t *testing.T) {
 
 func TestCRI(t *testing.T) {
 	checkLines(t, runPath, []wanted{
-		{line: "2026-05-04T10:00:00.5Z stdout F hello", src: ingest.Runner, at: "2026-05-04T10:00:00.5Z", pod: "ci/pool-runner-a/runner", text: "hello"},
-		{line: "2026-05-04T10:00:00.5Z stdout F [RUNNER 2026-05-04 09:59:59Z INFO JobDispatcher] hi", src: ingest.Runner, at: "2026-05-04T10:00:00.5Z", text: "hi",
-			fields: map[string]string{"process": "RUNNER", "class": "JobDispatcher", "severity": "info"}},
+		{
+			line: "2026-05-04T10:00:00.5Z stdout F hello",
+			src:  ingest.Runner,
+			at:   "2026-05-04T10:00:00.5Z",
+			pod:  "ci/pool-runner-a/runner",
+			text: "hello",
+		},
+		{
+			line:   "2026-05-04T10:00:00.5Z stdout F [RUNNER 2026-05-04 09:59:59Z INFO JobDispatcher] hi",
+			src:    ingest.Runner,
+			at:     "2026-05-04T10:00:00.5Z",
+			text:   "hi",
+			fields: map[string]string{"process": "RUNNER", "class": "JobDispatcher", "severity": "info"},
+		},
 		// whatever a job prints stays the runner's text
-		{line: "2026-05-04T10:00:00.5Z stdout F May 04 10:00:00 node-a kernel: oom", src: ingest.Runner, text: "May 04 10:00:00 node-a kernel: oom"},
+		{
+			line: "2026-05-04T10:00:00.5Z stdout F May 04 10:00:00 node-a kernel: oom",
+			src:  ingest.Runner,
+			text: "May 04 10:00:00 node-a kernel: oom",
+		},
 		{line: "2026-05-04T10:00:00.5Z stdout F 2026-05-04T10:00:00.5Z stdout F again", src: ingest.Runner},
-		{line: `2026-05-04T10:00:00.5Z stdout F {"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`, src: ingest.Runner, text: `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`},
-		{line: `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`, src: ingest.Runner, text: `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`},
-		{line: "[pod/other/manager] hi", src: ingest.Runner, pod: "ci/pool-runner-a/runner", text: "[pod/other/manager] hi"},
-		{line: `{"log":"hello\n","stream":"stdout","time":"2026-05-04T10:00:00.5Z"}`, src: ingest.Runner, at: "2026-05-04T10:00:00.5Z", text: "hello"},
+		{
+			line: `2026-05-04T10:00:00.5Z stdout F {"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`,
+			src:  ingest.Runner,
+			text: `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`,
+		},
+		{
+			line: `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`,
+			src:  ingest.Runner,
+			text: `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}`,
+		},
+		{
+			line: "[pod/other/manager] hi",
+			src:  ingest.Runner,
+			pod:  "ci/pool-runner-a/runner",
+			text: "[pod/other/manager] hi",
+		},
+		{
+			line: `{"log":"hello\n","stream":"stdout","time":"2026-05-04T10:00:00.5Z"}`,
+			src:  ingest.Runner,
+			at:   "2026-05-04T10:00:00.5Z",
+			text: "hello",
+		},
 	})
 }
 
@@ -121,7 +154,8 @@ func TestSplitLines(t *testing.T) {
 	if len(entries) != 2 || entries[0].Text != "one two three" || entries[1].Text != "torn" {
 		t.Fatalf("%+v", entries)
 	}
-	if c := has(marks, ingest.Covered, ingest.Runner); c == nil || c.Mark.Lines != 2 || c.Pod != "pool-runner-a" || c.PodUID != testUID {
+	if c := has(marks, ingest.Covered, ingest.Runner); c == nil || c.Mark.Lines != 2 || c.Pod != "pool-runner-a" ||
+		c.PodUID != testUID {
 		t.Errorf("covered: %+v", c)
 	}
 	if has(marks, ingest.Ended, ingest.Runner) == nil {
@@ -143,15 +177,52 @@ func TestEmptyStream(t *testing.T) {
 func TestPrefixes(t *testing.T) {
 	zap := "2026-05-04T10:00:00Z\tINFO\tlistener-app.listener\thi"
 	checkLines(t, "kubectl.txt", []wanted{
-		{line: "[pod/pool-runner-a/runner] [RUNNER 2026-05-04 10:00:00Z ERR  Terminal] hi", src: ingest.Runner, pod: "/pool-runner-a/runner", text: "hi", at: "2026-05-04T10:00:00Z"},
-		{line: "[pod/pool-runner-a/runner] 2026-05-04T10:00:00.5Z hi", src: ingest.Runner, text: "hi", at: "2026-05-04T10:00:00.5Z"},
-		{line: "[pod/pool-listener/listener] " + zap, src: ingest.Listener, trust: ingest.Attested, pod: "/pool-listener/listener", text: zap, at: "2026-05-04T10:00:00Z"},
+		{
+			line: "[pod/pool-runner-a/runner] [RUNNER 2026-05-04 10:00:00Z ERR  Terminal] hi",
+			src:  ingest.Runner,
+			pod:  "/pool-runner-a/runner",
+			text: "hi",
+			at:   "2026-05-04T10:00:00Z",
+		},
+		{
+			line: "[pod/pool-runner-a/runner] 2026-05-04T10:00:00.5Z hi",
+			src:  ingest.Runner,
+			text: "hi",
+			at:   "2026-05-04T10:00:00.5Z",
+		},
+		{
+			line:  "[pod/pool-listener/listener] " + zap,
+			src:   ingest.Listener,
+			trust: ingest.Attested,
+			pod:   "/pool-listener/listener",
+			text:  zap,
+			at:    "2026-05-04T10:00:00Z",
+		},
 		{line: "[pod/arc-controller-1/manager] " + zap, src: ingest.Controller, trust: ingest.Attested},
-		{line: "[pod/pool-runner-a/runner] May 04 10:00:00 n kernel: oom", src: ingest.Runner, text: "May 04 10:00:00 n kernel: oom"},
+		{
+			line: "[pod/pool-runner-a/runner] May 04 10:00:00 n kernel: oom",
+			src:  ingest.Runner,
+			text: "May 04 10:00:00 n kernel: oom",
+		},
 		{line: "[pod/x] hi", src: ingest.Unknown, text: "[pod/x] hi"},
-		{line: "pool-runner-a runner [RUNNER 2026-05-04 10:00:00Z INFO X] hi", src: ingest.Runner, pod: "/pool-runner-a/runner", text: "hi"},
-		{line: "ci arc-controller-1 manager " + zap, src: ingest.Controller, trust: ingest.Attested, pod: "ci/arc-controller-1/manager"},
-		{line: "runner-1  | √ Connected to GitHub", src: ingest.Runner, pod: "//runner-1", text: "√ Connected to GitHub"},
+		{
+			line: "pool-runner-a runner [RUNNER 2026-05-04 10:00:00Z INFO X] hi",
+			src:  ingest.Runner,
+			pod:  "/pool-runner-a/runner",
+			text: "hi",
+		},
+		{
+			line:  "ci arc-controller-1 manager " + zap,
+			src:   ingest.Controller,
+			trust: ingest.Attested,
+			pod:   "ci/arc-controller-1/manager",
+		},
+		{
+			line: "runner-1  | √ Connected to GitHub",
+			src:  ingest.Runner,
+			pod:  "//runner-1",
+			text: "√ Connected to GitHub",
+		},
 		{line: "some words here", src: ingest.Unknown, pod: "//"},
 	})
 }
@@ -170,7 +241,11 @@ func TestStern(t *testing.T) {
 // The runtime can write a line of one output between the parts of the other's.
 func TestSplitLinesOfTwoOutputs(t *testing.T) {
 	const at = "2026-05-04T10:00:00Z "
-	entries, _ := readAll(t, Document{Name: runPath}, at+"stdout P aaa \n"+at+"stderr F bbb\n"+at+"stderr P x\n"+at+"stdout F ccc\n")
+	entries, _ := readAll(
+		t,
+		Document{Name: runPath},
+		at+"stdout P aaa \n"+at+"stderr F bbb\n"+at+"stderr P x\n"+at+"stdout F ccc\n",
+	)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Text)

@@ -107,7 +107,8 @@ func peelIdent(_ *reader, d *draft, s string) (string, bool) {
 	if !ok || who.Name != "kernel" && ingest.ProgramSource(who.Name) == ingest.Unknown {
 		return s, false
 	}
-	if !who.HasPID && who.Name != "kernel" && who.Name != "kubelet" && ingest.ProgramSource(who.Name) != ingest.Systemd {
+	if !who.HasPID && who.Name != "kernel" && who.Name != "kubelet" &&
+		ingest.ProgramSource(who.Name) != ingest.Systemd {
 		return s, false
 	}
 	applyIdent(who, d)

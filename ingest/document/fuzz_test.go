@@ -70,7 +70,8 @@ func checkEntry(t *testing.T, e ingest.Entry) {
 	if e.Source.Forgeable() && e.Trust != ingest.Claimed {
 		t.Errorf("attested %q", e.Source)
 	}
-	if e.Clock == ingest.NoClock && !e.At.IsZero() || (e.Clock == ingest.WallClock || e.Clock == ingest.LocalClock) && e.At.IsZero() {
+	if e.Clock == ingest.NoClock && !e.At.IsZero() ||
+		(e.Clock == ingest.WallClock || e.Clock == ingest.LocalClock) && e.At.IsZero() {
 		t.Errorf("clock %d at %v", e.Clock, e.At)
 	}
 }

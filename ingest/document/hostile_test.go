@@ -35,7 +35,14 @@ func TestNoLineCostsMoreThanItsLength(t *testing.T) {
 				short, long := costs(front, a+b, 1000), costs(front, a+b, ingest.MaxText)
 				for way, least := range short {
 					if long[way] > 4*least+100 {
-						t.Errorf("%s: %.0f ns a byte of a short line, %.0f of a long one: %q and %q again and again", way, least, long[way], front, a+b)
+						t.Errorf(
+							"%s: %.0f ns a byte of a short line, %.0f of a long one: %q and %q again and again",
+							way,
+							least,
+							long[way],
+							front,
+							a+b,
+						)
 					}
 				}
 			}
@@ -49,7 +56,12 @@ func costs(front, piece string, size int) map[string]float64 {
 	e := &ingest.Entry{Source: ingest.Runner, Text: logtext.Cleaned(text)}
 	pod := Document{Name: "ci_amber-4kx2p_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log"}.Feed()
 	line := []byte("2026-03-01T10:00:00.000000000Z stdout F " + text)
-	plain, labels := Document{Name: "loki"}.Feed(), map[string]string{"unit": "kubelet.service", "job": "integrations/kubernetes/journal"}
+	plain, labels := Document{
+		Name: "loki",
+	}.Feed(), map[string]string{
+		"unit": "kubelet.service",
+		"job":  "integrations/kubernetes/journal",
+	}
 	out := map[string]float64{}
 	for way, f := range map[string]func(){
 		"message": func() { logtext.Message(e, nil) },

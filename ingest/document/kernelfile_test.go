@@ -23,7 +23,13 @@ func TestFileNameWithLineBreaks(t *testing.T) {
 		{"process '/srv/x", ingest.Claimed},
 		{"eth0: link becomes ready", ingest.Attested},
 	} {
-		text := head("1") + c.first + "\n" + head("1") + "Kernel panic - not syncing: said a file\n" + head("2") + "Kernel panic - not syncing: at last\n"
+		text := head(
+			"1",
+		) + c.first + "\n" + head(
+			"1",
+		) + "Kernel panic - not syncing: said a file\n" + head(
+			"2",
+		) + "Kernel panic - not syncing: at last\n"
 		var got []ingest.Trust
 		_ = Document{Name: "kern.log"}.Read(strings.NewReader(text), func(e ingest.Entry) bool {
 			if strings.HasPrefix(e.Text, "Kernel panic") {

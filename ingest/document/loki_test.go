@@ -10,17 +10,53 @@ import (
 
 func TestLoki(t *testing.T) {
 	checkLines(t, "export.txt", []wanted{
-		{line: `2026-05-04T10:00:00Z {unit="kubelet.service", instance="node-a:9100"} I0504 10:00:00.000001 1 a.go:1] "Hi"`,
-			src: ingest.Kubelet, trust: ingest.Attested, at: "2026-05-04T10:00:00Z", node: "node-a", text: `I0504 10:00:00.000001 1 a.go:1] "Hi"`},
-		{line: `2026-05-04T12:00:00+02:00 {namespace="ci", pod="pool-runner-a", container="runner"}   [RUNNER 2026-05-04 10:00:00Z INFO X] hi`,
-			src: ingest.Runner, at: "2026-05-04T10:00:00Z", pod: "ci/pool-runner-a/runner", text: "hi"},
-		{line: `2026-05-04T10:00:00Z {pod="pool-runner-a"} May 04 10:00:00 n kernel: oom`, src: ingest.Job, text: "May 04 10:00:00 n kernel: oom"},
-		{line: `2026-05-04T10:00:00Z {transport="kernel", nodename="node-a"} oom`, src: ingest.Kernel, trust: ingest.Attested, node: "node-a", text: "oom"},
-		{line: `{"labels":{"unit":"containerd.service","nodename":"node-a"},"line":"time=\"2026-05-04T10:00:00Z\" level=info msg=x","timestamp":"2026-05-04T10:00:00.5Z"}`,
-			src: ingest.Containerd, trust: ingest.Attested, at: "2026-05-04T10:00:00.5Z", node: "node-a"},
-		{line: "{\n  \"line\": \"hi\",\n  \"timestamp\": \"1777888800000000000\",\n  \"fields\": {\n    \"pod\": \"pool-runner-a\",\n    \"container\": \"runner\"\n  }\n}",
-			src: ingest.Runner, at: "2026-05-04T10:00:00Z", pod: "/pool-runner-a/runner", text: "hi"},
-		{line: "1777888800000\t2026-05-04T10:00:00.000Z\tMay 04 10:00:00 n kernel: x", src: ingest.Kernel, at: "2026-05-04T10:00:00Z", text: "x"},
+		{
+			line:  `2026-05-04T10:00:00Z {unit="kubelet.service", instance="node-a:9100"} I0504 10:00:00.000001 1 a.go:1] "Hi"`,
+			src:   ingest.Kubelet,
+			trust: ingest.Attested,
+			at:    "2026-05-04T10:00:00Z",
+			node:  "node-a",
+			text:  `I0504 10:00:00.000001 1 a.go:1] "Hi"`,
+		},
+		{
+			line: `2026-05-04T12:00:00+02:00 {namespace="ci", pod="pool-runner-a", container="runner"}   [RUNNER 2026-05-04 10:00:00Z INFO X] hi`,
+			src:  ingest.Runner,
+			at:   "2026-05-04T10:00:00Z",
+			pod:  "ci/pool-runner-a/runner",
+			text: "hi",
+		},
+		{
+			line: `2026-05-04T10:00:00Z {pod="pool-runner-a"} May 04 10:00:00 n kernel: oom`,
+			src:  ingest.Job,
+			text: "May 04 10:00:00 n kernel: oom",
+		},
+		{
+			line:  `2026-05-04T10:00:00Z {transport="kernel", nodename="node-a"} oom`,
+			src:   ingest.Kernel,
+			trust: ingest.Attested,
+			node:  "node-a",
+			text:  "oom",
+		},
+		{
+			line:  `{"labels":{"unit":"containerd.service","nodename":"node-a"},"line":"time=\"2026-05-04T10:00:00Z\" level=info msg=x","timestamp":"2026-05-04T10:00:00.5Z"}`,
+			src:   ingest.Containerd,
+			trust: ingest.Attested,
+			at:    "2026-05-04T10:00:00.5Z",
+			node:  "node-a",
+		},
+		{
+			line: "{\n  \"line\": \"hi\",\n  \"timestamp\": \"1777888800000000000\",\n  \"fields\": {\n    \"pod\": \"pool-runner-a\",\n    \"container\": \"runner\"\n  }\n}",
+			src:  ingest.Runner,
+			at:   "2026-05-04T10:00:00Z",
+			pod:  "/pool-runner-a/runner",
+			text: "hi",
+		},
+		{
+			line: "1777888800000\t2026-05-04T10:00:00.000Z\tMay 04 10:00:00 n kernel: x",
+			src:  ingest.Kernel,
+			at:   "2026-05-04T10:00:00Z",
+			text: "x",
+		},
 		{line: `2026-05-04T10:00:00Z {not labels} x`, src: ingest.Unknown, text: "{not labels} x"},
 		{line: `{a b} x`, src: ingest.Unknown, text: "{a b} x"},
 	})
@@ -29,7 +65,8 @@ func TestLoki(t *testing.T) {
 func TestLokiHeader(t *testing.T) {
 	doc := "http://loki:3100/loki/api/v1/query_range?x\nCommon labels: {unit=\"kubelet.service\", node=\"node-a\"}\n2026-05-04T10:00:00Z {} hi\n"
 	entries, marks := readAll(t, Document{}, doc)
-	if len(entries) != 1 || entries[0].Source != ingest.Kubelet || entries[0].Node != "node-a" || has(marks, ingest.Mixed, ingest.Unknown) != nil {
+	if len(entries) != 1 || entries[0].Source != ingest.Kubelet || entries[0].Node != "node-a" ||
+		has(marks, ingest.Mixed, ingest.Unknown) != nil {
 		t.Errorf("%+v %+v", entries, marks)
 	}
 }
@@ -41,7 +78,15 @@ func TestGrafanaCSV(t *testing.T) {
 	if len(entries) != 1 {
 		t.Fatalf("%+v", entries)
 	}
-	wanted{src: ingest.Runner, at: "2026-05-04T10:00:00Z", pod: "/pool-runner-a/runner", text: `hi, "you"`}.check(t, entries[0])
+	wanted{
+		src:  ingest.Runner,
+		at:   "2026-05-04T10:00:00Z",
+		pod:  "/pool-runner-a/runner",
+		text: `hi, "you"`,
+	}.check(
+		t,
+		entries[0],
+	)
 }
 
 // TestNewestFirst: coverage does not depend on the order of lines.
@@ -61,8 +106,18 @@ func TestServiceName(t *testing.T) {
 	f := Document{}.Feed()
 	for service, want := range map[string]ingest.Source{"integrations/kubernetes/journal": ingest.Kubelet, "kubelet.service": ingest.Kubelet, "unknown_service": ingest.Kubelet, "": ingest.Kubelet,
 		"web": ingest.Job, "containerd.service": ingest.Job} {
-		got := f.Shipped(at("2026-05-04T10:00:00Z"), map[string]string{"job": "integrations/kubernetes/journal", "instance": "n-1", "source": "journal", "level": "INFO",
-			"unit": "kubelet.service", "service_name": service}, "x")
+		got := f.Shipped(
+			at("2026-05-04T10:00:00Z"),
+			map[string]string{
+				"job":          "integrations/kubernetes/journal",
+				"instance":     "n-1",
+				"source":       "journal",
+				"level":        "INFO",
+				"unit":         "kubelet.service",
+				"service_name": service,
+			},
+			"x",
+		)
 		if len(got) != 1 || got[0].Source != want || (got[0].Trust == ingest.Attested) != (want == ingest.Kubelet) {
 			t.Errorf("service_name=%q: %+v, want %s", service, got, want)
 		}
@@ -108,7 +163,12 @@ func TestStreamsThatNobodyIdentified(t *testing.T) {
 // goes with every record and every mark.
 func TestClusterLabel(t *testing.T) {
 	f := Document{}.Feed()
-	words := map[string]string{"cluster": "east", "k8s_cluster_name": "east", "k8s.cluster.name": "east", "clustername": ""}
+	words := map[string]string{
+		"cluster":          "east",
+		"k8s_cluster_name": "east",
+		"k8s.cluster.name": "east",
+		"clustername":      "",
+	}
 	for label, want := range words {
 		for _, set := range []map[string]string{{"unit": "kubelet.service"}, {"pod": "p-1", "container": "runner"}} {
 			set[label] = "east"

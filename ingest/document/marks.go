@@ -85,8 +85,11 @@ func (r *reader) kubeMarks() {
 		pods = append(pods, podKey{})
 	}
 	for _, k := range pods {
-		r.yieldMark(ingest.Entry{Source: ingest.Kube, Trust: r.account.provenance.programTrust(), Namespace: k.namespace,
-			Pod: k.pod, PodUID: k.uid}, ingest.Mark{Kind: ingest.Covered})
+		r.yieldMark(
+			ingest.Entry{Source: ingest.Kube, Trust: r.account.provenance.programTrust(), Namespace: k.namespace,
+				Pod: k.pod, PodUID: k.uid},
+			ingest.Mark{Kind: ingest.Covered},
+		)
 	}
 }
 

@@ -25,7 +25,11 @@ func sameRecord(t *testing.T, path string, texts ...string) {
 }
 
 // paths are of a runner, of somebody whose lines tell who it is, and of a job.
-var paths = []string{runPath, "x/pods/arc-systems_arc-listener_" + testUID + "/listener/0.log", "x/pods/ci_amber-1_" + testUID + "/side/0.log"}
+var paths = []string{
+	runPath,
+	"x/pods/arc-systems_arc-listener_" + testUID + "/listener/0.log",
+	"x/pods/ci_amber-1_" + testUID + "/side/0.log",
+}
 
 var recordTexts = []string{
 	"", " ", "plain", "\tindented", "Listening for Jobs", "√ Connected to GitHub", "2026-05-04T10:00:00.1234567Z stamped", "2026-05-04 10:00:00Z: Running job: build",

@@ -84,13 +84,50 @@ func (p *pair) read(real, mono uint64, fields []member) string {
 }
 
 var (
-	glanceNames = []string{"", "kernel", "kubelet", "containerd", "kata", "dockerd", "systemd", "systemd-journald", "init.scope", "sshd", "Runner.Worker",
-		"kubelet.service", "containerd.service", "ssh.service", "docker.service", "actions.runner.x.service", "kata-monitor", "k3s", "a\x00\x01\x03\x00_UID0", "\x1b[1mkubelet"}
+	glanceNames = []string{
+		"",
+		"kernel",
+		"kubelet",
+		"containerd",
+		"kata",
+		"dockerd",
+		"systemd",
+		"systemd-journald",
+		"init.scope",
+		"sshd",
+		"Runner.Worker",
+		"kubelet.service",
+		"containerd.service",
+		"ssh.service",
+		"docker.service",
+		"actions.runner.x.service",
+		"kata-monitor",
+		"k3s",
+		"a\x00\x01\x03\x00_UID0",
+		"\x1b[1mkubelet",
+	}
 	glanceFields = map[string][]string{
-		"_TRANSPORT": {"kernel", "driver", "stdout", "journal", "syslog", "audit"}, "SYSLOG_IDENTIFIER": glanceNames, "_SYSTEMD_UNIT": glanceNames, "_COMM": glanceNames,
-		"_UID": {"0", "1000"}, "SYSLOG_FACILITY": {"0", "3", "10"}, "_PID": {"1", "812"}, "SYSLOG_PID": {"7"}, "UNIT": {"x.service"}, "JOB": {"1"},
-		"_HOSTNAME": {"node-a"}, "_BOOT_ID": {"0123456789abcdef0123456789abcdef"}, "CONTAINER_ID_FULL": {"", strings.Repeat("0123456789abcdef", 4)}, "CONTAINER_TAG": {"x"},
-		"_SOURCE_REALTIME_TIMESTAMP": {"1777888799999000", "0", "nonsense", "99999999999999999999"}, "_SOURCE_MONOTONIC_TIMESTAMP": {"4000000", "999999999999"},
+		"_TRANSPORT": {
+			"kernel",
+			"driver",
+			"stdout",
+			"journal",
+			"syslog",
+			"audit",
+		}, "SYSLOG_IDENTIFIER": glanceNames, "_SYSTEMD_UNIT": glanceNames, "_COMM": glanceNames,
+		"_UID": {
+			"0",
+			"1000",
+		}, "SYSLOG_FACILITY": {"0", "3", "10"}, "_PID": {"1", "812"}, "SYSLOG_PID": {"7"}, "UNIT": {"x.service"}, "JOB": {"1"},
+		"_HOSTNAME": {
+			"node-a",
+		}, "_BOOT_ID": {"0123456789abcdef0123456789abcdef"}, "CONTAINER_ID_FULL": {"", strings.Repeat("0123456789abcdef", 4)}, "CONTAINER_TAG": {"x"},
+		"_SOURCE_REALTIME_TIMESTAMP": {
+			"1777888799999000",
+			"0",
+			"nonsense",
+			"99999999999999999999",
+		}, "_SOURCE_MONOTONIC_TIMESTAMP": {"4000000", "999999999999"},
 	}
 	glanceTexts = []string{
 		"", "plain", "  indented", "\tquoted by klog", " > end", " >", "ends with blanks  ", "[   12.345678] a stamp of its own", "[nonsense] x",
@@ -164,8 +201,12 @@ func TestIsPlain(t *testing.T) {
 
 // FuzzRecordHead takes lines NAME=value, an empty line between records.
 func FuzzRecordHead(f *testing.F) {
-	f.Add("_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n_SYSTEMD_UNIT=kubelet.service\nMESSAGE=x\n\n_TRANSPORT=driver\nMESSAGE=Suppressed 1 messages from kubelet.service")
-	f.Add("_TRANSPORT=stdout\n_SYSTEMD_UNIT=containerd.service\nMESSAGE=x source=virtcontainers\n\n_TRANSPORT=kernel\nMESSAGE=[ 1.000] x")
+	f.Add(
+		"_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n_SYSTEMD_UNIT=kubelet.service\nMESSAGE=x\n\n_TRANSPORT=driver\nMESSAGE=Suppressed 1 messages from kubelet.service",
+	)
+	f.Add(
+		"_TRANSPORT=stdout\n_SYSTEMD_UNIT=containerd.service\nMESSAGE=x source=virtcontainers\n\n_TRANSPORT=kernel\nMESSAGE=[ 1.000] x",
+	)
 	f.Fuzz(func(t *testing.T, s string) {
 		p := newPair()
 		for i, record := range strings.Split(s, "\n\n") {

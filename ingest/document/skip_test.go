@@ -43,8 +43,16 @@ func nextNeedle(b []byte, from int) int {
 func sameWhenSkipping(t *testing.T, d Document, data []byte) (skipped int) {
 	t.Helper()
 	all, marks := readInFull(t, d, data)
-	if got, gotMarks := readAll(t, d, string(data)); !reflect.DeepEqual(got, all) || !reflect.DeepEqual(gotMarks, marks) {
-		t.Fatalf("entries of known heads:\n got %+v %v\nwant %+v %v\nof %q", got, spell(gotMarks), all, spell(marks), data)
+	if got, gotMarks := readAll(t, d, string(data)); !reflect.DeepEqual(got, all) ||
+		!reflect.DeepEqual(gotMarks, marks) {
+		t.Fatalf(
+			"entries of known heads:\n got %+v %v\nwant %+v %v\nof %q",
+			got,
+			spell(gotMarks),
+			all,
+			spell(marks),
+			data,
+		)
 	}
 	d.Next = nextNeedle
 	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), sips{bytes.NewReader(data), 300}} {
@@ -206,7 +214,11 @@ func TestKnownHeadOfABadProcess(t *testing.T) {
 		for i := range 6 {
 			text += fmt.Sprintf("2026-05-04T10:00:0%d+0200 node-1 kubelet[812]: a line\n", i)
 		}
-		sameWhenSkipping(t, Document{Name: "x.log"}, []byte(text+"2026-05-04T10:00:09+0200 node-1 kubelet["+pid+"]: "+needle+"\n"))
+		sameWhenSkipping(
+			t,
+			Document{Name: "x.log"},
+			[]byte(text+"2026-05-04T10:00:09+0200 node-1 kubelet["+pid+"]: "+needle+"\n"),
+		)
 	}
 }
 

@@ -20,7 +20,9 @@ func TestLongLines(t *testing.T) {
 		t.Fatalf("%d entries", len(entries))
 	}
 	e := entries[0]
-	if len(e.Text) > ingest.MaxText || !utf8.ValidString(e.Text) || e.Cut < prefilter.MaxLine || len(e.Text)+e.Cut < 2*prefilter.MaxLine-8 || len(e.Text)+e.Cut > 2*prefilter.MaxLine+8 {
+	if len(e.Text) > ingest.MaxText || !utf8.ValidString(e.Text) || e.Cut < prefilter.MaxLine ||
+		len(e.Text)+e.Cut < 2*prefilter.MaxLine-8 ||
+		len(e.Text)+e.Cut > 2*prefilter.MaxLine+8 {
 		t.Errorf("text %d, cut %d", len(e.Text), e.Cut)
 	}
 }
@@ -41,7 +43,8 @@ func TestUTF16(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader("one\ntwo\n"), closed{})
 	n := 0
-	if err := (Document{}).Read(broken, func(ingest.Entry) bool { n++; return true }); err != io.ErrClosedPipe || n != 2 {
+	if err := (Document{}).Read(broken, func(ingest.Entry) bool { n++; return true }); err != io.ErrClosedPipe ||
+		n != 2 {
 		t.Errorf("error %v after %d entries", err, n)
 	}
 	n = 0

@@ -36,7 +36,8 @@ func TestRareJournalFormats(t *testing.T) {
 		{"short-delta", "[  812.000001 <    0.000123 >] build-7 kernel: eth0: Link is Up\n", false},
 	} {
 		got := read(t, c.text)
-		if len(got) != 1 || got[0].Source != ingest.Kernel || got[0].Text != "eth0: Link is Up" || got[0].Node != "build-7" {
+		if len(got) != 1 || got[0].Source != ingest.Kernel || got[0].Text != "eth0: Link is Up" ||
+			got[0].Node != "build-7" {
 			t.Errorf("%s: %+v", c.name, got)
 			continue
 		}

@@ -98,8 +98,12 @@ func New(config *rest.Config, o Options) (*Reviewer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the API server's address: %w", err)
 	}
-	r := &Reviewer{options: o, url: base.JoinPath("/apis/authentication.k8s.io/v1/tokenreviews").String(), client: client,
-		places: make(chan struct{}, maxAsking)}
+	r := &Reviewer{
+		options: o,
+		url:     base.JoinPath("/apis/authentication.k8s.io/v1/tokenreviews").String(),
+		client:  client,
+		places:  make(chan struct{}, maxAsking),
+	}
 	r.good, _ = lru.New[hash, answer](maxGood) // an error only for a size below 1
 	r.bad, _ = lru.New[hash, answer](maxBad)
 	return r, nil
@@ -216,8 +220,10 @@ func (r *Reviewer) told(err error) {
 	log := r.options.Log.With().Str("cluster", r.options.Cluster).Logger()
 	switch {
 	case err != nil && text != was:
-		log.Error().Err(err).Msg("agents' tokens cannot be reviewed: the server's account needs to create tokenreviews " +
-			"(the ClusterRole system:auth-delegator has it); agents send again")
+		log.Error().
+			Err(err).
+			Msg("agents' tokens cannot be reviewed: the server's account needs to create tokenreviews " +
+				"(the ClusterRole system:auth-delegator has it); agents send again")
 	case err == nil && was != "":
 		log.Info().Msg("agents' tokens are reviewed again")
 	}
@@ -242,8 +248,11 @@ func (r *Reviewer) identity(t *review.TokenReview) (push.Identity, error) {
 		return ""
 	}
 	if one(nodeKey) == "" || one(podKey) == "" || one(podUIDKey) == "" {
-		return push.Identity{}, access.Forbidden{Reason: "credential", Text: "the token is bound to no pod on a node: " +
-			"mount it as a projected serviceAccountToken, on Kubernetes 1.30 or later"}
+		return push.Identity{}, access.Forbidden{
+			Reason: "credential",
+			Text: "the token is bound to no pod on a node: " +
+				"mount it as a projected serviceAccountToken, on Kubernetes 1.30 or later",
+		}
 	}
 	return push.Identity{Cluster: r.options.Cluster, Node: one(nodeKey), Agent: true}, nil
 }

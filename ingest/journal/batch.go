@@ -64,7 +64,8 @@ func (o *output) addGap(from, to time.Time, why, boot string) {
 	for _, s := range hosts {
 		o.cover.noteGap(s, from, to)
 		o.Entries = append(o.Entries, ingest.Entry{
-			At: to, Clock: ingest.WallClock, Source: s, Trust: ingest.Attested, Node: o.cover.node, Boot: boot, Doc: doc,
+			At: to, Clock: ingest.WallClock, Source: s, Trust: ingest.Attested,
+			Node: o.cover.node, Boot: boot, Doc: doc,
 			Mark: &ingest.Mark{Kind: ingest.Gap, From: from, To: to, Why: why},
 		})
 	}

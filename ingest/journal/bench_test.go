@@ -82,7 +82,9 @@ func BenchmarkNode(b *testing.B) {
 	recognised := 0
 	agent := func(c Config) func() (time.Duration, int64) {
 		return func() (time.Duration, int64) {
-			c.Dirs, c.Node, c.Boot, c.Now, c.Log = []string{dir}, "node-1", bootA, func() time.Time { return nodeEnd }, zerolog.Nop()
+			c.Dirs, c.Node, c.Boot, c.Now, c.Log = []string{
+				dir,
+			}, "node-1", bootA, func() time.Time { return nodeEnd }, zerolog.Nop()
 			c.MaxAge = 1000 * time.Hour
 			recognised = 0
 			begin, calls := cpuTime(b, syscall.RUSAGE_SELF), runtime.NumCgoCall()

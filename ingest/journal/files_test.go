@@ -246,7 +246,8 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("gap %+v %+v", g, g.Mark)
 		}
 	}
-	if out := log.String(); !r.reader.Unreadable() || strings.Count(out, `"level":"error"`) != 1 || !strings.Contains(out, "libsystemd here may be older") {
+	if out := log.String(); !r.reader.Unreadable() || strings.Count(out, `"level":"error"`) != 1 ||
+		!strings.Contains(out, "libsystemd here may be older") {
 		t.Errorf("unreadable %v, log %s", r.reader.Unreadable(), out)
 	}
 	if b := r.last(); b.Reached.After(since) || len(b.Covered) > 0 || b.Cursor != cursor {
@@ -297,7 +298,9 @@ func TestNoFolder(t *testing.T) {
 // So does one that may not be listed: silence would look like a quiet node.
 func TestNoAccess(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("not shown without root, which takes its own rights away for a moment: a folder without access is an error")
+		t.Skip(
+			"not shown without root, which takes its own rights away for a moment: a folder without access is an error",
+		)
 	}
 	top := t.TempDir()
 	dir := filepath.Join(top, strange)
@@ -351,7 +354,10 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := 0
-		f := newFollower(New(Config{Dirs: []string{dir}, Boot: bootA}), func(b Batch) error { lines += b.Lines; return nil })
+		f := newFollower(
+			New(Config{Dirs: []string{dir}, Boot: bootA}),
+			func(b Batch) error { lines += b.Lines; return nil },
+		)
 		for steps := 0; !f.src.atEnd && steps < 10; steps++ {
 			if err := f.readStep(t.Context()); err != nil {
 				t.Fatal(err)

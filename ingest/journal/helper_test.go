@@ -36,8 +36,14 @@ func exported(boot string, start time.Time, first, n int, fields ...string) stri
 	var b strings.Builder
 	for i := first; i < first+n; i++ {
 		at := start.Add(time.Duration(i) * time.Millisecond)
-		fmt.Fprintf(&b, "__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n",
-			at.UnixMicro(), (int64(i)+1)*1000, boot, strange)
+		fmt.Fprintf(
+			&b,
+			"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n",
+			at.UnixMicro(),
+			(int64(i)+1)*1000,
+			boot,
+			strange,
+		)
 		for _, f := range fields {
 			fmt.Fprintf(&b, "%s\n", f)
 		}

@@ -32,7 +32,10 @@ const (
 var libsystemd = sync.OnceValues(func() (*C.library, error) {
 	l := (*C.library)(C.calloc(1, C.sizeof_library))
 	if missing := C.load(l); missing != nil {
-		return nil, fmt.Errorf("libsystemd cannot be loaded, install libsystemd.so.0: %s is missing", C.GoString(missing))
+		return nil, fmt.Errorf(
+			"libsystemd cannot be loaded, install libsystemd.so.0: %s is missing",
+			C.GoString(missing),
+		)
 	}
 	l.most, l.most_other = maxMessage, maxOther
 	var names [C.MAX_NAMES]C.name

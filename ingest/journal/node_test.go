@@ -44,8 +44,14 @@ func nodeExport(w io.Writer, n int, end time.Time) error {
 	for l.n = 0; l.n < n; l.n++ {
 		step := apart/2 + time.Duration(l.dice.IntN(int(apart/time.Microsecond)))*time.Microsecond
 		l.at, l.mono = l.at.Add(step), l.mono+step.Microseconds()
-		fmt.Fprintf(l.w, "__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n_RUNTIME_SCOPE=system\n",
-			l.at.UnixMicro(), l.mono, bootA, strange)
+		fmt.Fprintf(
+			l.w,
+			"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n_RUNTIME_SCOPE=system\n",
+			l.at.UnixMicro(),
+			l.mono,
+			bootA,
+			strange,
+		)
 		roll := l.dice.IntN(100)
 		for _, s := range shares {
 			if roll -= s.percent; roll < 0 {
@@ -70,15 +76,30 @@ func (l *nodeLog) pod() (name, uid string) {
 
 // unit writes the fields that journald adds to what a service writes.
 func (l *nodeLog) unit(name, exe, args string, pid int) {
-	fmt.Fprintf(l.w, "_PID=%d\n_UID=0\n_GID=0\n_COMM=%.15s\n_EXE=%s\n_CMDLINE=%s\n_CAP_EFFECTIVE=1ffffffffff\n_SELINUX_CONTEXT=unconfined\n"+
-		"_SYSTEMD_CGROUP=/system.slice/%s.service\n_SYSTEMD_UNIT=%s.service\n_SYSTEMD_SLICE=system.slice\n_SYSTEMD_INVOCATION_ID=%032x\n",
-		pid, filepath.Base(exe), exe, exe+args, name, name, pid)
+	fmt.Fprintf(
+		l.w,
+		"_PID=%d\n_UID=0\n_GID=0\n_COMM=%.15s\n_EXE=%s\n_CMDLINE=%s\n_CAP_EFFECTIVE=1ffffffffff\n_SELINUX_CONTEXT=unconfined\n"+
+			"_SYSTEMD_CGROUP=/system.slice/%s.service\n_SYSTEMD_UNIT=%s.service\n_SYSTEMD_SLICE=system.slice\n_SYSTEMD_INVOCATION_ID=%032x\n",
+		pid,
+		filepath.Base(exe),
+		exe,
+		exe+args,
+		name,
+		name,
+		pid,
+	)
 }
 
 // stdout is a line that a service printed.
 func (l *nodeLog) stdout(name, exe, args string, pid int, text string) {
 	l.unit(name, exe, args, pid)
-	fmt.Fprintf(l.w, "_TRANSPORT=stdout\n_STREAM_ID=%032x\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n", pid, name, text)
+	fmt.Fprintf(
+		l.w,
+		"_TRANSPORT=stdout\n_STREAM_ID=%032x\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
+		pid,
+		name,
+		text,
+	)
 }
 
 func (l *nodeLog) kubelet() {
@@ -93,8 +114,13 @@ func (l *nodeLog) kubelet() {
 		`"Observed pod startup duration" pod="%s" podUID="%s" podStartSLOduration=3.146 podCreationTimestamp="2026-05-04 10:00:00 +0000 UTC"`,
 	}
 	i := l.dice.IntN(len(text))
-	l.stdout("kubelet", "/usr/bin/kubelet", " --config=/etc/kubernetes/kubelet.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --v=2", 812,
-		l.at.Format("I0102 15:04:05.000000")+fmt.Sprintf("     812 %s] "+text[i], where[i], pod, uid))
+	l.stdout(
+		"kubelet",
+		"/usr/bin/kubelet",
+		" --config=/etc/kubernetes/kubelet.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --v=2",
+		812,
+		l.at.Format("I0102 15:04:05.000000")+fmt.Sprintf("     812 %s] "+text[i], where[i], pod, uid),
+	)
 }
 
 func (l *nodeLog) containerd() {
@@ -105,7 +131,13 @@ func (l *nodeLog) containerd() {
 		`level=info msg="ImageUpdate event name:\"sha256:%s\" labels:{key:\"io.cri-containerd.image\" value:\"%s\"}"`,
 		`level=warning msg="unknown status" id=%s status="%s"`,
 	}
-	l.stdout("containerd", "/usr/bin/containerd", "", 640, "time=\""+l.at.Format(time.RFC3339Nano)+"\" "+fmt.Sprintf(text[l.dice.IntN(len(text))], l.id(), uid))
+	l.stdout(
+		"containerd",
+		"/usr/bin/containerd",
+		"",
+		640,
+		"time=\""+l.at.Format(time.RFC3339Nano)+"\" "+fmt.Sprintf(text[l.dice.IntN(len(text))], l.id(), uid),
+	)
 }
 
 func (l *nodeLog) kernel() {
@@ -119,38 +151,87 @@ func (l *nodeLog) kernel() {
 }
 
 func (l *nodeLog) dmesg(text string) {
-	fmt.Fprintf(l.w, "_TRANSPORT=kernel\nSYSLOG_FACILITY=0\nSYSLOG_IDENTIFIER=kernel\nPRIORITY=6\n_SOURCE_MONOTONIC_TIMESTAMP=%d\nMESSAGE=%s\n", l.mono-40, text)
+	fmt.Fprintf(
+		l.w,
+		"_TRANSPORT=kernel\nSYSLOG_FACILITY=0\nSYSLOG_IDENTIFIER=kernel\nPRIORITY=6\n_SOURCE_MONOTONIC_TIMESTAMP=%d\nMESSAGE=%s\n",
+		l.mono-40,
+		text,
+	)
 }
 
 func (l *nodeLog) systemd() {
 	unit, verb := "cri-containerd-"+l.id()+".scope", [...]string{"Started", "Stopping",
 		"Deactivated successfully"}[l.dice.IntN(3)]
-	fmt.Fprintf(l.w, "_TRANSPORT=journal\n_PID=1\n_UID=0\n_GID=0\n_COMM=systemd\n_EXE=/usr/lib/systemd/systemd\n_CMDLINE=/sbin/init\n_CAP_EFFECTIVE=1ffffffffff\n"+
-		"_SELINUX_CONTEXT=unconfined\n_SYSTEMD_CGROUP=/init.scope\n_SYSTEMD_UNIT=init.scope\n_SYSTEMD_SLICE=-.slice\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=systemd\n"+
-		"TID=1\nCODE_FILE=src/core/job.c\nCODE_LINE=581\nCODE_FUNC=job_emit_done_message\nMESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nUNIT=%s\nINVOCATION_ID=%032x\n"+
-		"JOB_ID=%d\nJOB_TYPE=start\nJOB_RESULT=done\n_SOURCE_REALTIME_TIMESTAMP=%d\nMESSAGE=%s: %s.\n", unit, l.n/7, l.n, l.at.UnixMicro()-90, unit, verb)
+	fmt.Fprintf(
+		l.w,
+		"_TRANSPORT=journal\n_PID=1\n_UID=0\n_GID=0\n_COMM=systemd\n_EXE=/usr/lib/systemd/systemd\n_CMDLINE=/sbin/init\n_CAP_EFFECTIVE=1ffffffffff\n"+
+			"_SELINUX_CONTEXT=unconfined\n_SYSTEMD_CGROUP=/init.scope\n_SYSTEMD_UNIT=init.scope\n_SYSTEMD_SLICE=-.slice\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=systemd\n"+
+			"TID=1\nCODE_FILE=src/core/job.c\nCODE_LINE=581\nCODE_FUNC=job_emit_done_message\nMESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nUNIT=%s\nINVOCATION_ID=%032x\n"+
+			"JOB_ID=%d\nJOB_TYPE=start\nJOB_RESULT=done\n_SOURCE_REALTIME_TIMESTAMP=%d\nMESSAGE=%s: %s.\n",
+		unit,
+		l.n/7,
+		l.n,
+		l.at.UnixMicro()-90,
+		unit,
+		verb,
+	)
 }
 
 // syslog is a line of a program that speaks through /dev/log.
 func (l *nodeLog) syslog(name, exe string, facility int, text string) {
 	pid := 10000 + l.n%20000
 	l.unit(name, exe, " -D", pid)
-	fmt.Fprintf(l.w, "_AUDIT_SESSION=%d\n_AUDIT_LOGINUID=0\n_TRANSPORT=syslog\nPRIORITY=6\nSYSLOG_FACILITY=%d\nSYSLOG_IDENTIFIER=%s\nSYSLOG_PID=%d\nSYSLOG_TIMESTAMP=%s\n"+
-		"_SOURCE_REALTIME_TIMESTAMP=%d\nMESSAGE=%s\n", l.n/100, facility, filepath.Base(exe), pid, l.at.Format("Jan _2 15:04:05 "), l.at.UnixMicro()-70, text)
+	fmt.Fprintf(
+		l.w,
+		"_AUDIT_SESSION=%d\n_AUDIT_LOGINUID=0\n_TRANSPORT=syslog\nPRIORITY=6\nSYSLOG_FACILITY=%d\nSYSLOG_IDENTIFIER=%s\nSYSLOG_PID=%d\nSYSLOG_TIMESTAMP=%s\n"+
+			"_SOURCE_REALTIME_TIMESTAMP=%d\nMESSAGE=%s\n",
+		l.n/100,
+		facility,
+		filepath.Base(exe),
+		pid,
+		l.at.Format("Jan _2 15:04:05 "),
+		l.at.UnixMicro()-70,
+		text,
+	)
 }
 
 func (l *nodeLog) sshd() {
-	l.syslog("ssh", "/usr/sbin/sshd", 10, fmt.Sprintf("Connection closed by invalid user admin 10.0.%d.%d port %d [preauth]", l.dice.IntN(256), l.dice.IntN(256), 1024+l.dice.IntN(60000)))
+	l.syslog(
+		"ssh",
+		"/usr/sbin/sshd",
+		10,
+		fmt.Sprintf(
+			"Connection closed by invalid user admin 10.0.%d.%d port %d [preauth]",
+			l.dice.IntN(256),
+			l.dice.IntN(256),
+			1024+l.dice.IntN(60000),
+		),
+	)
 }
 
 func (l *nodeLog) cron() {
-	l.syslog("cron", "/usr/sbin/cron", 9, fmt.Sprintf("pam_unix(cron:session): session opened for user root(uid=0) by (uid=%d)", l.dice.IntN(5)))
+	l.syslog(
+		"cron",
+		"/usr/sbin/cron",
+		9,
+		fmt.Sprintf("pam_unix(cron:session): session opened for user root(uid=0) by (uid=%d)", l.dice.IntN(5)),
+	)
 }
 
 func (l *nodeLog) service() {
 	name := [...]string{"node_exporter", "chronyd", "NetworkManager", "dbus-daemon", "rsyslogd"}[l.dice.IntN(5)]
-	l.stdout(name, "/usr/sbin/"+name, " --foreground", 300+len(name),
-		fmt.Sprintf("<info> [%d.%04d] device (veth%08x): state change: disconnected -> prepare (reason 'none', sys-iface-state: 'managed')", l.at.Unix(), l.n%10000, l.n))
+	l.stdout(
+		name,
+		"/usr/sbin/"+name,
+		" --foreground",
+		300+len(name),
+		fmt.Sprintf(
+			"<info> [%d.%04d] device (veth%08x): state change: disconnected -> prepare (reason 'none', sys-iface-state: 'managed')",
+			l.at.Unix(),
+			l.n%10000,
+			l.n,
+		),
+	)
 }
 
 // death is what the rulebook recognises.
@@ -158,14 +239,37 @@ func (l *nodeLog) death() {
 	pod, uid := l.pod()
 	switch id := l.id(); l.dice.IntN(3) {
 	case 0:
-		l.dmesg("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=cri-containerd-" + id + ".scope,mems_allowed=0-1,oom_memcg=/kubepods.slice/kubepods-pod" +
-			strings.ReplaceAll(uid, "-", "_") + ".slice,task_memcg=/kubepods.slice/kubepods-pod" + strings.ReplaceAll(uid, "-",
-			"_") + ".slice/cri-containerd-" + id + ".scope,task=rustc,pid=4242,uid=1001")
+		l.dmesg(
+			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=cri-containerd-" + id + ".scope,mems_allowed=0-1,oom_memcg=/kubepods.slice/kubepods-pod" +
+				strings.ReplaceAll(
+					uid,
+					"-",
+					"_",
+				) + ".slice,task_memcg=/kubepods.slice/kubepods-pod" + strings.ReplaceAll(
+				uid,
+				"-",
+				"_",
+			) + ".slice/cri-containerd-" + id + ".scope,task=rustc,pid=4242,uid=1001",
+		)
 	case 1:
-		l.dmesg("Memory cgroup out of memory: Killed process 4242 (cc1plus) total-vm:1400kB, anon-rss:900kB, file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500")
+		l.dmesg(
+			"Memory cgroup out of memory: Killed process 4242 (cc1plus) total-vm:1400kB, anon-rss:900kB, file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500",
+		)
 	default:
-		l.stdout("kubelet", "/usr/bin/kubelet", " --config=/etc/kubernetes/kubelet.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --v=2", 812,
-			l.at.Format("I0102 15:04:05.000000")+fmt.Sprintf(`     812 kuberuntime_container.go:808] "Killing container with a grace period" pod="%s" podUID="%s" containerName="runner" containerID="containerd://%s" gracePeriod=30`, pod, uid, id))
+		l.stdout(
+			"kubelet",
+			"/usr/bin/kubelet",
+			" --config=/etc/kubernetes/kubelet.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --v=2",
+			812,
+			l.at.Format(
+				"I0102 15:04:05.000000",
+			)+fmt.Sprintf(
+				`     812 kuberuntime_container.go:808] "Killing container with a grace period" pod="%s" podUID="%s" containerName="runner" containerID="containerd://%s" gracePeriod=30`,
+				pod,
+				uid,
+				id,
+			),
+		)
 	}
 }
 

@@ -36,7 +36,14 @@ var writers = [][]string{
 	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=systemd", "_SYSTEMD_UNIT=init.scope", "_COMM=systemd", "_PID=1", "_UID=0",
 		"UNIT=kubelet.service"},
 	{"_TRANSPORT=driver", "SYSLOG_IDENTIFIER=systemd-journald", "MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e"},
-	{"_TRANSPORT=syslog", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service", "_COMM=sshd", "_UID=0", "SYSLOG_PID=7"},
+	{
+		"_TRANSPORT=syslog",
+		"SYSLOG_IDENTIFIER=sshd",
+		"_SYSTEMD_UNIT=ssh.service",
+		"_COMM=sshd",
+		"_UID=0",
+		"SYSLOG_PID=7",
+	},
 	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=kubelet", "_COMM=python3", "_UID=1000", "_PID=99"},
 	{"_TRANSPORT=journal", "SYSLOG_IDENTIFIER=x", "_SYSTEMD_UNIT=docker.service",
 		"CONTAINER_ID_FULL=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
@@ -57,7 +64,14 @@ var remarks = []string{
 
 // logged writes a record as an export has it.
 func logged(b *bytes.Buffer, boot string, at time.Time, mono int, fields []string, message string) {
-	fmt.Fprintf(b, "__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n", at.UnixMicro(), mono, boot, strange)
+	fmt.Fprintf(
+		b,
+		"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n",
+		at.UnixMicro(),
+		mono,
+		boot,
+		strange,
+	)
 	for _, f := range fields {
 		fmt.Fprintln(b, f)
 	}
@@ -112,7 +126,10 @@ func everyKind(t *testing.T, dir string, rulebook *rules.Rulebook, start time.Ti
 			}
 			fields := slices.Clone(writers[dice.IntN(len(writers))])
 			if dice.IntN(2) == 0 {
-				fields = append(fields, fmt.Sprintf("_SOURCE_REALTIME_TIMESTAMP=%d", at.UnixMicro()-int64(dice.IntN(5000))))
+				fields = append(
+					fields,
+					fmt.Sprintf("_SOURCE_REALTIME_TIMESTAMP=%d", at.UnixMicro()-int64(dice.IntN(5000))),
+				)
 			}
 			message := other[dice.IntN(len(other))]
 			switch dice.IntN(4) {
@@ -149,8 +166,11 @@ func reading(t *testing.T, rulebook *rules.Rulebook, c Config) (a account, passe
 				a.Marks = append(a.Marks, e)
 			}
 			for _, s := range rulebook.Scan(&e) {
-				a.Signals = append(a.Signals, fmt.Sprintf("%d %s %v %s %d %s %q %v %s %+v", s.Line, s.Def.Name, s.At, s.Source,
-					s.Trust, s.Boot, s.Text, s.Captures(), s.Node, e))
+				a.Signals = append(
+					a.Signals,
+					fmt.Sprintf("%d %s %v %s %d %s %q %v %s %+v", s.Line, s.Def.Name, s.At, s.Source,
+						s.Trust, s.Boot, s.Text, s.Captures(), s.Node, e),
+				)
 			}
 		}
 		for _, e := range b.Covered {
@@ -295,7 +315,15 @@ func shownBy(r *raw) (s shown) {
 func sameFields(t *testing.T, want *sdjournal.JournalEntry, r *raw) {
 	t.Helper()
 	g := r.head
-	show, must := shown{string(g.Message), string(g.SourceReal), string(g.SourceMono), string(g.Who), g.Rare}, shownBy(r)
+	show, must := shown{
+		string(g.Message),
+		string(g.SourceReal),
+		string(g.SourceMono),
+		string(g.Who),
+		g.Rare,
+	}, shownBy(
+		r,
+	)
 	if must.rare {
 		show.who, must.who = "", "" // nobody looks at it
 	}

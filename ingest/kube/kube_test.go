@@ -237,10 +237,16 @@ func TestCommandSecrets(t *testing.T) {
 		`["/home/runner/run.sh"]`:                                                `/home/runner/run.sh`,
 	} {
 		var got string
-		_, err := Read(document.Document{}, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner","command":`+in+`}]}}`), func(e ingest.Entry) bool {
-			got += e.Fields["command"]
-			return true
-		})
+		_, err := Read(
+			document.Document{},
+			[]byte(
+				`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner","command":`+in+`}]}}`,
+			),
+			func(e ingest.Entry) bool {
+				got += e.Fields["command"]
+				return true
+			},
+		)
 		if got != want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", in, got, err, want)
 		}

@@ -91,7 +91,9 @@ func (c container) command() string {
 
 // secret is an option whose value is nobody's business: a runner's registration
 // stands in its arguments where no file or variable holds it.
-var secret = regexp.MustCompile(`(?i)(--?(?:jitconfig|token|pat|password|secret|[a-z-]*-token|[a-z-]*-key))([= ]["']?)[^ "']+`)
+var secret = regexp.MustCompile(
+	`(?i)(--?(?:jitconfig|token|pat|password|secret|[a-z-]*-token|[a-z-]*-key))([= ]["']?)[^ "']+`,
+)
 
 // owner is Kind/name of the controller, else of the first owner.
 func (m meta) owner() string {

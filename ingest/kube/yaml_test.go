@@ -72,8 +72,11 @@ func TestYAMLShapes(t *testing.T) {
 
 // TestYAMLScalars: what YAML would guess stays as written.
 func TestYAMLScalars(t *testing.T) {
-	got, _, err := read(t, "kind: Pod\napiVersion: v1\nmetadata: {name: 0123, namespace: no}\nstatus:\n  containerStatuses:\n"+
-		"  - name: 1e3\n    restartCount: '2'\n    state:\n      terminated:\n        exitCode: 137\n        finishedAt: 2031-01-01T00:00:09Z\n        startedAt: null\n        reason: ~\n        message: |\n          two\n          lines\n")
+	got, _, err := read(
+		t,
+		"kind: Pod\napiVersion: v1\nmetadata: {name: 0123, namespace: no}\nstatus:\n  containerStatuses:\n"+
+			"  - name: 1e3\n    restartCount: '2'\n    state:\n      terminated:\n        exitCode: 137\n        finishedAt: 2031-01-01T00:00:09Z\n        startedAt: null\n        reason: ~\n        message: |\n          two\n          lines\n",
+	)
 	want := []string{
 		`00:00:09 no/0123/1e3 container terminated container=1e3 exit_code=137 finished_at=2031-01-01T00:00:09Z which=state restarts=2 message="two lines"`,
 		`covered no/0123 0`,
@@ -106,11 +109,20 @@ func TestYAMLBombs(t *testing.T) {
 
 // TestClean: values cannot add fields, lines or control characters.
 func TestClean(t *testing.T) {
-	_, text, cut := fields("event", []pair{{"reason", "a\x1b[31mb\u202e"}, {"empty", " "}, {"message", "x\n exit_code=0 \"q\" \xff"}})
+	_, text, cut := fields(
+		"event",
+		[]pair{{"reason", "a\x1b[31mb\u202e"}, {"empty", " "}, {"message", "x\n exit_code=0 \"q\" \xff"}},
+	)
 	if want := `event reason=ab message="x  exit_code=0 \"q\" ` + "\uFFFD" + `"`; text != want || cut != 0 {
 		t.Errorf("%q cut %d", text, cut)
 	}
-	long := []pair{{"a", strings.Repeat("é ", maxValue)}, {"b", strings.Repeat("y", maxValue)}, {"c", strings.Repeat("z", 9999)}, {"d", strings.Repeat("\x00", 9999)}, {"e", strings.Repeat("\"", maxValue)}}
+	long := []pair{
+		{"a", strings.Repeat("é ", maxValue)},
+		{"b", strings.Repeat("y", maxValue)},
+		{"c", strings.Repeat("z", 9999)},
+		{"d", strings.Repeat("\x00", 9999)},
+		{"e", strings.Repeat("\"", maxValue)},
+	}
 	m, text, cut := fields("m", long)
 	if len(text) > ingest.MaxText || !utf8.ValidString(text) || cut == 0 || len(m["a"]) > maxValue {
 		t.Errorf("text %d bytes, cut %d, a %d", len(text), cut, len(m["a"]))
@@ -118,11 +130,27 @@ func TestClean(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"p","deletionTimestamp":"2031-01-01T00:00:00Z","deletionGracePeriodSeconds":"1e9"},"status":{"phase":"Failed","containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":1}}}]}}`))
-	f.Add([]byte("apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: x\n- kind: Node\nkind: List\n"))
+	f.Add(
+		[]byte(
+			`{"kind":"Pod","metadata":{"name":"p","deletionTimestamp":"2031-01-01T00:00:00Z","deletionGracePeriodSeconds":"1e9"},"status":{"phase":"Failed","containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":1}}}]}}`,
+		),
+	)
+	f.Add(
+		[]byte(
+			"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: x\n- kind: Node\nkind: List\n",
+		),
+	)
 	f.Add([]byte("kind: Pod\nmetadata: &a {name: x, labels: *a}\nstatus: {phase: Failed}\n"))
-	f.Add([]byte(`{"type":"ADDED","object":{"kind":"Event","involvedObject":{"kind":"Pod","name":"p","fieldPath":"spec.containers{c}"},"message":"\u0000\ud800"}}x`))
-	f.Add([]byte(`{"items":[{"metadata":{"name":"n"},"status":{"nodeInfo":{},"conditions":[null,{"lastTransitionTime":1}]}},`))
+	f.Add(
+		[]byte(
+			`{"type":"ADDED","object":{"kind":"Event","involvedObject":{"kind":"Pod","name":"p","fieldPath":"spec.containers{c}"},"message":"\u0000\ud800"}}x`,
+		),
+	)
+	f.Add(
+		[]byte(
+			`{"items":[{"metadata":{"name":"n"},"status":{"nodeInfo":{},"conditions":[null,{"lastTransitionTime":1}]}},`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := Read(document.Document{Name: "f"}, data, func(e ingest.Entry) bool {
 			checkEntry(t, e)

@@ -65,7 +65,17 @@ func TestKubeRows(t *testing.T) {
 		}
 		e := got[0]
 		if e.Namespace+"/"+e.Pod != tt.pod || e.Node != tt.node || e.Text != tt.text || e.Clock != ingest.NoClock {
-			t.Errorf("%q:\n got %s/%s %q %s\nwant %s %q %s", tt.line, e.Namespace, e.Pod, e.Node, e.Text, tt.pod, tt.node, tt.text)
+			t.Errorf(
+				"%q:\n got %s/%s %q %s\nwant %s %q %s",
+				tt.line,
+				e.Namespace,
+				e.Pod,
+				e.Node,
+				e.Text,
+				tt.pod,
+				tt.node,
+				tt.text,
+			)
 		}
 	}
 	for _, line := range []string{
@@ -152,7 +162,8 @@ Conditions:
   ----             ------  -----------------                 ------------------                ------                       -------
   MemoryPressure   True    Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   KubeletHasInsufficientMemory kubelet has  none
 `)
-	if len(got) != 1 || got[0].Node != "node-a" || got[0].Fields["msg"] != "node condition" || !got[0].At.Equal(at("2026-05-04T10:05:00Z")) {
+	if len(got) != 1 || got[0].Node != "node-a" || got[0].Fields["msg"] != "node condition" ||
+		!got[0].At.Equal(at("2026-05-04T10:05:00Z")) {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -209,7 +220,10 @@ func TestTwoContainers(t *testing.T) {
 	if got := kubeOf(t, one+one); len(got) != 2 {
 		t.Errorf("without names: %+v", got)
 	}
-	got := kubeOf(t, one+"  name: a\n  state:\n    running:\n      startedAt: 2026-05-04T10:05:00Z\n- containerID: x\n"+one+"  name: b\n")
+	got := kubeOf(
+		t,
+		one+"  name: a\n  state:\n    running:\n      startedAt: 2026-05-04T10:05:00Z\n- containerID: x\n"+one+"  name: b\n",
+	)
 	if len(got) != 3 || got[0].Container != "a" || got[1].Container != "a" || got[2].Container != "b" {
 		t.Errorf("%+v", got)
 	}
@@ -281,7 +295,8 @@ status:
 		t.Fatalf("%+v", got)
 	}
 	for i, e := range got {
-		if e.Text != want[i] || e.Pod != "pool-runner-a" || e.Namespace != "ci" || e.PodUID != "00000000-1111-2222-3333-444444444444" {
+		if e.Text != want[i] || e.Pod != "pool-runner-a" || e.Namespace != "ci" ||
+			e.PodUID != "00000000-1111-2222-3333-444444444444" {
 			t.Errorf("fact %d: %s/%s %s %q, want %q", i, e.Namespace, e.Pod, e.PodUID, e.Text, want[i])
 		}
 	}

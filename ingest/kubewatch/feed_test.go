@@ -83,7 +83,8 @@ func (b *bench) want(what string, want ...string) {
 func pod(version int, status string) string {
 	return fmt.Sprintf(
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-runner-1","namespace":"ci","uid":"u1","resourceVersion":"%d"},"spec":{"nodeName":"n1"},"status":{%s}}`,
-		version, status,
+		version,
+		status,
 	)
 }
 
@@ -122,8 +123,10 @@ func TestNews(t *testing.T) {
 	b.want("a change that says nothing")
 	b.UpdateResourceVersion("2")
 	b.said()
-	_ = b.Delete(b.object(pod(3,
-		`"containerStatuses":[{"name":"runner","restartCount":0,"state":{"terminated":{"exitCode":3,"finishedAt":"2031-01-01T00:00:09Z"}}}]`)))
+	_ = b.Delete(b.object(pod(
+		3,
+		`"containerStatuses":[{"name":"runner","restartCount":0,"state":{"terminated":{"exitCode":3,"finishedAt":"2031-01-01T00:00:09Z"}}}]`,
+	)))
 	b.want("its last state", "container terminated container=runner exit_code=3", "mark 0")
 	if len(b.seen) > 0 {
 		t.Errorf("%d objects remembered after they went", len(b.seen))
@@ -151,7 +154,9 @@ func TestFlood(t *testing.T) {
 	for i := range 3 * maxEvents {
 		_ = e.Add(e.object(fmt.Sprintf(
 			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"e%d","uid":"e%d","resourceVersion":"1"},"involvedObject":{"kind":"Pod","name":"p","uid":"u1"},"reason":"R%d"}`,
-			i, i, i,
+			i,
+			i,
+			i,
 		)))
 	}
 	if n := len(e.said()); n != maxEvents {
@@ -161,7 +166,8 @@ func TestFlood(t *testing.T) {
 		e.now = e.now.Add(time.Second)
 		_ = e.Update(e.object(fmt.Sprintf(
 			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"r","uid":"r","resourceVersion":"%d"},"involvedObject":{"kind":"Pod","name":"q","uid":"u2"},"reason":"BackOff","count":%d,"lastTimestamp":"2031-01-01T00:00:01Z"}`,
-			i, i+1,
+			i,
+			i+1,
 		)))
 	}
 	if n := len(e.said()); n < 4 || n > 8 {

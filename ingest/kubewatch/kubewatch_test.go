@@ -253,9 +253,12 @@ func forced(a api, c *told) {
 
 // events: they are claims, whoever they say that they are from.
 func events(a api, c *told) {
-	a.do("POST", "/api/v1/namespaces/ci/events",
+	a.do(
+		"POST",
+		"/api/v1/namespaces/ci/events",
 		`{"metadata":{"name":"e1"},"involvedObject":{"kind":"Pod","namespace":"ci","name":"before-runner-1","uid":"u-1"},
-		"reason":"Evicted","message":"low on grain","type":"Warning","source":{"component":"kubelet","host":"quern-1"},"lastTimestamp":"2031-01-01T00:00:01Z"}`)
+		"reason":"Evicted","message":"low on grain","type":"Warning","source":{"component":"kubelet","host":"quern-1"},"lastTimestamp":"2031-01-01T00:00:01Z"}`,
+	)
 	c.wait(a.T, "ci/before-runner-1@quern-1 0 event reason=Evicted")
 }
 
@@ -324,8 +327,11 @@ func denied(a api) {
 	rbac := "/apis/rbac.authorization.k8s.io/v1/namespaces/ci/"
 	a.do("POST", rbac+"roles",
 		`{"metadata":{"name":"look"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list","watch"]}]}`)
-	a.do("POST", rbac+"rolebindings",
-		`{"metadata":{"name":"look"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"look"},"subjects":[{"kind":"User","name":"viewer"}]}`)
+	a.do(
+		"POST",
+		rbac+"rolebindings",
+		`{"metadata":{"name":"look"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"look"},"subjects":[{"kind":"User","name":"viewer"}]}`,
+	)
 	c.wait(a.T, "ci/before-runner-1", "pod spec")
 	c.waitLog(a.T, "the API server lets coroner watch again")
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 1 {

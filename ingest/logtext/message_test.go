@@ -13,38 +13,95 @@ func TestMessage(t *testing.T) {
 		fields    map[string]string
 	}{
 		// klog text
-		{`I0504 10:00:00.000001    1234 kubelet.go:99] "SyncLoop DELETE" source="api" pods=["ci/a","ci/b"]`, "SyncLoop DELETE",
-			map[string]string{"source": "api", "pods": `["ci/a","ci/b"]`, "severity": "info"}},
-		{`E0504 10:00:00.000001 1 x.go:1] "Boom" err="it said \"no\"" pod="ci/a"`, "Boom", map[string]string{"err": `it said "no"`, "pod": "ci/a", "severity": "error"}},
-		{`I0504 10:00:00.000001 1 x.go:1] "PLEG" pod="ci/a" event={"ID":"u1","Type":"ContainerDied","Data":"c1"}`, "PLEG",
-			map[string]string{"event.ID": "u1", "event.Type": "ContainerDied", "event.Data": "c1"}},
+		{
+			`I0504 10:00:00.000001    1234 kubelet.go:99] "SyncLoop DELETE" source="api" pods=["ci/a","ci/b"]`,
+			"SyncLoop DELETE",
+			map[string]string{"source": "api", "pods": `["ci/a","ci/b"]`, "severity": "info"},
+		},
+		{
+			`E0504 10:00:00.000001 1 x.go:1] "Boom" err="it said \"no\"" pod="ci/a"`,
+			"Boom",
+			map[string]string{"err": `it said "no"`, "pod": "ci/a", "severity": "error"},
+		},
+		{
+			`I0504 10:00:00.000001 1 x.go:1] "PLEG" pod="ci/a" event={"ID":"u1","Type":"ContainerDied","Data":"c1"}`,
+			"PLEG",
+			map[string]string{"event.ID": "u1", "event.Type": "ContainerDied", "event.Data": "c1"},
+		},
 		{`I0504 10:00:00.000001 1 x.go:1] "PLEG" pod="ci/a" event=&{ID:u1 Type:ContainerDied Data:c1}`, "PLEG",
 			map[string]string{"event.ID": "u1", "event.Type": "ContainerDied", "event.Data": "c1"}},
-		{`... eviction.go:7] "Eviction manager: attempting" resourceName="memory"`, "Eviction manager: attempting", map[string]string{"resourceName": "memory"}},
-		{`W0504 10:00:00.000001 1 old.go:12] no quotes here`, "no quotes here", map[string]string{"severity": "warning"}},
+		{
+			`... eviction.go:7] "Eviction manager: attempting" resourceName="memory"`,
+			"Eviction manager: attempting",
+			map[string]string{"resourceName": "memory"},
+		},
+		{
+			`W0504 10:00:00.000001 1 old.go:12] no quotes here`,
+			"no quotes here",
+			map[string]string{"severity": "warning"},
+		},
 		{`I0504 10:00:00.000001 1 x.go:1] "cut off in the mi`, "cut off in the mi", nil},
 		// klog JSON
-		{`{"ts":1777888800000.5,"caller":"a/b.go:1","msg":"Killing","v":2,"pod":{"name":"p","namespace":"ci"},"gracePeriod":30}`, "Killing",
-			map[string]string{"pod": "ci/p", "pod.name": "p", "gracePeriod": "30", "v": "2"}},
+		{
+			`{"ts":1777888800000.5,"caller":"a/b.go:1","msg":"Killing","v":2,"pod":{"name":"p","namespace":"ci"},"gracePeriod":30}`,
+			"Killing",
+			map[string]string{"pod": "ci/p", "pod.name": "p", "gracePeriod": "30", "v": "2"},
+		},
 		// logrus
-		{`time="2026-05-04T10:00:00Z" level=info msg="StopContainer for \"abc\" with timeout 30 (s)" id=7`, `StopContainer for "abc" with timeout 30 (s)`,
-			map[string]string{"id": "7", "level": "info", "severity": "info"}},
-		{`{"level":"info","msg":"shim disconnected","time":"2026-05-04T10:00:00Z","id":"x"}`, "shim disconnected", map[string]string{"id": "x"}},
+		{
+			`time="2026-05-04T10:00:00Z" level=info msg="StopContainer for \"abc\" with timeout 30 (s)" id=7`,
+			`StopContainer for "abc" with timeout 30 (s)`,
+			map[string]string{"id": "7", "level": "info", "severity": "info"},
+		},
+		{
+			`{"level":"info","msg":"shim disconnected","time":"2026-05-04T10:00:00Z","id":"x"}`,
+			"shim disconnected",
+			map[string]string{"id": "x"},
+		},
 		// slog
-		{`time=2026-05-04T10:00:00.000Z level=INFO source=a/b.go:7 msg="Updating job info" component=worker runnerName=r1`, "Updating job info",
-			map[string]string{"runnerName": "r1", "component": "worker"}},
+		{
+			`time=2026-05-04T10:00:00.000Z level=INFO source=a/b.go:7 msg="Updating job info" component=worker runnerName=r1`,
+			"Updating job info",
+			map[string]string{"runnerName": "r1", "component": "worker"},
+		},
 		// zap
-		{"2026-05-04T10:00:00Z\tINFO\tEphemeralRunner\tPod gone\t{\"ephemeralrunner\": {\"name\":\"r1\",\"namespace\":\"ci\"}, \"exitCode\": 137}", "Pod gone",
-			map[string]string{"logger": "EphemeralRunner", "ephemeralrunner": "ci/r1", "ephemeralrunner.name": "r1", "exitCode": "137"}},
-		{"2026-05-04T10:00:00Z\tINFO\trunner pod gone\t{\"pool\": \"big\"}", "runner pod gone", map[string]string{"pool": "big", "severity": "info"}},
+		{
+			"2026-05-04T10:00:00Z\tINFO\tEphemeralRunner\tPod gone\t{\"ephemeralrunner\": {\"name\":\"r1\",\"namespace\":\"ci\"}, \"exitCode\": 137}",
+			"Pod gone",
+			map[string]string{
+				"logger":               "EphemeralRunner",
+				"ephemeralrunner":      "ci/r1",
+				"ephemeralrunner.name": "r1",
+				"exitCode":             "137",
+			},
+		},
+		{
+			"2026-05-04T10:00:00Z\tINFO\trunner pod gone\t{\"pool\": \"big\"}",
+			"runner pod gone",
+			map[string]string{"pool": "big", "severity": "info"},
+		},
 		{"INFO\tsetup\tmain.go:3\tstarting", "starting", map[string]string{"caller": "main.go:3"}},
-		{`{"severity":"error","ts":"2026-05-04T10:00:00Z","logger":"EphemeralRunner","message":"failed","state":{"exitCode":9,"reason":"Error"},"list":[1,2]}`, "failed",
-			map[string]string{"state.exitCode": "9", "state.reason": "Error", "list": "[1,2]"}},
-		{`2026-05-04T10:00:00.1Z ERROR controller-runtime.controller Reconciler error {"controller": "runner"}`, "Reconciler error",
-			map[string]string{"controller": "runner", "logger": "controller-runtime.controller"}},
+		{
+			`{"severity":"error","ts":"2026-05-04T10:00:00Z","logger":"EphemeralRunner","message":"failed","state":{"exitCode":9,"reason":"Error"},"list":[1,2]}`,
+			"failed",
+			map[string]string{"state.exitCode": "9", "state.reason": "Error", "list": "[1,2]"},
+		},
+		{
+			`2026-05-04T10:00:00.1Z ERROR controller-runtime.controller Reconciler error {"controller": "runner"}`,
+			"Reconciler error",
+			map[string]string{"controller": "runner", "logger": "controller-runtime.controller"},
+		},
 		// words, then pairs
-		{`2026-05-04T10:00:00Z INFO runner pod gone pod=r1 exitCode=137 reason=Error`, "runner pod gone", map[string]string{"pod": "r1", "exitCode": "137"}},
-		{`ERROR: Job failed (system failure): prepare: no  duration_s=1.5 job=7 project=3`, "ERROR: Job failed (system failure): prepare: no", map[string]string{"job": "7"}},
+		{
+			`2026-05-04T10:00:00Z INFO runner pod gone pod=r1 exitCode=137 reason=Error`,
+			"runner pod gone",
+			map[string]string{"pod": "r1", "exitCode": "137"},
+		},
+		{
+			`ERROR: Job failed (system failure): prepare: no  duration_s=1.5 job=7 project=3`,
+			"ERROR: Job failed (system failure): prepare: no",
+			map[string]string{"job": "7"},
+		},
 	}
 	for _, tt := range tests {
 		e := ingest.Entry{Text: tt.text}
@@ -130,7 +187,10 @@ func TestFieldsBehindRoom(t *testing.T) {
 }
 
 func BenchmarkMessage(b *testing.B) {
-	e := ingest.Entry{Source: ingest.Kubelet, Text: `I0504 10:00:00.000001     777 prober.go:120] "Probe failed" probeType="Liveness" pod="ci/pool-runner-1" podUID="00000000-1111-2222-3333-444444444444"`}
+	e := ingest.Entry{
+		Source: ingest.Kubelet,
+		Text:   `I0504 10:00:00.000001     777 prober.go:120] "Probe failed" probeType="Liveness" pod="ci/pool-runner-1" podUID="00000000-1111-2222-3333-444444444444"`,
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, _, ok := Message(&e, nil); !ok {

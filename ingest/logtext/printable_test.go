@@ -69,7 +69,9 @@ func TestClean(t *testing.T) {
 }
 
 func TestScanObject(t *testing.T) {
-	o, _ := ScanObject([]byte(` {"a":"x\"y", "b" : [1,"]"], "c":{"d":"}"},"e":-1.5,"f":null,"g":"` + `\u00e9\ud83d\ude00"} rest`))
+	o, _ := ScanObject(
+		[]byte(` {"a":"x\"y", "b" : [1,"]"], "c":{"d":"}"},"e":-1.5,"f":null,"g":"` + `\u00e9\ud83d\ude00"} rest`),
+	)
 	want := []string{`a=x"y`, "b=\x01]", `c={"d":"}"}`, "e=-1.5", "f=", "g=é😀"}
 	for _, w := range want {
 		k, v, ok := o.Next()

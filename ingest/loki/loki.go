@@ -67,7 +67,15 @@ func (c *Client) Lines(ctx context.Context, query string, from, to time.Time) it
 				return
 			}
 			if fresh == 0 {
-				yield(Line{}, fmt.Errorf("query %s: more than %d lines have the time %s", query, c.limit(), from.Format(time.RFC3339Nano)))
+				yield(
+					Line{},
+					fmt.Errorf(
+						"query %s: more than %d lines have the time %s",
+						query,
+						c.limit(),
+						from.Format(time.RFC3339Nano),
+					),
+				)
 				return
 			}
 			from, seen = last(page, from, seen)
@@ -111,8 +119,19 @@ type answer struct {
 const longestAnswer = 256 << 20
 
 func (c *Client) page(ctx context.Context, query string, from, to time.Time) ([]Line, error) {
-	q := url.Values{"query": {query}, "start": {nanos(from)}, "end": {nanos(to)}, "limit": {strconv.Itoa(c.limit())}, "direction": {"forward"}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.URL, "/")+"/loki/api/v1/query_range?"+q.Encode(), nil)
+	q := url.Values{
+		"query":     {query},
+		"start":     {nanos(from)},
+		"end":       {nanos(to)},
+		"limit":     {strconv.Itoa(c.limit())},
+		"direction": {"forward"},
+	}
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		strings.TrimRight(c.URL, "/")+"/loki/api/v1/query_range?"+q.Encode(),
+		nil,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +148,12 @@ func (c *Client) page(ctx context.Context, query string, from, to time.Time) ([]
 		return nil, fmt.Errorf("asking Loki: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking Loki: %s to %s: %.300s", res.Status, query, strings.Join(strings.Fields(string(data)), " "))
+		return nil, fmt.Errorf(
+			"asking Loki: %s to %s: %.300s",
+			res.Status,
+			query,
+			strings.Join(strings.Fields(string(data)), " "),
+		)
 	}
 	return parse(data)
 }

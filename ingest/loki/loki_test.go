@@ -46,14 +46,20 @@ func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start, err1 := strconv.ParseInt(q.Get("start"), 10, 64)
 	end, err2 := strconv.ParseInt(q.Get("end"), 10, 64)
 	limit, err3 := strconv.Atoi(q.Get("limit"))
-	if err := errors.Join(err1, err2, err3); err != nil || r.URL.Path != "/loki/api/v1/query_range" || q.Get("query") != query || q.Get("direction") != "forward" {
+	if err := errors.Join(err1, err2, err3); err != nil || r.URL.Path != "/loki/api/v1/query_range" ||
+		q.Get("query") != query ||
+		q.Get("direction") != "forward" {
 		f.t.Errorf("%s: %v", r.URL, err)
 	}
 	if r.Header.Get("X-Scope-OrgID") != "tenant" {
 		f.t.Errorf("%v", r.Header)
 	}
-	found := slices.DeleteFunc(slices.Clone(f.lines), func(l Line) bool { return l.At.UnixNano() < start || l.At.UnixNano() >= end })
-	rand.New(rand.NewPCG(1, uint64(page))).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	found := slices.DeleteFunc(
+		slices.Clone(f.lines),
+		func(l Line) bool { return l.At.UnixNano() < start || l.At.UnixNano() >= end },
+	)
+	rand.New(rand.NewPCG(1, uint64(page))).
+		Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	slices.SortStableFunc(found, func(a, b Line) int { return a.At.Compare(b.At) })
 	type stream struct {
 		Stream map[string]string `json:"stream"`
@@ -70,13 +76,19 @@ func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		byLabels[key].Values = append(byLabels[key].Values, [2]string{strconv.FormatInt(l.At.UnixNano(), 10), l.Text})
 	}
 	slices.Reverse(result) // the order of the streams means nothing
-	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "streams", "result": result, "stats": map[string]any{}}})
+	_ = json.NewEncoder(w).
+		Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "streams", "result": result, "stats": map[string]any{}}})
 }
 
 func (f *fakeLoki) client(page int) *Client {
 	server := httptest.NewServer(f)
 	f.t.Cleanup(server.Close)
-	return &Client{URL: server.URL + "/", Header: http.Header{"X-Scope-Orgid": {"tenant"}}, HTTP: server.Client(), Page: page}
+	return &Client{
+		URL:    server.URL + "/",
+		Header: http.Header{"X-Scope-Orgid": {"tenant"}},
+		HTTP:   server.Client(),
+		Page:   page,
+	}
 }
 
 // all collects what a query yields, and the error at its end.
@@ -113,7 +125,11 @@ func TestEveryLineOnce(t *testing.T) {
 		lines = append(lines, Line{at(i / 4), labels("a"), fmt.Sprint("line ", i)}) // four of each time
 	}
 	for i := range 10 {
-		lines = append(lines, Line{at(i), labels("a"), "the same"}, Line{at(i), labels("b"), "the same"}) // and two more
+		lines = append(
+			lines,
+			Line{at(i), labels("a"), "the same"},
+			Line{at(i), labels("b"), "the same"},
+		) // and two more
 	}
 	lines = append(lines, Line{at(100), labels("b"), "late"})
 	for page := 7; page <= 70; page++ {
@@ -137,7 +153,12 @@ func TestEveryLineOnce(t *testing.T) {
 // The range has its first moment and not its last, so that two ranges side by
 // side have each line once.
 func TestTheRange(t *testing.T) {
-	lines := []Line{{at(0), labels("a"), "0"}, {at(1), labels("a"), "1"}, {at(2), labels("a"), "2"}, {at(3), labels("a"), "3"}}
+	lines := []Line{
+		{at(0), labels("a"), "0"},
+		{at(1), labels("a"), "1"},
+		{at(2), labels("a"), "2"},
+		{at(3), labels("a"), "3"},
+	}
 	for _, tt := range []struct{ from, to, first, last, pages int }{
 		{0, 4, 0, 4, 1}, {1, 3, 1, 3, 1}, {3, 9, 3, 4, 1}, {4, 9, 0, 0, 1}, {2, 2, 0, 0, 0}, {3, 1, 0, 0, 0},
 	} {
@@ -236,9 +257,14 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			return true
 		}, "asking Loki: "},
 	} {
-		f := &fakeLoki{t: t, lines: []Line{{at(0), labels("a"), "0"}, {at(1), labels("a"), "1"}, {at(2), labels("a"), "2"}}, answer: tt.answer}
+		f := &fakeLoki{
+			t:      t,
+			lines:  []Line{{at(0), labels("a"), "0"}, {at(1), labels("a"), "1"}, {at(2), labels("a"), "2"}},
+			answer: tt.answer,
+		}
 		got, err := all(t, f.client(2), at(0), at(9))
-		if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 600 {
+		if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "\n") ||
+			len(err.Error()) > 600 {
 			t.Errorf("%s: %v, want …%s…", tt.what, err, tt.says)
 		}
 		if diff := gocmp.Diff(f.lines[:2], got); diff != "" {
@@ -282,7 +308,8 @@ func TestDefaultPage(t *testing.T) {
 		_, _ = w.Write([]byte(`{"data":{"resultType":"streams","result":[]}}`))
 	}))
 	defer server.Close()
-	if got, err := all(t, &Client{URL: server.URL, HTTP: server.Client()}, at(0), at(1)); err != nil || len(got) != 0 || limit != "5000" {
+	if got, err := all(t, &Client{URL: server.URL, HTTP: server.Client()}, at(0), at(1)); err != nil || len(got) != 0 ||
+		limit != "5000" {
 		t.Errorf("limit %s: %+v %v", limit, got, err)
 	}
 }
@@ -293,7 +320,18 @@ func TestEntries(t *testing.T) {
 	lines := func(yield func(Line, error) bool) {
 		set := map[string]string{"namespace": "arc", "pod": "p-runner-1", "container": "runner"}
 		_ = yield(Line{at(0), set, "√ Connected to GitHub"}, nil) &&
-			yield(Line{at(1), map[string]string{"job": "integrations/kubernetes/journal", "instance": "n1", "transport": "kernel"}, "Out of memory: Killed process 1 (x)"}, nil) &&
+			yield(
+				Line{
+					at(1),
+					map[string]string{
+						"job":       "integrations/kubernetes/journal",
+						"instance":  "n1",
+						"transport": "kernel",
+					},
+					"Out of memory: Killed process 1 (x)",
+				},
+				nil,
+			) &&
 			yield(Line{at(2), set, "2026-05-04T10:00:00.5Z stdout P begun and "}, nil)
 	}
 	got := slices.Collect(Entries(lines, func(err error) { t.Error(err) }))
@@ -307,7 +345,10 @@ func TestEntries(t *testing.T) {
 	} {
 		e := got[i]
 		if i < 2 && !e.At.Equal(want.At) || e.Source != want.Source || e.Trust != want.Trust || e.Node != want.Node || e.Namespace != want.Namespace ||
-			e.Pod != want.Pod || e.Container != want.Container || strings.TrimSpace(e.Text) != want.Text || e.Doc != "loki" {
+			e.Pod != want.Pod ||
+			e.Container != want.Container ||
+			strings.TrimSpace(e.Text) != want.Text ||
+			e.Doc != "loki" {
 			t.Errorf("%+v, want %+v", e, want)
 		}
 	}

@@ -12,7 +12,12 @@ func BenchmarkRead(b *testing.B) {
 	c := n.runner("a")
 	const lines = 50000
 	for i := range lines {
-		c.say(fmt.Sprintf("line %d of a job that prints about as much on a line as jobs do, paths and versions and so on", i))
+		c.say(
+			fmt.Sprintf(
+				"line %d of a job that prints about as much on a line as jobs do, paths and versions and so on",
+				i,
+			),
+		)
 	}
 	info, err := c.out.Stat()
 	n.must(err)

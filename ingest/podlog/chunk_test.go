@@ -142,7 +142,14 @@ func everyKind(seed uint64, lines int) []byte {
 		stamp := at.Format([]string{time.RFC3339Nano, time.RFC3339Nano, time.RFC3339Nano, time.RFC3339,
 			"2006-01-02T15:04:05.000000000-07:00", "2006-01-02 15:04:05"}[r.IntN(6)])
 		text := texts[r.IntN(len(texts))]
-		fmt.Fprintf(&b, "%s std%s %s %s\n", stamp, []string{"out", "out", "err"}[r.IntN(3)], tags[r.IntN(len(tags))], text)
+		fmt.Fprintf(
+			&b,
+			"%s std%s %s %s\n",
+			stamp,
+			[]string{"out", "out", "err"}[r.IntN(3)],
+			tags[r.IntN(len(tags))],
+			text,
+		)
 		if r.IntN(20) == 0 {
 			fmt.Fprintf(&b, "%s\n", text)
 		}

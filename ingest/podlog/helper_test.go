@@ -206,7 +206,10 @@ func (h *harvest) kinds(doc string) (out []string) {
 }
 
 func (h *harvest) ended(doc string) bool {
-	return slices.ContainsFunc(h.marks, func(e ingest.Entry) bool { return e.Doc == doc && e.Mark.Kind == ingest.Ended })
+	return slices.ContainsFunc(
+		h.marks,
+		func(e ingest.Entry) bool { return e.Doc == doc && e.Mark.Kind == ingest.Ended },
+	)
 }
 
 // steps is a reader that is driven by hand: without notifications, and with a

@@ -195,7 +195,8 @@ func (l *life) check(seed uint64) {
 			}
 		}
 		context := texts(l.s.context, doc)
-		if k := min(3, len(want)); len(context) < k || fmt.Sprint(context[len(context)-k:]) != fmt.Sprint(want[len(want)-k:]) {
+		if k := min(3, len(want)); len(context) < k ||
+			fmt.Sprint(context[len(context)-k:]) != fmt.Sprint(want[len(want)-k:]) {
 			l.t.Errorf("%s: last lines %.40q, want %.40q", doc, context, want[len(want)-k:])
 		}
 		if once := slices.Compact(slices.Sorted(slices.Values(context))); len(once) != len(context) {

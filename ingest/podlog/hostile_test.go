@@ -35,7 +35,9 @@ func TestStrangeNames(t *testing.T) {
 	n.must(os.WriteFile(filepath.Join(n.dir, filepath.Dir(good.path), "file"), nil, 0o600))
 	for _, name := range []string{"00.log", "-1.log", "x.log", "0.log.bak", "0.log.20260504",
 		"1.log.20260504-120000.tmp", "1.logs", "1", "99999999999999999999.log"} {
-		n.must(os.WriteFile(filepath.Join(n.dir, good.path, name), []byte("2026-05-04T10:00:00Z stdout F bad\n"), 0o600))
+		n.must(
+			os.WriteFile(filepath.Join(n.dir, good.path, name), []byte("2026-05-04T10:00:00Z stdout F bad\n"), 0o600),
+		)
 	}
 	s := n.steps(Config{Log: zerolog.New(&log)})
 	s.polls(5)
@@ -57,7 +59,9 @@ func TestLinks(t *testing.T) {
 	secret.say("secret")
 	c := n.runner("a")
 	c.say("good")
-	n.must(os.Symlink(filepath.Join(away.dir, filepath.Dir(secret.path)), filepath.Join(n.dir, filepath.Dir(secret.path))))
+	n.must(
+		os.Symlink(filepath.Join(away.dir, filepath.Dir(secret.path)), filepath.Join(n.dir, filepath.Dir(secret.path))),
+	)
 	n.must(os.Symlink(filepath.Join(away.dir, secret.path), filepath.Join(n.dir, filepath.Dir(c.path), "linked")))
 	n.must(os.Symlink(secret.file(""), filepath.Join(n.dir, c.path, "1.log")))
 	n.must(syscall.Mkfifo(filepath.Join(n.dir, c.path, "2.log"), 0o600))

@@ -92,7 +92,12 @@ func TestLastLinesOfTwoReads(t *testing.T) {
 				s.polls(1)
 			}
 			s.polls(5)
-			same(t, "last lines", texts(s.context, ""), []string{"line 0", "line 1", "the line that came in two", half[2]})
+			same(
+				t,
+				"last lines",
+				texts(s.context, ""),
+				[]string{"line 0", "line 1", "the line that came in two", half[2]},
+			)
 		}
 	}
 }

@@ -306,8 +306,27 @@ func TestManyPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := x.r
-	if len(r.tails.byKey)+len(r.tails.order)+len(r.tails.byPod)+len(r.env.problems.logged)+len(r.watch.changed)+len(r.watch.caught) != 0 || len(r.watch.watched) > 1 {
-		t.Errorf("left: %d streams, %v, %v, %v", len(r.tails.byKey), r.tails.byPod, r.env.problems.logged, r.watch.watched)
+	if len(
+		r.tails.byKey,
+	)+len(
+		r.tails.order,
+	)+len(
+		r.tails.byPod,
+	)+len(
+		r.env.problems.logged,
+	)+len(
+		r.watch.changed,
+	)+len(
+		r.watch.caught,
+	) != 0 ||
+		len(r.watch.watched) > 1 {
+		t.Errorf(
+			"left: %d streams, %v, %v, %v",
+			len(r.tails.byKey),
+			r.tails.byPod,
+			r.env.problems.logged,
+			r.watch.watched,
+		)
 	}
 }
 

@@ -94,7 +94,8 @@ var errPosition = errors.New("impossible position")
 
 // checkValid refuses what no reader wrote.
 func (p Position) checkValid() error {
-	numbers := p.Restart >= 0 && p.Offset >= 0 && p.Lines >= 0 && p.Records >= 0 && p.Hashed >= 0 && p.Hashed <= headBytes
+	numbers := p.Restart >= 0 && p.Offset >= 0 && p.Lines >= 0 && p.Records >= 0 && p.Hashed >= 0 &&
+		p.Hashed <= headBytes
 	print := (p.Hashed == 0) == (p.Print == "") && (p.Hashed > 0 || p.Offset == 0)
 	if !numbers || !print || p.PendingLastLines != nil && p.PendingLastLines.Offset < 0 {
 		return fmt.Errorf("%w: %+v", errPosition, p)

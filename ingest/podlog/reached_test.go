@@ -85,7 +85,8 @@ func TestReachedHoldsContext(t *testing.T) {
 		wrote := s.clock.Add(time.Millisecond)
 		for range i % 7 {
 			s.polls(1)
-			if s.reached.After(wrote) && (len(s.context) == 0 || s.context[len(s.context)-1].Text != fmt.Sprint("line ", i)) {
+			if s.reached.After(wrote) &&
+				(len(s.context) == 0 || s.context[len(s.context)-1].Text != fmt.Sprint("line ", i)) {
 				t.Fatalf("round %d: reached %v, written %v, context %q", i, s.reached, wrote, texts(s.context, ""))
 			}
 		}

@@ -62,7 +62,9 @@ func TestNamesOutOfOrder(t *testing.T) {
 func TestControllerOverARestart(t *testing.T) {
 	n := newNode(t)
 	c := n.container("ops_dispatcher-0_"+uid+"/main", 0)
-	named, last := Config{Controller: ingest.PodGlobs{"ops/dispatcher-*"}.Name}, func(s *steps) ingest.Entry { return s.entries[len(s.entries)-1] }
+	named, last := Config{
+		Controller: ingest.PodGlobs{"ops/dispatcher-*"}.Name,
+	}, func(s *steps) ingest.Entry { return s.entries[len(s.entries)-1] }
 	s := n.steps(Config{})
 	for i, tt := range []struct {
 		config Config

@@ -70,7 +70,11 @@ func (t *tree) rescanDir(path string) {
 	info, err := os.Lstat(filepath.Join(t.env.c.Dir, pod))
 	if ok && err == nil && info.IsDir() && isPod(pod) {
 		info, err := os.Lstat(filepath.Join(t.env.c.Dir, path))
-		t.scanContainer(pod, container, err != nil || info.IsDir()) // what is gone turns out to be gone when it is listed
+		t.scanContainer(
+			pod,
+			container,
+			err != nil || info.IsDir(),
+		) // what is gone turns out to be gone when it is listed
 		return
 	}
 	t.scanPod(pod, err != nil || info.IsDir())

@@ -48,7 +48,12 @@ type changes struct {
 }
 
 func newWatcher(env *env) *watcher {
-	return &watcher{env: env, wake: make(chan struct{}, 1), watched: make(map[string]bool), changed: make(map[string]bool)}
+	return &watcher{
+		env:     env,
+		wake:    make(chan struct{}, 1),
+		watched: make(map[string]bool),
+		changed: make(map[string]bool),
+	}
 }
 
 // startWatching begins to listen. Without notifications the reader lists the tree again and

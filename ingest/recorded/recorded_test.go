@@ -17,9 +17,36 @@ import (
 func TestRecorded(t *testing.T) {
 	at := time.Date(2026, 5, 4, 10, 0, 0, 5, time.UTC)
 	want := []ingest.Entry{
-		{At: at, Clock: ingest.WallClock, Source: ingest.Kernel, Trust: ingest.Attested, Node: "n1", Boot: "b", Text: "oom <&>", Doc: "journal", Line: 7, Cursor: "c"},
-		{At: at, Clock: ingest.WallClock, Source: ingest.Runner, Namespace: "ci", Pod: "amber", PodUID: "u", Container: "runner", Text: "say", Fields: map[string]string{"k": "v"}, Doc: "pod.log", Line: 1},
-		{Source: ingest.Kernel, Node: "n1", Mark: &ingest.Mark{Kind: ingest.Gap, From: at, To: at.Add(time.Second), Why: "vacuumed"}},
+		{
+			At:     at,
+			Clock:  ingest.WallClock,
+			Source: ingest.Kernel,
+			Trust:  ingest.Attested,
+			Node:   "n1",
+			Boot:   "b",
+			Text:   "oom <&>",
+			Doc:    "journal",
+			Line:   7,
+			Cursor: "c",
+		},
+		{
+			At:        at,
+			Clock:     ingest.WallClock,
+			Source:    ingest.Runner,
+			Namespace: "ci",
+			Pod:       "amber",
+			PodUID:    "u",
+			Container: "runner",
+			Text:      "say",
+			Fields:    map[string]string{"k": "v"},
+			Doc:       "pod.log",
+			Line:      1,
+		},
+		{
+			Source: ingest.Kernel,
+			Node:   "n1",
+			Mark:   &ingest.Mark{Kind: ingest.Gap, From: at, To: at.Add(time.Second), Why: "vacuumed"},
+		},
 	}
 	var b bytes.Buffer
 	if err := Write(&b, want); err != nil {
@@ -68,7 +95,8 @@ func TestRecordedMistakes(t *testing.T) {
 	if e := got[3]; e.Trust != ingest.Claimed || e.Text != "xy" {
 		t.Errorf("%+v", e)
 	}
-	if e := got[4]; e.Trust != ingest.Claimed || e.Clock != ingest.NoClock || len(e.Text) != ingest.MaxText || e.Cut != ingest.MaxText {
+	if e := got[4]; e.Trust != ingest.Claimed || e.Clock != ingest.NoClock || len(e.Text) != ingest.MaxText ||
+		e.Cut != ingest.MaxText {
 		t.Errorf("%d %d %d %d", e.Trust, e.Clock, len(e.Text), e.Cut)
 	}
 }
@@ -88,12 +116,28 @@ func recordedIn(t *testing.T, name, text string) (entries []ingest.Entry) {
 // Whatever a document holds, its entries are clean, short and trusted no more than
 // their sources can be.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"source":"kernel","trust":1,"clock":1,"at":"2026-05-04T10:00:00Z","text":"x\u001b","fields":{"a":"\u0000"}}` + "\n" + `{"mark":{"kind":1,"why":"\u202e"}}`))
+	f.Add(
+		[]byte(
+			`{"source":"kernel","trust":1,"clock":1,"at":"2026-05-04T10:00:00Z","text":"x\u001b","fields":{"a":"\u0000"}}` + "\n" + `{"mark":{"kind":1,"why":"\u202e"}}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := 0
 		err := Read(bytes.NewReader(data), "x"+Suffix, func(e ingest.Entry) bool {
 			n++
-			texts := []string{e.Text, e.Cluster, e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit, e.Cursor}
+			texts := []string{
+				e.Text,
+				e.Cluster,
+				e.Node,
+				e.Boot,
+				e.Namespace,
+				e.Pod,
+				e.PodUID,
+				e.Container,
+				e.ContainerID,
+				e.Unit,
+				e.Cursor,
+			}
 			for _, v := range e.Fields {
 				texts = append(texts, v)
 			}

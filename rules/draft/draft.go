@@ -22,8 +22,16 @@ func Signal(e *ingest.Entry) string {
 	text := strings.TrimSpace(e.Text)
 	pattern, captures := general(text)
 	var out strings.Builder
-	fmt.Fprintf(&out, "signals:\n  - name: %s  # family.name: the word used everywhere; make it say what happened\n", name(e, text))
-	fmt.Fprintf(&out, "    source: %s  # who may prove it: the program that writes it, not one that mentions it\n", source(e))
+	fmt.Fprintf(
+		&out,
+		"signals:\n  - name: %s  # family.name: the word used everywhere; make it say what happened\n",
+		name(e, text),
+	)
+	fmt.Fprintf(
+		&out,
+		"    source: %s  # who may prove it: the program that writes it, not one that mentions it\n",
+		source(e),
+	)
 	out.WriteString("    doc: Say what this line means for the runner.\n")
 	out.WriteString("    printed: name the program and the version that you saw\n")
 	out.WriteString("    # reach: node  # if the line is about all pods on its node\n")

@@ -40,7 +40,7 @@ type Rule struct {
 	ID, Doc    string
 	Precedence int
 	AtMost     rules.Confidence // the most that it can claim
-	Says       string           // what its verdict reads like; ‹name› is a value of the case, […] is said where it applies
+	Says       string           // what its verdict reads like: ‹name› is a value, […] is said where it applies
 	Advice     string           // where it differs from the label's
 	Domain     string           // where it differs from the label's
 	Retry      string           // where it differs from the label's

@@ -37,7 +37,12 @@ func Index(pages []Page) string {
 	d := &document{}
 	d.line("# Verdicts")
 	d.line("One page per label: what it means, what decides it, what it is confused with and what to do.")
-	d.line("%s", text("In what a verdict says, ‹name› stands for a value and […] for words that are there only where they apply."))
+	d.line(
+		"%s",
+		text(
+			"In what a verdict says, ‹name› stands for a value and […] for words that are there only where they apply.",
+		),
+	)
 	d.table("| label | meaning |", "|---|---|")
 	for _, p := range pages {
 		d.table(fmt.Sprintf("| %s | %s |", link(p.Label), cell(p.Meaning)))
@@ -82,7 +87,9 @@ func (d *document) confused(list []Confusion) {
 
 func (d *document) decided(p Page) {
 	d.line("## What decides it")
-	d.line("The rules in the order in which they are tried, among those of all labels. The first that fits is the verdict.")
+	d.line(
+		"The rules in the order in which they are tried, among those of all labels. The first that fits is the verdict.",
+	)
 	for _, r := range p.Rules {
 		d.rule(r)
 	}
@@ -136,7 +143,9 @@ func (d *document) signals(list []Signal) {
 	d.line("Lines that can decide:")
 	d.table("| signal | it says | from | printed by |", "|---|---|---|---|")
 	for _, s := range list {
-		d.table(fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, cell(s.Doc), strings.Join(s.Sources, ", "), cell(s.Printed)))
+		d.table(
+			fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, cell(s.Doc), strings.Join(s.Sources, ", "), cell(s.Printed)),
+		)
 	}
 }
 
@@ -211,7 +220,9 @@ func Lists(book *rules.Rulebook) map[string]string {
 func facts(book *rules.Rulebook) string {
 	d := &document{}
 	d.line("# Facts")
-	d.line("A fact is a condition with a name. Rules and other facts use it like a word; `rules/book/*.yaml` has what stands behind it.")
+	d.line(
+		"A fact is a condition with a name. Rules and other facts use it like a word; `rules/book/*.yaml` has what stands behind it.",
+	)
 	d.table("| fact | what it says |", "|---|---|")
 	for _, f := range book.Facts {
 		d.table(fmt.Sprintf("| `%s` | %s |", f.Name, cell(f.Doc)))
@@ -222,10 +233,20 @@ func facts(book *rules.Rulebook) string {
 func signals(book *rules.Rulebook) string {
 	d := &document{}
 	d.line("# Signals")
-	d.line("A signal is a line that a program is known to print. Which sources may prove it stands in the second column: from any other it is a claim.")
+	d.line(
+		"A signal is a line that a program is known to print. Which sources may prove it stands in the second column: from any other it is a claim.",
+	)
 	d.table("| signal | sources | what the line says | printed by |", "|---|---|---|---|")
 	for _, s := range book.Signals {
-		d.table(fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, strings.Join(words(s.Sources), " "), cell(s.Doc), cell(s.Printed)))
+		d.table(
+			fmt.Sprintf(
+				"| `%s` | %s | %s | %s |",
+				s.Name,
+				strings.Join(words(s.Sources), " "),
+				cell(s.Doc),
+				cell(s.Printed),
+			),
+		)
 	}
 	return d.String()
 }

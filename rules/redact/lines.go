@@ -79,7 +79,8 @@ func lastOfKey(before, line string) bool {
 	line = strings.TrimSpace(line)
 	full := slices.Contains(keyWidths[:], len(strings.TrimSpace(before)))
 	word := strings.ToLower(line[:min(1, len(line))]) + line[min(1, len(line)):]
-	return full && base64Only(line) && len(line)%4 == 0 && (strings.ContainsAny(line, digits+"+/") || strings.ToLower(word) != word && strings.ToUpper(line) != line)
+	return full && base64Only(line) && len(line)%4 == 0 &&
+		(strings.ContainsAny(line, digits+"+/") || strings.ToLower(word) != word && strings.ToUpper(line) != line)
 }
 
 // fullKeyLine says whether a line looks like one of a key without one beside it. A

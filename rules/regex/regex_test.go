@@ -74,7 +74,12 @@ func TestNoTextTakesForever(t *testing.T) {
 // What is found within steps is what is found without a limit, and who has too few
 // is told so and takes no more than he was given.
 func TestFindWithin(t *testing.T) {
-	texts := []string{strings.Repeat("a", 2000) + "!", strings.Repeat("a-", 1000) + "x", strings.Repeat("é", 500) + "x", "x"}
+	texts := []string{
+		strings.Repeat("a", 2000) + "!",
+		strings.Repeat("a-", 1000) + "x",
+		strings.Repeat("é", 500) + "x",
+		"x",
+	}
 	for _, expr := range []string{
 		`(a|aa)+$`, `(?:a+)+b`, `(.*)(.*)(.*)(.*)x`, `(\S.*) bar`, `(?:\w+-)*x`, `x`, `^x`, `(é|k)+x$`, `[é日]x`, `(a*)*x`,
 	} {
@@ -89,7 +94,16 @@ func TestFindWithin(t *testing.T) {
 				case left < 0 || left > given:
 					t.Errorf("%q on %.10q: %d of %d steps are left", expr, s, left, given)
 				case sure && (got != found || got && !slices.Equal(at, want)), !sure && (got || left > 0):
-					t.Errorf("%q on %.10q in %d steps: %v %v, without a limit %v; %d are left", expr, s, given, got, sure, found, left)
+					t.Errorf(
+						"%q on %.10q in %d steps: %v %v, without a limit %v; %d are left",
+						expr,
+						s,
+						given,
+						got,
+						sure,
+						found,
+						left,
+					)
 				case !sure && given == 1<<40:
 					t.Errorf("%q on %.10q: not sure after %d steps", expr, s, given)
 				}
@@ -100,7 +114,9 @@ func TestFindWithin(t *testing.T) {
 
 // Finding allocates nothing where the caller has room.
 func TestNothingIsAllocated(t *testing.T) {
-	re := MustCompile(`^(?P<unit>\S+): (?:main|Main) process exited, code=(?P<how>killed|dumped|exited), status=(\d+)(?:/(\w+))?`)
+	re := MustCompile(
+		`^(?P<unit>\S+): (?:main|Main) process exited, code=(?P<how>killed|dumped|exited), status=(\d+)(?:/(\w+))?`,
+	)
 	room := make([]int, 16)
 	for _, s := range []string{"a.service: Main process exited, code=killed, status=9/KILL", "a.service: Main process is no more", ""} {
 		if n := testing.AllocsPerRun(100, func() { re.Find(s, re.Room(room)) }); n != 0 {
