@@ -83,11 +83,25 @@ func (a *assembler) untied(p *Pod) {
 	}
 }
 
+// canBeCut reports whether a name can be another one that somebody cut short: at least
+// half of it is left.
+func canBeCut(name, short string) bool {
+	return strings.HasPrefix(name, short) && len(short) < len(name) && 2*len(short) >= len(name)
+}
+
+// CutNames are what a name can have been cut to, for who looks records up by name.
+func CutNames(name string) (out []string) {
+	for n := len(name) - 1; n > 0 && 2*n >= len(name); n-- {
+		out = append(out, name[:n])
+	}
+	return out
+}
+
 // cutShort are the lines of the pod's node that name a pod of which nothing else is
 // known, by a name that this one's begins with: somebody may have cut it short.
 func (a *assembler) cutShort(p *Pod) (out []*rules.Signal) {
 	for _, q := range a.stubs {
-		if q.Cluster != p.Cluster || q == p || !strings.HasPrefix(p.Name, q.Name) ||
+		if q.Cluster != p.Cluster || q == p || !canBeCut(p.Name, q.Name) ||
 			q.Namespace != "" && q.Namespace != p.Namespace {
 			continue
 		}

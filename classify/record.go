@@ -23,7 +23,7 @@ type Record struct {
 	left    []place         // where those of them were read that a view leaves out
 	loose   int             // how many were kept like others
 	ids     *Roster         // reads names, knows nobody
-	shelves map[shelfKey]*shelf
+	shelves map[repeatKey]*firstAndLast
 	mixed   map[string]bool
 	tails   map[string]*tail
 	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
@@ -114,7 +114,7 @@ func newRecord(book *rules.Rulebook) *Record {
 		book:    book,
 		quiet:   newQuietLines(book),
 		ids:     NewRoster(),
-		shelves: map[shelfKey]*shelf{},
+		shelves: map[repeatKey]*firstAndLast{},
 		mixed:   map[string]bool{},
 		tails:   map[string]*tail{},
 		words:   map[string]string{},
@@ -146,18 +146,18 @@ func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
 	}
 }
 
-// shelfKey is what signals must share to be repetitions of one fact: the same
+// repeatKey is what signals must share to be repetitions of one fact: the same
 // signal of the same subject.
-type shelfKey struct {
+type repeatKey struct {
 	def     *rules.SignalDef
 	subject string
 }
 
-// shelf keeps the first and the last of many signals that say the same.
-type shelf struct{ signals []*rules.Signal }
+// firstAndLast keeps the first and the last of many signals that say the same.
+type firstAndLast struct{ signals []*rules.Signal }
 
-// shelfHalf is how many of the first and how many of the last are kept.
-const shelfHalf = 16
+// keptHalf is how many of the first and how many of the last are kept.
+const keptHalf = 16
 
 // loose is how many quiet signals a record keeps like all others before it packs
 // them: what is small is not worth it.
@@ -179,10 +179,10 @@ func (r *Record) keep(s *rules.Signal) {
 // shelve puts a signal on its shelf. When the shelf is full the one in the
 // middle goes: which those are does not depend on the order of arrival.
 func (r *Record) shelve(s *rules.Signal) {
-	key := shelfKey{s.Def, subject(s)}
+	key := repeatKey{s.Def, subject(s)}
 	at := r.shelves[key]
 	if at == nil {
-		at = &shelf{}
+		at = &firstAndLast{}
 		key.subject = strings.Clone(key.subject)
 		r.shelves[key] = at
 	}
@@ -190,12 +190,12 @@ func (r *Record) shelve(s *rules.Signal) {
 	if repeated {
 		return
 	}
-	if len(at.signals) == 2*shelfHalf && i == shelfHalf {
+	if len(at.signals) == 2*keptHalf && i == keptHalf {
 		return
 	}
 	at.signals = slices.Insert(at.signals, i, r.own(s))
-	if len(at.signals) > 2*shelfHalf {
-		at.signals = slices.Delete(at.signals, shelfHalf, shelfHalf+1)
+	if len(at.signals) > 2*keptHalf {
+		at.signals = slices.Delete(at.signals, keptHalf, keptHalf+1)
 	}
 }
 
@@ -330,7 +330,7 @@ func (r *Record) view(o Options) *Record {
 	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, words: r.words}
 	if len(r.quiet.lines) > 0 {
 		c := r.quiet.choose(slices.Concat(r.Signals, r.streams()), o)
-		v.shelves = map[shelfKey]*shelf{}
+		v.shelves = map[repeatKey]*firstAndLast{}
 		c.signals(func(s *rules.Signal) {
 			v.distrust(s)
 			v.shelve(s)

@@ -112,9 +112,9 @@ func (c *Case) killedIn() map[string]string {
 
 // toldByOthers says whether a line stands in another pod's log than the one
 // that it speaks about.
-func toldByOthers(e *Evidence) bool { return hearsay(e.Source) }
+func toldByOthers(e *Evidence) bool { return isSecondHand(e.Source) }
 
-func hearsay(source ingest.Source) bool {
+func isSecondHand(source ingest.Source) bool {
 	return source == ingest.Controller || source == ingest.Listener
 }
 
@@ -162,7 +162,7 @@ func (c *Case) runnersOwn(e *Evidence, name string) bool {
 	if main != "" && name != "" {
 		return name == main
 	}
-	if hearsay(e.Source) {
+	if isSecondHand(e.Source) {
 		return true // controllers speak of the runner's container
 	}
 	if name == "" && c.spokeAfter(e) && c.openWhose(idOf(e), "", e.At) {

@@ -146,7 +146,7 @@ func oneEnd(all []exitRecord) {
 	for i := range all {
 		if end, ok := ends[all[i].id]; ok {
 			all[i].at, all[i].finished = end.at, end.finished
-		} else if all[i].id == "" && hearsay(all[i].source) {
+		} else if all[i].id == "" && isSecondHand(all[i].source) {
 			all[i].at = lastBefore(ends, all[i])
 		}
 	}

@@ -41,7 +41,7 @@ func (f *filer) file(ctx context.Context, from Origin, entries []ingest.Entry) e
 }
 
 func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) error {
-	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weigh(some)}
+	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weightOf(some)}
 	f.queue.add(p)
 	f.writing.Lock()
 	defer f.writing.Unlock()

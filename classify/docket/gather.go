@@ -32,6 +32,9 @@ func (s *scanCache) gather(
 		asked: map[string]bool{},
 	}
 	g.ask(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
+	for _, name := range classify.CutNames(c.Name) { // a line that names it so voids what silence proves
+		g.ask(classify.KeyName + name)
+	}
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
 		g.keys = g.keys[1:]

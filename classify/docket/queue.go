@@ -44,14 +44,14 @@ func (q *queue) share() int {
 func portion(entries []ingest.Entry, most int) int {
 	sum := 0
 	for i := range entries {
-		if sum += weigh(entries[i : i+1]); sum > most && i > 0 {
+		if sum += weightOf(entries[i : i+1]); sum > most && i > 0 {
 			return i
 		}
 	}
 	return len(entries)
 }
 
-func weigh(entries []ingest.Entry) (sum int) {
+func weightOf(entries []ingest.Entry) (sum int) {
 	for i := range entries {
 		sum += 1 + len(entries[i].Text)/weightBytes
 	}

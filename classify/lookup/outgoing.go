@@ -13,11 +13,11 @@ import (
 type outgoing struct {
 	mu      sync.Mutex
 	size    int
-	writing []*parcel // the oldest first
+	writing []*response // the oldest first
 }
 
-// parcel is one of them.
-type parcel struct {
+// response is one of them.
+type response struct {
 	size int
 	conn *http.ResponseController
 }
@@ -29,14 +29,14 @@ const (
 
 // write writes an answer, or a part of one.
 func (o *outgoing) write(w http.ResponseWriter, data []byte) error {
-	p := &parcel{cap(data), http.NewResponseController(w)}
+	p := &response{cap(data), http.NewResponseController(w)}
 	o.begin(p)
 	defer o.end(p)
 	_, err := w.Write(data)
 	return err
 }
 
-func (o *outgoing) begin(p *parcel) {
+func (o *outgoing) begin(p *response) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_ = p.conn.SetWriteDeadline(time.Now().Add(toRead)) // a test's answer has no connection
@@ -48,13 +48,13 @@ func (o *outgoing) begin(p *parcel) {
 	o.writing = append(o.writing, p)
 }
 
-func (o *outgoing) end(p *parcel) {
+func (o *outgoing) end(p *response) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.forget(p)
 }
 
-func (o *outgoing) forget(p *parcel) {
+func (o *outgoing) forget(p *response) {
 	if i := slices.Index(o.writing, p); i >= 0 {
 		o.writing = slices.Delete(o.writing, i, i+1)
 		o.size -= p.size

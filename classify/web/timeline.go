@@ -121,13 +121,13 @@ type lanes struct {
 type lane struct {
 	Source string
 	Y      int
-	Read   []stretch
-	Lost   []stretch
+	Read   []span
+	Lost   []span
 	Lines  []mark
 	Words  string // the lane for those who cannot see it
 }
 
-type stretch struct {
+type span struct {
 	X, W float64
 	Text string
 }
@@ -174,7 +174,7 @@ func (l *lanes) lane(v *rules.Verdict, source string) lane {
 			continue
 		}
 		x := l.x(s.From)
-		part := stretch{x, max(2, l.x(s.To)-x), fmt.Sprintf("%s–%s", clock(s.From), clock(s.To))}
+		part := span{x, max(2, l.x(s.To)-x), fmt.Sprintf("%s–%s", clock(s.From), clock(s.To))}
 		if s.Lost != "" {
 			part.Text = fmt.Sprintf("lost %s: %s", part.Text, postmortem.Clean(s.Lost))
 			out.Lost = append(out.Lost, part)

@@ -115,7 +115,7 @@ func Open(paths []string, o Options) (*Bundle, error) {
 	c := collector{bundle: b}
 	c.collect(paths)
 	b.inputs = c.inputs
-	b.survey()
+	b.sampleAll()
 	return b, nil
 }
 
@@ -124,7 +124,7 @@ func Open(paths []string, o Options) (*Bundle, error) {
 func Bytes(name string, data []byte, o Options) *Bundle {
 	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}}
 	b.inputs = []input{{path: name, name: name, size: int64(len(data)), mtime: o.Now, memory: bytes.NewReader(data)}}
-	b.survey()
+	b.sampleAll()
 	return b
 }
 
@@ -179,8 +179,8 @@ type rawDocument struct {
 	r     *bufio.Reader // all of it, head included
 }
 
-// survey looks at every document's start.
-func (b *Bundle) survey() {
+// sampleAll looks at every document's start.
+func (b *Bundle) sampleAll() {
 	x := expander{bundle: b, quick: true, visit: b.sample, members: new(atomic.Int64)}
 	for i := range b.inputs {
 		if x.input(&b.inputs[i]) != nil {

@@ -103,7 +103,7 @@ func base64Only(line string) bool {
 }
 
 func inBase64(c byte) bool {
-	return letter(c) || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
+	return isLetter(c) || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
 }
 
 // keyWidths are how many characters a full line of a key has.

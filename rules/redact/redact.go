@@ -79,7 +79,7 @@ func spellings(text string, fold bool) []uint32 {
 	all := []uint32{0}
 	for i := range gramSize {
 		cases := []byte{text[i]}
-		if fold && letter(text[i]) {
+		if fold && isLetter(text[i]) {
 			cases = append(cases, text[i]^0x20)
 		}
 		var longer []uint32
@@ -93,7 +93,7 @@ func spellings(text string, fold bool) []uint32 {
 	return all
 }
 
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // hash is that of the gram that a word of memory begins with.
 func hash(word uint32) uint32 { return word * hashFactor >> (32 - hashBits) }

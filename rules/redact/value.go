@@ -89,7 +89,7 @@ func nameBegins(text string, start int) int {
 }
 
 func nameByte(c byte) bool {
-	return letter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
 
 // quoteEnds is where a value ends that a quotation mark with some backslashes in
