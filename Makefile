@@ -76,7 +76,8 @@ checked: build
 
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
 # race detector has nothing to find there.
-PURE := ./ingest ./rules ./rules/book ./rules/manual ./rules/redact ./rules/regex ./classify
+PURE := ./ingest ./ingest/logtext ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
+  ./rules ./rules/book ./rules/draft ./rules/manual ./rules/redact ./rules/regex ./classify
 race:
 	@$(GO) test -vet=off -race $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
 
