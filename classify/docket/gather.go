@@ -32,9 +32,7 @@ func (s *scanCache) gather(
 		asked: map[string]bool{},
 	}
 	g.ask(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
-	for _, name := range classify.CutNames(c.Name) { // a line that names it so voids what silence proves
-		g.ask(classify.KeyName + name)
-	}
+	g.cutNames()
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
 		g.keys = g.keys[1:]
@@ -42,6 +40,21 @@ func (s *scanCache) gather(
 	}
 	g.surroundings()
 	return g.found, g.err
+}
+
+// cutNames asks for the lines that name the pod by what its name can have been cut
+// to: they void what silence proves.
+func (g *gathering) cutNames() {
+	var keys []string
+	for _, name := range classify.CutNames(g.c.Name) {
+		keys = append(keys, classify.KeyName+name)
+	}
+	if len(keys) == 0 {
+		return
+	}
+	filed, err := g.q.Filed(g.ctx, keys)
+	g.failed(err)
+	g.ask(filed...)
 }
 
 // gathering is one run of gather.

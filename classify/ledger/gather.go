@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"coroner/ingest"
@@ -57,6 +58,29 @@ func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool)
 	})
 	slices.SortFunc(out, func(a, b Gathered) int { // here, for the database would sort what was seen, too, text and all
 		return cmp.Or(cmp.Compare(nanos(a.Entry.At), nanos(b.Entry.At)), cmp.Compare(a.ID, b.ID))
+	})
+	return out, err
+}
+
+// Filed returns those of the names under which evidence is filed. It asks for all of
+// them at once: most that a record may be filed under have none.
+func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ error) {
+	list, of := []byte{'['}, make(map[int64]string, len(names))
+	for i, name := range names {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		n := number(q.key(name))
+		list, of[n] = strconv.AppendInt(list, n, 10), name
+	}
+	list = append(list, ']')
+	rows, err := q.query(ctx, `SELECT j.value FROM json_each(?) j
+		WHERE EXISTS (SELECT 1 FROM names n WHERE n.name = j.value)`, string(list))
+	err = each(rows, err, func(r *sql.Rows) error {
+		var n int64
+		err := r.Scan(&n)
+		out = append(out, of[n])
+		return err
 	})
 	return out, err
 }

@@ -1399,3 +1399,30 @@ func TestOneServerAtATime(t *testing.T) {
 
 // asIs redacts nothing: what is taken out of a tail is not the ledger's business.
 func asIs([]ingest.Entry) {}
+
+// Of many names those are told under which something is filed, of this cluster only.
+func TestNamesThatAreFiled(t *testing.T) {
+	l := fresh(t)
+	write(t, l, t0, func(tx *Tx) error {
+		for i, names := range [][]string{{"pod:amber"}, {"pod:amber", "pod:birch"}, {"uid:u"}} {
+			e := ingest.Entry{At: after(i), Source: ingest.Kubelet, Text: "line"}
+			if _, err := tx.AddEvidence(&e, names, false); err != nil {
+				return err
+			}
+		}
+		other := ingest.Entry{At: t0, Source: ingest.Kubelet, Cluster: "east", Text: "line"}
+		_, err := tx.AddEvidence(&other, []string{"pod:cedar"}, false)
+		return err
+	})
+	asked := []string{"pod:cedar", "pod:birch", "pod:amb", "pod:amber", "pod:'); DROP TABLE names"}
+	got := get(l.Filed(t.Context(), asked))(t)
+	if slices.Sort(got); !slices.Equal(got, []string{"pod:amber", "pod:birch"}) {
+		t.Errorf("got %q", got)
+	}
+	if got := get(l.In("east").Filed(t.Context(), asked))(t); !slices.Equal(got, []string{"pod:cedar"}) {
+		t.Errorf("of another cluster: %q", got)
+	}
+	if got := get(l.Filed(t.Context(), nil))(t); len(got) != 0 {
+		t.Errorf("of none: %q", got)
+	}
+}
