@@ -64,7 +64,7 @@ func (b *builder) compile() *Rulebook {
 	}
 	b.order()
 	if len(b.errs) == 0 {
-		b.book.findQuiet()
+		b.book.findQuiet(b.members)
 	}
 	return b.book
 }

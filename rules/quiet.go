@@ -23,14 +23,15 @@ type quiet struct{ own, beside bool }
 
 // findQuiet marks the signals that are quiet together. It begins with all that
 // end nothing and takes away those that some rule could decide by, until none can.
-func (b *Rulebook) findQuiet() {
+// members are the names of signals by how expressions spell them.
+func (b *Rulebook) findQuiet(members map[string]string) {
 	own, beside := map[string]bool{}, map[string]bool{}
 	for _, d := range b.Signals {
 		own[d.Name] = !d.Ends && !d.Exit && !d.Alarm
 		beside[d.Name] = !d.Ends && d.Reach == ReachNode
 	}
 	for {
-		r := b.firstLoud(own, beside)
+		r := b.firstLoud(sketch{book: b, members: members, own: own, beside: beside, facts: map[string]any{}})
 		if r == nil {
 			break
 		}
@@ -54,9 +55,8 @@ func forget(set map[string]bool, names []string) (found bool) {
 }
 
 // firstLoud is the first rule of another label than none that could fit a case
-// with nothing but these signals, nil where a rule of none fits before.
-func (b *Rulebook) firstLoud(own, beside map[string]bool) *Rule {
-	s := sketch{book: b, own: own, beside: beside, facts: map[string]any{}}
+// with nothing but the signals of the sketch, nil where a rule of none fits before.
+func (b *Rulebook) firstLoud(s sketch) *Rule {
 	for _, f := range b.Facts {
 		s.facts[f.Name] = s.program(f.value)
 	}
@@ -81,7 +81,8 @@ func (b *Rulebook) unfit() *Rule { return &Rule{Label: Unknown} }
 // else is open.
 type sketch struct {
 	book        *Rulebook
-	own, beside map[string]bool // signals about the pod, and about its node only
+	members     map[string]string // name of a signal by how expressions spell it
+	own, beside map[string]bool   // signals about the pod, and about its node only
 	facts       map[string]any
 }
 
@@ -180,14 +181,11 @@ func (s *sketch) member(n *ast.MemberNode) any {
 
 // list is what records the case can have of a signal, as expressions spell it.
 func (s *sketch) list(family, name string) any {
-	for _, d := range s.book.Signals {
-		switch {
-		case d.Family != family || member(d.Name) != name:
-		case s.own[d.Name]:
-			return open{}
-		case s.beside[d.Name]:
-			return notMine{}
-		}
+	switch signal := s.members[family+"."+name]; {
+	case s.own[signal]:
+		return open{}
+	case s.beside[signal]:
+		return notMine{}
 	}
 	return noRecord{}
 }
