@@ -259,6 +259,50 @@ func TestBenchNodes(t *testing.T) {
 	growth(t, "nodes", []int{10, 100, 1000}, func(n int) figures { return newLoad(t, loadBook(t), n).measure(10_000) })
 }
 
+// One busy node: as many runners as live and die on it in a day, one after the
+// other, with all that its kernel and its programs say of them. A verdict must not
+// grow dearer with what the node had to say of all the others before it.
+func TestBenchDay(t *testing.T) {
+	quick := benched(t)
+	sizes := []int{1000, 3000, 10_000}
+	if quick {
+		sizes = sizes[:2]
+	}
+	t.Logf("%8s %12s %14s %14s", "a day", "line µs", "verdict µs", "heap/case")
+	var xs, verdicts []float64
+	for _, n := range sizes {
+		x := newLoad(t, loadBook(t), 1)
+		before, start := heap(), bench.CPU()
+		last := x.day(n)
+		line := (bench.CPU() - start - x.judging) / time.Duration(x.lines)
+		t.Logf("%8d %12.1f %14.0f %14d", n, micros(line), micros(last), (heap()-before)/int64(n))
+		x.counted()
+		xs, verdicts = append(xs, float64(n)), append(verdicts, float64(last))
+	}
+	t.Logf("exponent: for a verdict %.2f (0 = the same however many, 1 = linear)", bench.Exponent(xs, verdicts))
+}
+
+// day lets a day pass in which n runners live and die. It returns what one of the
+// last tenth of the verdicts took.
+func (x *load) day(n int) time.Duration {
+	x.t.Helper()
+	var early time.Duration
+	for i := range n {
+		some := x.town.born(x.born, x.clock.at)
+		some = append(some, x.town.lives(x.born, x.clock.at)...)
+		some = append(some, x.town.dies(x.dead, x.clock.at)...)
+		x.born, x.dead = x.born+1, x.dead+1
+		x.clock.at = x.clock.at.Add(24 * time.Hour / time.Duration(n))
+		x.tell(some)
+		x.due(1)
+		if i == n-n/10-1 {
+			early = x.judging
+		}
+	}
+	x.drain()
+	return (x.judging - early) / time.Duration(n/10)
+}
+
 // The same by the number of verdict rules, and of signals up to what a rulebook
 // can have.
 func TestBenchRules(t *testing.T) {
