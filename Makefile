@@ -77,7 +77,8 @@ checked: build
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
 # race detector has nothing to find there.
 PURE := ./ingest ./ingest/logtext ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
-  ./rules ./rules/book ./rules/draft ./rules/manual ./rules/redact ./rules/regex ./classify
+  ./rules ./rules/book ./rules/casefile ./rules/draft ./rules/literal ./rules/manual ./rules/redact ./rules/regex \
+  ./rules/signal ./rules/yamlfile ./classify
 race:
 	@$(GO) test -vet=off -race $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
 
@@ -190,13 +191,13 @@ BENCH_ENTRIES ?= 200000
 bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem
 	CORONER_BENCH_ENTRIES=$(BENCH_ENTRIES) $(GO) test ./ingest/journal -run '^$$' -bench Node -benchtime 1x -timeout 120m
-	CORONER_BENCH=$(CORONER_BENCH) $(GO) test ./rules ./cmd/coroner-agent ./classify/ledger ./classify/docket -run '^TestBench' -v -count=1 -p 1 -timeout 120m
+	CORONER_BENCH=$(CORONER_BENCH) $(GO) test ./rules/signal ./cmd/coroner-agent ./classify/ledger ./classify/docket -run '^TestBench' -v -count=1 -p 1 -timeout 120m
 
 # The benchmarks as they are beside those at BASE, in turn, and what benchstat makes of the
-# two: make benchstat BASE=v1.2.0 BENCH=ScanBuffer PKGS=./rules
+# two: make benchstat BASE=v1.2.0 BENCH=ScanBuffer PKGS=./rules/signal
 BASE      ?= HEAD
 BENCH     ?= .
-PKGS      ?= ./rules ./classify ./ingest ./ingest/podlog
+PKGS      ?= ./rules/signal ./classify ./ingest ./ingest/podlog
 ROUNDS    ?= 6
 BENCHSTAT ?= $(GO) run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 benchstat:
@@ -210,7 +211,7 @@ benchstat:
 # The hot loops' instructions, which do not depend on the machine: more than a tenth above
 # the number in its test fails.
 callgrind:
-	CORONER_CALLGRIND=1 $(GO) test ./rules ./ingest/podlog -run HotLoop -count=1 -p 1 -v
+	CORONER_CALLGRIND=1 $(GO) test ./rules/signal ./ingest/podlog -run HotLoop -count=1 -p 1 -v
 
 clean:
 	rm -rf bin dist

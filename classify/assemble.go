@@ -4,29 +4,30 @@ import (
 	"strings"
 
 	"coroner/ingest"
-	"coroner/rules"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 )
 
 // caseFiles are the cases of one record.
 type caseFiles struct {
-	named   []*rules.Case
-	left    bool          // other pods live, of which nothing else was read
-	unnamed []*rules.Case // of each cluster: text that names nobody, and what struck a whole node
+	named   []*casefile.Case
+	left    bool             // other pods live, of which nothing else was read
+	unnamed []*casefile.Case // of each cluster: text that names nobody, and what struck a whole node
 }
 
 // assembler builds the cases.
 type assembler struct {
 	record *Record
 	roster *Roster
-	cases  map[*Pod]*rules.Case
+	cases  map[*Pod]*casefile.Case
 
 	wanted []*Pod            // those who get a case: who is anonymous, and who is asked for
 	mine   map[*Pod][]lineOf // what is about them
 	nodes  nodeLines         // what is about nodes
 
-	taken   []bool          // of each signal: a pod is named in it
-	stubs   []*Pod          // pods that are known by a name and nothing else
-	nobodys []*rules.Signal // lines of the node about a container that nothing ties to a pod
+	taken   []bool           // of each signal: a pod is named in it
+	stubs   []*Pod           // pods that are known by a name and nothing else
+	nobodys []*signal.Signal // lines of the node about a container that nothing ties to a pod
 
 	clusters   []string        // that the record speaks of
 	home, anon map[string]*Pod // of each cluster: whose text without a name is, and who stands for nobody
@@ -35,7 +36,7 @@ type assembler struct {
 
 func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{
-		record: r, roster: NewRoster(), cases: map[*Pod]*rules.Case{}, mine: map[*Pod][]lineOf{},
+		record: r, roster: NewRoster(), cases: map[*Pod]*casefile.Case{}, mine: map[*Pod][]lineOf{},
 		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
 		pods: map[string]int{},
 	}
@@ -66,7 +67,7 @@ func assemble(r *Record, o Options) *caseFiles {
 func (a *assembler) streams() {
 	for _, s := range a.record.streams() {
 		if s.PodUID != "" {
-			a.roster.learnUIDs([]*rules.Signal{s}, trusted(s))
+			a.roster.learnUIDs([]*signal.Signal{s}, trusted(s))
 		} else {
 			a.roster.learnNames(s)
 		}
@@ -164,7 +165,7 @@ func (a *assembler) homes(chosen []*Pod, o Options) {
 
 func (a *assembler) open() {
 	for _, p := range a.wanted {
-		a.cases[p] = &rules.Case{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
+		a.cases[p] = &casefile.Case{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
 			Containers: p.Containers, Sandboxes: p.Sandboxes}
 	}
 }
@@ -188,7 +189,7 @@ func (a *assembler) attribute() {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven})
 			a.taken[i] = a.taken[i] || !p.anonymous
 		}
-		if s.Def.Reach == rules.ReachNode {
+		if s.Def.Reach == signal.ReachNode {
 			a.nodes.add(i)
 		}
 	}
@@ -198,7 +199,7 @@ func (a *assembler) attribute() {
 }
 
 // untold says whether a line is about a container and nothing tells whose it is.
-func (a *assembler) untold(s *rules.Signal, owners []*Pod) bool {
+func (a *assembler) untold(s *signal.Signal, owners []*Pod) bool {
 	switch {
 	case owners == nil:
 		return s.Masked || a.onlyID(s)
@@ -211,7 +212,7 @@ func (a *assembler) untold(s *rules.Signal, owners []*Pod) bool {
 
 // evidence is what is about a pod and what is about its node, in the order of the
 // record.
-func (a *assembler) evidence(p *Pod) (out []rules.Evidence) {
+func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 	mine := a.mine[p]
 	near := a.nodes.around(p)
 	for len(mine) > 0 || len(near) > 0 {
@@ -221,32 +222,32 @@ func (a *assembler) evidence(p *Pod) (out []rules.Evidence) {
 			}
 			out = append(
 				out,
-				rules.Evidence{Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven},
+				casefile.Evidence{Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven},
 			)
 			mine = mine[1:]
 			continue
 		}
 		s, others := a.record.Signals[near[0]], a.taken[near[0]]
 		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed
-		out, near = append(out, rules.Evidence{Signal: s, Proven: s.Proven() && there, Others: others}), near[1:]
+		out, near = append(out, casefile.Evidence{Signal: s, Proven: s.Proven() && there, Others: others}), near[1:]
 	}
 	return out
 }
 
 // onlyID says whether a line names its pod by a container's id alone.
-func (a *assembler) onlyID(s *rules.Signal) bool {
+func (a *assembler) onlyID(s *signal.Signal) bool {
 	n := a.roster.namesOf(s)
 	return len(n.ids) > 0 && n.name == "" && n.uid == ""
 }
 
-func (a *assembler) owners(s *rules.Signal) ([]*Pod, bool) {
+func (a *assembler) owners(s *signal.Signal) ([]*Pod, bool) {
 	if p, proven := a.roster.Attribute(s); p != nil {
 		return []*Pod{p}, proven
 	}
 	if several := a.roster.Named(s); several != nil {
 		return several, s.Proven()
 	}
-	if s.Def.Reach == rules.ReachNode || !a.nameless(s) {
+	if s.Def.Reach == signal.ReachNode || !a.nameless(s) {
 		return nil, false
 	}
 	return []*Pod{a.ownerOfNameless(s)}, false
@@ -254,7 +255,7 @@ func (a *assembler) owners(s *rules.Signal) ([]*Pod, bool) {
 
 // ownerOfNameless gives text without a name to the pod that is asked for, but
 // a program that speaks of many pods only if there is no other.
-func (a *assembler) ownerOfNameless(s *rules.Signal) *Pod {
+func (a *assembler) ownerOfNameless(s *signal.Signal) *Pod {
 	aboutMany := !s.Source.Forgeable() && s.Source != ingest.Kube || strings.HasPrefix(s.Str("object"), "Node/")
 	if aboutMany && a.pods[s.Cluster] > 1 {
 		return a.anon[s.Cluster]
@@ -263,7 +264,7 @@ func (a *assembler) ownerOfNameless(s *rules.Signal) *Pod {
 }
 
 // nameless says whether a signal names nobody at all.
-func (a *assembler) nameless(s *rules.Signal) bool {
+func (a *assembler) nameless(s *signal.Signal) bool {
 	n := a.roster.namesOf(s)
 	return n.strong() == 0
 }

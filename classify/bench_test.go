@@ -7,7 +7,7 @@ import (
 	"coroner/classify"
 	"coroner/ingest"
 	"coroner/ingest/document"
-	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // BenchmarkScan is the speed of the scan over all lines of the incidents, in
@@ -48,7 +48,7 @@ func BenchmarkScanQuiet(b *testing.B) {
 // BenchmarkJudge is how many cases can be judged in a second.
 func BenchmarkJudge(b *testing.B) {
 	book := loadBook(b)
-	var cases []*rules.Case
+	var cases []*casefile.Case
 	for _, in := range incidents(b) {
 		cases = append(cases, classify.Cases(entries(in), book, classify.Options{Runner: in.Want.Runner})...)
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"coroner/ingest"
-	"coroner/rules"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 )
 
 // cover hands every case the coverage of its node, its pod and the controller.
@@ -34,11 +35,11 @@ func (a *assembler) cover() {
 			around[on] = append(around[on], m)
 		}
 	}
-	lists := map[inCluster][]rules.Coverage{}
+	lists := map[inCluster][]casefile.Coverage{}
 	for _, p := range a.wanted {
 		on := inCluster{p.Cluster, p.Node}
 		if _, known := lists[on]; !known {
-			lists[on] = append(rules.Join(aroundNode(around, on)), a.masked(on)...)
+			lists[on] = append(casefile.Join(aroundNode(around, on)), a.masked(on)...)
 		}
 		a.cases[p].Around = lists[on]
 		a.untied(p)
@@ -49,7 +50,7 @@ func (a *assembler) cover() {
 // that is masked. It can be anybody's, so what its source does not say then
 // proves nothing. The kubelet and its runtime tell of the same requests: what one of
 // them says without a name, the other need not have said at all.
-func (a *assembler) masked(on inCluster) (out []rules.Coverage) {
+func (a *assembler) masked(on inCluster) (out []casefile.Coverage) {
 	for _, s := range a.nobodys {
 		if a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
 			out = append(out, lostToAll(s, "the container's id in a line is masked")...)
@@ -60,8 +61,8 @@ func (a *assembler) masked(on inCluster) (out []rules.Coverage) {
 
 // anybodys says whether a line that nothing ties to a pod can be about any: its id is
 // masked, or one that people write in place of others.
-func (a *assembler) anybodys(s *rules.Signal) bool {
-	return s.Masked || slices.ContainsFunc(a.roster.namesOf(s).ids, rules.StandsForAny)
+func (a *assembler) anybodys(s *signal.Signal) bool {
+	return s.Masked || slices.ContainsFunc(a.roster.namesOf(s).ids, signal.StandsForAny)
 }
 
 // untied adds the moments at which a line named a container that no record ties
@@ -99,7 +100,7 @@ func CutNames(name string) (out []string) {
 
 // cutShort are the lines of the pod's node that name a pod of which nothing else is
 // known, by a name that this one's begins with: somebody may have cut it short.
-func (a *assembler) cutShort(p *Pod) (out []*rules.Signal) {
+func (a *assembler) cutShort(p *Pod) (out []*signal.Signal) {
 	for _, q := range a.stubs {
 		if q.Cluster != p.Cluster || q == p || !canBeCut(p.Name, q.Name) ||
 			q.Namespace != "" && q.Namespace != p.Namespace {
@@ -116,29 +117,29 @@ func (a *assembler) cutShort(p *Pod) (out []*rules.Signal) {
 
 // lostToAll is what a line that could not be tied takes from the sources that tell of
 // the same things as its own.
-func lostToAll(s *rules.Signal, why string) []rules.Coverage {
+func lostToAll(s *signal.Signal, why string) []casefile.Coverage {
 	gap := lost(s, why)
 	if s.Source != ingest.Kubelet && s.Source != ingest.Containerd {
-		return []rules.Coverage{gap}
+		return []casefile.Coverage{gap}
 	}
 	other := gap
 	other.Source = ingest.Kubelet
 	if s.Source == ingest.Kubelet {
 		other.Source = ingest.Containerd
 	}
-	return []rules.Coverage{gap, other}
+	return []casefile.Coverage{gap, other}
 }
 
 // lost is the gap that a line makes which could not be tied. Who is asked to stop
 // is killed when its grace period is over: such a line speaks of a death then.
-func lost(s *rules.Signal, why string) rules.Coverage {
+func lost(s *signal.Signal, why string) casefile.Coverage {
 	grace := usualGrace
 	for _, name := range []string{"timeout", "grace"} {
 		if n, ok := s.Value(name).(int); ok {
 			grace = time.Duration(min(max(n, 0), maxGrace)) * time.Second
 		}
 	}
-	return rules.Coverage{Source: s.Source, From: s.At, To: s.At.Add(grace), Why: why}
+	return casefile.Coverage{Source: s.Source, From: s.At, To: s.At.Add(grace), Why: why}
 }
 
 const (
@@ -150,8 +151,8 @@ const (
 const anyNode = "*"
 
 // aroundNode is the coverage of whoever is on a node.
-func aroundNode(marks map[inCluster][]*ingest.Entry, node inCluster) []rules.Coverage {
-	var c rules.Case
+func aroundNode(marks map[inCluster][]*ingest.Entry, node inCluster) []casefile.Coverage {
+	var c casefile.Case
 	byName := func(a, b inCluster) int { return cmp.Compare(a.name, b.name) }
 	for _, on := range slices.SortedFunc(maps.Keys(marks), byName) {
 		if on.cluster != node.cluster || on.name != anyNode && !sameNode(on.name, node.name) {
@@ -222,22 +223,22 @@ func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 	return m.Source != ingest.Kube && p == a.home[p.Cluster]
 }
 
-func addMark(c *rules.Case, m *ingest.Entry) {
+func addMark(c *casefile.Case, m *ingest.Entry) {
 	switch m.Mark.Kind {
 	case ingest.Covered:
-		c.Coverage = append(c.Coverage, rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To})
+		c.Coverage = append(c.Coverage, casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To})
 		if m.Source == ingest.Runner {
 			addLog(&c.Log, m.Mark)
 		}
 	case ingest.Gap:
 		c.Coverage = append(
 			c.Coverage,
-			rules.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why},
+			casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why},
 		)
 	}
 }
 
-func addLog(l *rules.LogRead, m *ingest.Mark) {
+func addLog(l *casefile.LogRead, m *ingest.Mark) {
 	l.Read = true
 	l.Lines += m.Lines
 	if l.First.IsZero() || (!m.From.IsZero() && m.From.Before(l.First)) {

@@ -8,6 +8,8 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 )
 
 // Check replays entries and evaluates every expression of the rulebook on
@@ -21,7 +23,7 @@ func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad
 }
 
 // Cases returns the cases that entries make, for benchmarks of the judgement.
-func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*rules.Case {
+func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*casefile.Case {
 	files := assemble(Collect(slices.Values(entries), book).view(o), o)
 	return append(files.named, files.unnamed...)
 }
@@ -48,7 +50,7 @@ func Packed(entries []ingest.Entry, book *rules.Rulebook, o Options) (lines, lef
 }
 
 // Seen are the signals that verdicts are made from, in their order.
-func (r *Record) Seen() []*rules.Signal { return r.view(Options{}).Signals }
+func (r *Record) Seen() []*signal.Signal { return r.view(Options{}).Signals }
 
 // PackedBytes are how many bytes the packed signals of the entries take, and how
 // much room is held for them.

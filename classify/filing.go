@@ -7,6 +7,7 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 // Subject is a pod as one record names it. Any part can be missing.
@@ -49,16 +50,16 @@ func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 }
 
 // FileSignals says where an entry with these signals belongs.
-func FileSignals(signals []rules.Signal) (f Filing) {
+func FileSignals(signals []signal.Signal) (f Filing) {
 	for i := range signals {
 		f.add(&signals[i])
 	}
 	return f
 }
 
-func (f *Filing) add(s *rules.Signal) {
+func (f *Filing) add(s *signal.Signal) {
 	n := (&Roster{}).namesOf(s)
-	f.Wide = f.Wide || s.Def.Reach == rules.ReachNode
+	f.Wide = f.Wide || s.Def.Reach == signal.ReachNode
 	f.Ends = f.Ends || s.Def.Ends || s.Def.Exit
 	f.Runner = f.Runner || tellsRunner(s)
 	if n.several {
@@ -79,7 +80,7 @@ func (f *Filing) add(s *rules.Signal) {
 // tellsRunner says whether a record by itself makes its pod a runner: its own
 // output does, whom the controller and its listener speak of is one, and so is
 // an object of a runner pool.
-func tellsRunner(s *rules.Signal) bool {
+func tellsRunner(s *signal.Signal) bool {
 	return s.Source == ingest.Runner || s.Source == ingest.Controller || s.Source == ingest.Listener ||
 		s.Source == ingest.Kube && s.Str("pool") != "" && !strings.HasSuffix(s.Str("component"), "-listener")
 }
@@ -90,9 +91,9 @@ func (s Subject) same(t Subject) bool {
 }
 
 // list files a record that names several pods under each of them.
-func (f *Filing) list(s *rules.Signal) {
+func (f *Filing) list(s *signal.Signal) {
 	for _, id := range s.Identities() {
-		if id.Kind != rules.IDPod {
+		if id.Kind != signal.IDPod {
 			continue
 		}
 		ns, name, ok := strings.Cut(id.Value, "/")

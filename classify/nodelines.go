@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 // nodeBefore and nodeAfter bound which node events are of interest to a pod.
@@ -27,7 +27,7 @@ const foreign = 48
 // nodeLines are the lines about nodes, found by node and time: what was read of a
 // node is one list for all pods on it.
 type nodeLines struct {
-	signals []*rules.Signal // in the order of time
+	signals []*signal.Signal // in the order of time
 	of      map[inCluster][]int
 	near    map[inCluster]*nearLines // of a pod's node: the lines of all nodes that it can be
 }
@@ -37,7 +37,7 @@ type nearLines struct {
 	dated, undated []int
 }
 
-func newNodeLines(signals []*rules.Signal) nodeLines {
+func newNodeLines(signals []*signal.Signal) nodeLines {
 	return nodeLines{signals: signals, of: map[inCluster][]int{}, near: map[inCluster]*nearLines{}}
 }
 

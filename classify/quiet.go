@@ -9,6 +9,7 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/signal"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -64,15 +65,15 @@ func newQuietLines(book *rules.Rulebook) *quietLines {
 
 // takes says whether a signal is one that can wait: nothing but a start or the
 // like, told by the node or the API of pods that it names.
-func (q *quietLines) takes(s *rules.Signal, n *names) bool {
-	return s.Def.Quiet() && s.Def.Reach == rules.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() &&
+func (q *quietLines) takes(s *signal.Signal, n *names) bool {
+	return s.Def.Quiet() && s.Def.Reach == signal.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() &&
 		!n.several &&
 		n.pid == "" &&
 		n.strong() > 0
 }
 
 // add keeps a line.
-func (q *quietLines) add(s *rules.Signal, n *names) {
+func (q *quietLines) add(s *signal.Signal, n *names) {
 	item := uint32(len(q.lines))
 	for hash := range n.hashes() {
 		q.names = append(q.names, nameOf{hash, item})
@@ -83,7 +84,7 @@ func (q *quietLines) add(s *rules.Signal, n *names) {
 	}
 }
 
-func (q *quietLines) placeOf(s *rules.Signal) uint32 {
+func (q *quietLines) placeOf(s *signal.Signal) uint32 {
 	elsewhere := s.Def.Fills["node"] != "" || s.Source == ingest.Controller || s.Source == ingest.Listener
 	return q.number(place{s.Cluster, s.Node, s.Doc, elsewhere})
 }
@@ -144,7 +145,7 @@ func (q *quietLines) join(other *quietLines) {
 }
 
 // each calls f with every line for which want holds.
-func (q *quietLines) each(want func(item int) bool, f func(item int, s *rules.Signal)) {
+func (q *quietLines) each(want func(item int) bool, f func(item int, s *signal.Signal)) {
 	q.pack()
 	first := 0
 	for i, block := range q.packed {
@@ -152,7 +153,7 @@ func (q *quietLines) each(want func(item int) bool, f func(item int, s *rules.Si
 			data, _ := unpacker.DecodeAll(block, nil) // what this process packed
 			rest := string(data)
 			for item := first; item < q.ends[i]; item++ {
-				var s *rules.Signal
+				var s *signal.Signal
 				if s, rest, _ = q.book.Unpack(rest); want(item) {
 					f(item, s)
 				}
@@ -181,7 +182,7 @@ type choice struct {
 
 // choose finds the lines of all pods that one of the signals is about, or that
 // one of them strikes: of a node's end they can have died.
-func (q *quietLines) choose(signals []*rules.Signal, o Options) *choice {
+func (q *quietLines) choose(signals []*signal.Signal, o Options) *choice {
 	c := &choice{q: q, parent: make([]uint32, len(q.lines)+len(signals))}
 	for i := range c.parent {
 		c.parent[i] = uint32(i)
@@ -205,7 +206,7 @@ func (q *quietLines) choose(signals []*rules.Signal, o Options) *choice {
 		c.want(len(q.lines) + i)
 	}
 	if o.Runner != "" {
-		q.each(func(int) bool { return true }, func(item int, s *rules.Signal) {
+		q.each(func(int) bool { return true }, func(item int, s *signal.Signal) {
 			if o.asksFor(s) {
 				c.want(item)
 			}
@@ -240,9 +241,9 @@ type heard struct{ first, last int64 }
 
 // struck adds the pods that were there when something happened to their node that
 // is not quiet for those on it.
-func (c *choice) struck(signals []*rules.Signal) {
-	strikes := slices.DeleteFunc(slices.Clone(signals), func(s *rules.Signal) bool {
-		return s.Def.Reach != rules.ReachNode || s.Def.QuietBeside()
+func (c *choice) struck(signals []*signal.Signal) {
+	strikes := slices.DeleteFunc(slices.Clone(signals), func(s *signal.Signal) bool {
+		return s.Def.Reach != signal.ReachNode || s.Def.QuietBeside()
 	})
 	if len(strikes) == 0 {
 		return
@@ -269,7 +270,7 @@ func (c *choice) struck(signals []*rules.Signal) {
 
 // timesOf are the times, in their order, of what happened to nodes that lines read
 // at a place can be about.
-func timesOf(strikes []*rules.Signal, p place) (out []int64) {
+func timesOf(strikes []*signal.Signal, p place) (out []int64) {
 	for _, s := range strikes {
 		if (p.cluster == "" || s.Cluster == "" || p.cluster == s.Cluster) && (p.anywhere || sameNode(p.node, s.Node)) {
 			out = append(out, nanos(s))
@@ -290,7 +291,7 @@ func (h heard) meets(times []int64) bool {
 }
 
 // nanos is when a signal's line was written, undated where it does not say.
-func nanos(s *rules.Signal) int64 {
+func nanos(s *signal.Signal) int64 {
 	if s.At.IsZero() {
 		return undated
 	}
@@ -321,8 +322,8 @@ func (c *choice) lonely() {
 }
 
 // signals calls keep with the lines of the chosen.
-func (c *choice) signals(keep func(*rules.Signal)) {
-	c.q.each(c.has, func(item int, s *rules.Signal) {
+func (c *choice) signals(keep func(*signal.Signal)) {
+	c.q.each(c.has, func(item int, s *signal.Signal) {
 		s.Cluster = c.q.places[c.q.lines[item].place].cluster
 		keep(s)
 	})

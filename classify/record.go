@@ -11,11 +11,12 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 // Record is what was kept of a run of entries: signals and coverage marks.
 type Record struct {
-	Signals []*rules.Signal // in their one order, see compareSignals
+	Signals []*signal.Signal // in their one order, see compareSignals
 	Marks   []ingest.Entry
 
 	book    *rules.Rulebook // what is kept is kept without secrets
@@ -66,7 +67,7 @@ func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
 // Scanned is an entry with what the rulebook recognises in it.
 type Scanned struct {
 	Entry   ingest.Entry
-	Signals []rules.Signal // none for a mark
+	Signals []signal.Signal // none for a mark
 }
 
 // keepScanned is Take for entries that were scanned and stay as they are.
@@ -128,7 +129,7 @@ func (r *Record) tail(key string) *tail {
 	return r.tails[key]
 }
 
-func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
+func (r *Record) add(e *ingest.Entry, found []signal.Signal) {
 	if e.Mark != nil {
 		if e.Mark.Kind == ingest.Mixed {
 			r.mixed[e.Doc] = true
@@ -149,12 +150,12 @@ func (r *Record) add(e *ingest.Entry, found []rules.Signal) {
 // repeatKey is what signals must share to be repetitions of one fact: the same
 // signal of the same subject.
 type repeatKey struct {
-	def     *rules.SignalDef
+	def     *signal.Def
 	subject string
 }
 
 // firstAndLast keeps the first and the last of many signals that say the same.
-type firstAndLast struct{ signals []*rules.Signal }
+type firstAndLast struct{ signals []*signal.Signal }
 
 // keptHalf is how many of the first and how many of the last are kept.
 const keptHalf = 16
@@ -164,7 +165,7 @@ const keptHalf = 16
 var loose = 1000
 
 // keep takes a signal in.
-func (r *Record) keep(s *rules.Signal) {
+func (r *Record) keep(s *signal.Signal) {
 	if s.Def.Quiet() {
 		if r.loose++; r.loose > loose {
 			if n := r.ids.namesOf(s); r.quiet.takes(s, &n) {
@@ -178,7 +179,7 @@ func (r *Record) keep(s *rules.Signal) {
 
 // shelve puts a signal on its shelf. When the shelf is full the one in the
 // middle goes: which those are does not depend on the order of arrival.
-func (r *Record) shelve(s *rules.Signal) {
+func (r *Record) shelve(s *signal.Signal) {
 	key := repeatKey{s.Def, subject(s)}
 	at := r.shelves[key]
 	if at == nil {
@@ -201,7 +202,7 @@ func (r *Record) shelve(s *rules.Signal) {
 
 // subject names what a signal is about: the identities in it, else its stream
 // or its node and document.
-func subject(s *rules.Signal) string {
+func subject(s *signal.Signal) string {
 	var b strings.Builder
 	b.WriteString(s.Cluster)
 	b.WriteByte(0)
@@ -219,7 +220,7 @@ func subject(s *rules.Signal) string {
 }
 
 // own copies a signal out of the buffers that it was read in.
-func (r *Record) own(s *rules.Signal) *rules.Signal {
+func (r *Record) own(s *signal.Signal) *signal.Signal {
 	c := *s
 	if r.words == nil {
 		return &c
@@ -280,7 +281,7 @@ func (t *tail) push(e *ingest.Entry, known bool) {
 }
 
 // lastWords are those of the lines that are no signals already.
-func (t *tail) lastWords(book *rules.Rulebook) (out []*rules.Signal) {
+func (t *tail) lastWords(book *rules.Rulebook) (out []*signal.Signal) {
 	var entries []ingest.Entry
 	for i := range t.lines {
 		entries = append(entries, t.lines[i].Entry)
@@ -331,7 +332,7 @@ func (r *Record) view(o Options) *Record {
 	if len(r.quiet.lines) > 0 {
 		c := r.quiet.choose(slices.Concat(r.Signals, r.streams()), o)
 		v.shelves = map[repeatKey]*firstAndLast{}
-		c.signals(func(s *rules.Signal) {
+		c.signals(func(s *signal.Signal) {
 			v.distrust(s)
 			v.shelve(s)
 		})
@@ -344,7 +345,7 @@ func (r *Record) view(o Options) *Record {
 }
 
 // distrust takes the trust from a signal of a document that others wrote in, too.
-func (r *Record) distrust(s *rules.Signal) {
+func (r *Record) distrust(s *signal.Signal) {
 	if r.mixed[s.Doc] {
 		s.Trust = ingest.Claimed
 	}
@@ -359,10 +360,10 @@ func (r *Record) unshelve() {
 }
 
 // streams are signals of the pods whose logs were read, whatever stood in them.
-func (r *Record) streams() (out []*rules.Signal) {
+func (r *Record) streams() (out []*signal.Signal) {
 	for i := range r.Marks {
 		if m := &r.Marks[i]; m.Pod != "" || m.PodUID != "" {
-			out = append(out, &rules.Signal{Def: rules.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
+			out = append(out, &signal.Signal{Def: signal.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
 				Cluster: m.Cluster, Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID,
 				Container: m.Container, ContainerID: m.ContainerID, Node: m.Node})
 		}
@@ -392,9 +393,9 @@ func compareMarks(a, b ingest.Entry) int {
 	)
 }
 
-func lastWords(e *ingest.Entry) *rules.Signal {
-	return &rules.Signal{
-		Def: rules.LastWords, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
+func lastWords(e *ingest.Entry) *signal.Signal {
+	return &signal.Signal{
+		Def: signal.LastWords, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
 		Node: e.Node, Boot: e.Boot,
 		Cluster: e.Cluster, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
 		Container: e.Container, ContainerID: e.ContainerID,
@@ -404,7 +405,7 @@ func lastWords(e *ingest.Entry) *rules.Signal {
 
 // compareSignals orders by time; records of one moment by source, node,
 // document and line. What has no time stands where its document has it.
-func compareSignals(a, b *rules.Signal) int {
+func compareSignals(a, b *signal.Signal) int {
 	if c := placeInTime(a).Compare(placeInTime(b)); c != 0 {
 		return c
 	}
@@ -420,7 +421,7 @@ func compareSignals(a, b *rules.Signal) int {
 
 // placeInTime is when a record was written, or for one without a time when the
 // record before it was.
-func placeInTime(s *rules.Signal) time.Time {
+func placeInTime(s *signal.Signal) time.Time {
 	if s.At.IsZero() {
 		return s.After
 	}
@@ -429,7 +430,7 @@ func placeInTime(s *rules.Signal) time.Time {
 
 // valuesText tells signals of one text apart that differ in what travelled
 // beside the text.
-func valuesText(s *rules.Signal) string { return fmt.Sprint(s.Captures()) }
+func valuesText(s *signal.Signal) string { return fmt.Sprint(s.Captures()) }
 
 var sourceOrder = func() map[ingest.Source]int {
 	m := map[ingest.Source]int{}
@@ -442,7 +443,7 @@ var sourceOrder = func() map[ingest.Source]int {
 // record is what, with their values, makes two signals the same record,
 // delivered twice. Lines without a time can be alike and yet two.
 type record struct {
-	def                                                 *rules.SignalDef
+	def                                                 *signal.Def
 	at                                                  time.Time
 	source                                              ingest.Source
 	cluster, node, namespace, pod, uid, container, text string
@@ -452,8 +453,8 @@ type record struct {
 
 // unique drops repetitions from signals that are in their order. The one that stays
 // has the best trust of them.
-func unique(signals []*rules.Signal) []*rules.Signal {
-	seen, out := map[record][]*rules.Signal{}, signals[:0]
+func unique(signals []*signal.Signal) []*signal.Signal {
+	seen, out := map[record][]*signal.Signal{}, signals[:0]
 	for i, s := range signals {
 		if alone(signals, i) || !repeats(seen, s) {
 			out = append(out, s)
@@ -465,14 +466,14 @@ func unique(signals []*rules.Signal) []*rules.Signal {
 
 // alone says whether no signal stands beside one that was written at its moment:
 // most have no repetition, and need not be remembered.
-func alone(signals []*rules.Signal, i int) bool {
+func alone(signals []*signal.Signal, i int) bool {
 	s := signals[i]
-	same := func(t *rules.Signal) bool { return placeInTime(t).Equal(s.At) }
+	same := func(t *signal.Signal) bool { return placeInTime(t).Equal(s.At) }
 	return !s.At.IsZero() && (i == 0 || !same(signals[i-1])) && (i == len(signals)-1 || !same(signals[i+1]))
 }
 
 // repeats says whether a signal was seen before, and remembers it.
-func repeats(seen map[record][]*rules.Signal, s *rules.Signal) bool {
+func repeats(seen map[record][]*signal.Signal, s *signal.Signal) bool {
 	k := record{def: s.Def, at: s.At.UTC(), source: s.Source, cluster: s.Cluster, node: s.Node,
 		namespace: s.Namespace, pod: s.Pod, uid: s.PodUID, container: s.Container, text: s.Text}
 	if s.At.IsZero() {

@@ -8,7 +8,7 @@ import (
 
 	"coroner/classify"
 	"coroner/ingest"
-	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 // An hour of heartbeats, or a node that says the same thing all day, does not
@@ -36,7 +36,7 @@ func TestRepeatedSignalsAreBounded(t *testing.T) {
 	if !first.At.Equal(start) || !last.At.Equal(start.Add(4999*time.Second)) {
 		t.Errorf("kept %v to %v", first.At, last.At)
 	}
-	same := func(a, b *rules.Signal) bool { return a.At.Equal(b.At) && a.Text == b.Text }
+	same := func(a, b *signal.Signal) bool { return a.At.Equal(b.At) && a.Text == b.Text }
 	if !slices.EqualFunc(forward, backward, same) {
 		t.Error("what is kept depends on the order of arrival")
 	}

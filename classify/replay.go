@@ -8,6 +8,8 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 )
 
 // Options say whose death is asked for.
@@ -19,7 +21,7 @@ type Options struct {
 }
 
 // asksFor says whether a signal can be about the runner that is asked for.
-func (o Options) asksFor(s *rules.Signal) bool {
+func (o Options) asksFor(s *signal.Signal) bool {
 	if o.Runner == "" {
 		return false
 	}
@@ -73,7 +75,7 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 // worthTelling says whether what no name of its cluster explains is worth a
 // verdict of its own: always when nothing named died there, else only a real
 // cause, of a pod's evidence and not only the node's.
-func worthTelling(c *rules.Case, v rules.Verdict, named []rules.Verdict) bool {
+func worthTelling(c *casefile.Case, v rules.Verdict, named []rules.Verdict) bool {
 	if v.Label == rules.None || len(c.Evidence) == 0 {
 		return false
 	}
@@ -83,7 +85,7 @@ func worthTelling(c *rules.Case, v rules.Verdict, named []rules.Verdict) bool {
 		return true
 	}
 	told := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && n.Label == v.Label }
-	own := slices.ContainsFunc(c.Evidence, func(e rules.Evidence) bool { return e.Mine })
+	own := slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool { return e.Mine })
 	return own && !slices.ContainsFunc(named, told) && cause(v)
 }
 
@@ -92,7 +94,7 @@ func nothing(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.
 	if len(all) == 1 && !files.left {
 		return all[0]
 	}
-	return book.Judge(&rules.Case{
+	return book.Judge(&casefile.Case{
 		Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around, Crowd: len(all) > 0 || files.left,
 	})
 }

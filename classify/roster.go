@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"coroner/ingest"
-	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 // Pod is one pod, container or microVM that the logs speak of, with all the
@@ -35,7 +35,7 @@ type Roster struct {
 	pids   map[inCluster][]pidSeen
 	docs   map[inCluster]string // document -> runner name that it gives itself
 
-	names map[*rules.Signal]names // of the signals that it learns from: they are asked for again and again
+	names map[*signal.Signal]names // of the signals that it learns from: they are asked for again and again
 }
 
 // inCluster is a name of some kind in its cluster.
@@ -73,7 +73,7 @@ type names struct {
 
 // namesOf reads the identities of a signal. What a job can write speaks only
 // about the pod whose stream it stands in.
-func (r *Roster) namesOf(s *rules.Signal) names {
+func (r *Roster) namesOf(s *signal.Signal) names {
 	if n, ok := r.names[s]; ok {
 		return n
 	}
@@ -93,27 +93,27 @@ func (r *Roster) namesOf(s *rules.Signal) names {
 	return n
 }
 
-func (n *names) stream(s *rules.Signal) {
+func (n *names) stream(s *signal.Signal) {
 	n.namespace, n.name, n.uid = s.Namespace, s.Pod, s.PodUID
 	if s.ContainerID != "" {
 		n.ids = append(n.ids, s.ContainerID)
 	}
 }
 
-func (n *names) captured(s *rules.Signal) {
+func (n *names) captured(s *signal.Signal) {
 	for _, id := range s.Identities() {
 		switch id.Kind {
-		case rules.IDPod, rules.IDRunner:
+		case signal.IDPod, signal.IDRunner:
 			n.addName(id.Value)
-		case rules.IDUID:
+		case signal.IDUID:
 			n.uid = first(n.uid, id.Value)
-		case rules.IDContainer, rules.IDSandbox:
+		case signal.IDContainer, signal.IDSandbox:
 			n.ids = append(n.ids, id.Value)
 			if n.sandbox == nil {
 				n.sandbox = map[string]bool{}
 			}
-			n.sandbox[id.Value] = id.Kind == rules.IDSandbox
-		case rules.IDPID:
+			n.sandbox[id.Value] = id.Kind == signal.IDSandbox
+		case signal.IDPID:
 			n.pid = id.Value
 		}
 	}
@@ -159,7 +159,7 @@ func first(a, b string) string {
 
 // learn takes in all signals: trusted ones first, so that a claim can add a
 // pod but never change what a trusted record said.
-func (r *Roster) learn(signals []*rules.Signal) {
+func (r *Roster) learn(signals []*signal.Signal) {
 	r.nameDocuments(signals)
 	r.nameSignals(signals)
 	for _, proven := range []bool{true, false} {
@@ -179,8 +179,8 @@ func (r *Roster) learn(signals []*rules.Signal) {
 }
 
 // nameSignals reads the identities of each signal once.
-func (r *Roster) nameSignals(signals []*rules.Signal) {
-	all := make(map[*rules.Signal]names, len(signals))
+func (r *Roster) nameSignals(signals []*signal.Signal) {
+	all := make(map[*signal.Signal]names, len(signals))
 	for _, s := range signals {
 		all[s] = r.namesOf(s)
 	}
@@ -188,7 +188,7 @@ func (r *Roster) nameSignals(signals []*rules.Signal) {
 }
 
 // nameDocuments finds the runner name that a runner's log prints of itself.
-func (r *Roster) nameDocuments(signals []*rules.Signal) {
+func (r *Roster) nameDocuments(signals []*signal.Signal) {
 	for i := range signals {
 		s := signals[i]
 		doc := inCluster{s.Cluster, s.Doc}
@@ -196,7 +196,7 @@ func (r *Roster) nameDocuments(signals []*rules.Signal) {
 			continue
 		}
 		for _, id := range s.Identities() {
-			if id.Kind == rules.IDRunner && s.Source.Forgeable() {
+			if id.Kind == signal.IDRunner && s.Source.Forgeable() {
 				r.docs[doc] = id.Value
 			}
 		}
@@ -205,11 +205,11 @@ func (r *Roster) nameDocuments(signals []*rules.Signal) {
 
 // trusted says whether a signal may teach the roster as a trusted record. A
 // full stream identity comes from the kubelet's directories, not from text.
-func trusted(s *rules.Signal) bool {
+func trusted(s *signal.Signal) bool {
 	return s.Proven() || (s.Source.Forgeable() && s.Namespace != "" && s.Pod != "" && s.PodUID != "")
 }
 
-func (r *Roster) learnUIDs(signals []*rules.Signal, proven bool) {
+func (r *Roster) learnUIDs(signals []*signal.Signal, proven bool) {
 	for i := range signals {
 		s := signals[i]
 		if n := r.namesOf(s); n.uid != "" && trusted(s) == proven {
@@ -224,7 +224,7 @@ func (r *Roster) learnUIDs(signals []*rules.Signal, proven bool) {
 }
 
 // describe adds what a signal says of a pod to it.
-func (r *Roster) describe(p *Pod, n names, s *rules.Signal, proven bool) {
+func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 	if n.name != "" && p.Name == "" && !n.several {
 		p.Name, p.Namespace, p.proven = n.name, first(n.namespace, p.Namespace), proven
 		r.byName[n.in(n.name)] = append(r.byName[n.in(n.name)], p)
@@ -252,7 +252,7 @@ func (r *Roster) describe(p *Pod, n names, s *rules.Signal, proven bool) {
 	}
 }
 
-func containerName(s *rules.Signal, id string) string {
+func containerName(s *signal.Signal, id string) string {
 	if s.ContainerID == id || s.ContainerID == "" {
 		return first(s.Str("container"), s.Container)
 	}
@@ -277,7 +277,7 @@ func (r *Roster) bind(p *Pod, id string, sandbox bool, name string, proven bool)
 
 // learnIDs ties container ids to pods through records that name two things,
 // and says whether it learned anything.
-func (r *Roster) learnIDs(signals []*rules.Signal, proven bool) (learned bool) {
+func (r *Roster) learnIDs(signals []*signal.Signal, proven bool) (learned bool) {
 	for i := range signals {
 		s := signals[i]
 		n := r.namesOf(s)
@@ -306,7 +306,7 @@ func (r *Roster) tieProven(n names) bool {
 }
 
 // learnNames adds pods that are known by name or by one id only.
-func (r *Roster) learnNames(s *rules.Signal) {
+func (r *Roster) learnNames(s *signal.Signal) {
 	n := r.namesOf(s)
 	if n.uid != "" || n.several || n.strong() == 0 {
 		return
@@ -318,7 +318,7 @@ func (r *Roster) learnNames(s *rules.Signal) {
 	r.describe(p, n, s, s.Proven())
 }
 
-func (r *Roster) learnPIDs(signals []*rules.Signal) {
+func (r *Roster) learnPIDs(signals []*signal.Signal) {
 	for i := range signals {
 		s := signals[i]
 		n := r.namesOf(s)
@@ -400,7 +400,7 @@ func (r *Roster) byPID(n names, node string, at time.Time) (*Pod, bool) {
 
 // Attribute returns the pod that a signal is about, or nil, and whether the
 // whole way from line to pod is trusted.
-func (r *Roster) Attribute(s *rules.Signal) (p *Pod, proven bool) {
+func (r *Roster) Attribute(s *signal.Signal) (p *Pod, proven bool) {
 	n := r.namesOf(s)
 	if n.several {
 		return nil, false
@@ -419,12 +419,12 @@ func (r *Roster) Attribute(s *rules.Signal) (p *Pod, proven bool) {
 }
 
 // Named returns the pods of a list in a signal: an eviction names several.
-func (r *Roster) Named(s *rules.Signal) (out []*Pod) {
+func (r *Roster) Named(s *signal.Signal) (out []*Pod) {
 	if s.Source.Forgeable() {
 		return nil
 	}
 	for _, id := range s.Identities() {
-		if id.Kind != rules.IDPod {
+		if id.Kind != signal.IDPod {
 			continue
 		}
 		ns, name, ok := strings.Cut(id.Value, "/")

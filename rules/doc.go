@@ -1,7 +1,7 @@
-// Package rules holds what coroner knows: which log lines mean something
-// (signals), and which combination of them is which cause of death (verdict
-// rules). A Rulebook is read from YAML, compiled once, and then does two
-// things: Scan turns an entry into signals, Judge turns a case into a verdict.
+// Package rules says which signals together are which cause of death. A Rulebook is
+// read from YAML and compiled once; Judge turns a case into a verdict by it. What a line
+// means is in package signal, what a case's records prove in casefile, and how a file
+// is read in yamlfile.
 //
 // Invariant: everything here is pure. No file, network, clock, goroutine or
 // logger is touched; the same entries and the same rulebook give the same

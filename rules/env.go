@@ -1,12 +1,15 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 
 	"github.com/expr-lang/expr/checker/nature"
 	"github.com/expr-lang/expr/types"
@@ -72,13 +75,13 @@ func (b *builder) environment() {
 	b.members = map[string]string{}
 	for _, d := range b.book.Signals {
 		if _, clash := env[d.Family]; clash {
-			b.errs.add(d.pos, "signal family %q has the name of something else", d.Family)
+			b.errs.Add(d.At(), "signal family %q has the name of something else", d.Family)
 			continue
 		}
 		if families[d.Family] == nil {
 			families[d.Family], empty[d.Family] = types.Map{}, map[string]any{}
 		}
-		families[d.Family][member(d.Name)] = types.Array(record(d))
+		families[d.Family][member(d.Name)] = types.Array(recordType(d))
 		b.members[d.Family+"."+member(d.Name)] = d.Name
 		empty[d.Family].(map[string]any)[member(d.Name)] = []any{}
 	}
@@ -86,7 +89,7 @@ func (b *builder) environment() {
 		env[name] = worked{t, t.Nature()}
 	}
 	b.book.env, b.book.empty = env, empty
-	b.book.hyphens = newHyphenNames(keys(families))
+	b.book.hyphens = newHyphenNames(slices.Sorted(maps.Keys(families)))
 }
 
 // worked is a type whose nature was worked out once, not for every expression.
@@ -100,12 +103,12 @@ func (w worked) Nature() nature.Nature { return w.nature }
 
 // environ is the value of that environment for one case. Records and facts join it
 // when they are asked for: of most cases few are.
-func (b *Rulebook) environ(c *Case, f findings) map[string]any {
+func (b *Rulebook) environ(c *casefile.Case, f casefile.Findings) map[string]any {
 	env := make(map[string]any, len(b.empty)+32)
 	for family, none := range b.empty {
 		env[family] = none
 	}
-	lists := &recordLists{c: c, died: f.died, waiting: map[string][]int{}, families: map[string]map[string]any{}}
+	lists := &recordLists{c: c, died: f.Died, waiting: map[string][]int{}, families: map[string]map[string]any{}}
 	for i := range c.Evidence {
 		name := c.Evidence[i].Def.Name
 		lists.waiting[name] = append(lists.waiting[name], i)
@@ -117,7 +120,7 @@ func (b *Rulebook) environ(c *Case, f findings) map[string]any {
 
 // recordLists makes the records of a case's evidence, signal by signal.
 type recordLists struct {
-	c        *Case
+	c        *casefile.Case
 	died     time.Time
 	waiting  map[string][]int          // signal -> its evidence, until its records are made
 	families map[string]map[string]any // the case's own, which have records
@@ -127,7 +130,7 @@ type recordLists struct {
 const listsKey = "#lists"
 
 // ready puts the records of the signals into the environment.
-func (l *recordLists) ready(env map[string]any, signals []*SignalDef) {
+func (l *recordLists) ready(env map[string]any, signals []*signal.Def) {
 	for _, d := range signals {
 		numbers := l.waiting[d.Name]
 		if numbers == nil {
@@ -141,7 +144,7 @@ func (l *recordLists) ready(env map[string]any, signals []*SignalDef) {
 		}
 		list := make([]any, len(numbers))
 		for i, number := range numbers {
-			list[i] = l.c.record(number, l.died)
+			list[i] = recordOf(l.c, number, l.died)
 		}
 		family[member(d.Name)] = list
 	}
@@ -155,10 +158,11 @@ const indexKey = "#"
 // records have whole seconds, and OOM events may be told after the exit.
 const nearBefore, nearAfter = 15.0, 10.0
 
-func (c *Case) record(i int, died time.Time) map[string]any {
+// recordOf is the i-th evidence of a case as expressions see it.
+func recordOf(c *casefile.Case, i int, died time.Time) map[string]any {
 	e := &c.Evidence[i]
-	m := make(map[string]any, len(e.words)+len(recordBase)+1)
-	e.put(m)
+	m := make(map[string]any, len(recordBase)+8)
+	e.PutCaptures(m)
 	lag, timed := 0.0, !e.At.IsZero() && !died.IsZero()
 	if timed {
 		lag = died.Sub(e.At).Seconds()
@@ -168,60 +172,35 @@ func (c *Case) record(i int, died time.Time) map[string]any {
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
-	m["outlived"] = c.spokeAfter(e)
+	m["outlived"] = c.SpokeAfter(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
-	name := c.containerOf(e)
-	m["container"], m["own"] = name, !c.Sandboxes[idOf(e)] && c.mayBeRunners(name)
+	name := c.ContainerOf(e)
+	m["container"], m["own"] = name, !c.Sandboxes[casefile.ContainerID(e)] && c.MayBeRunners(name)
 	return m
 }
 
-func (b *Rulebook) addCase(env map[string]any, c *Case, f findings) {
-	x := f.exit
+func (b *Rulebook) addCase(env map[string]any, c *casefile.Case, f casefile.Findings) {
+	x := f.Exit
 	env["exit"] = map[string]any{
-		"known": x.known, "code": x.code, "reason": x.reason, "signal": x.signal, "message": x.message,
-		"source": string(x.source), "proven": x.proven, "synthetic": x.synthetic,
-		"restarted": x.restarted, "ran": x.ran, "container": x.container, "container_id": x.id,
+		"known": x.Known, "code": x.Code, "reason": x.Reason, "signal": x.Signal, "message": x.Message,
+		"source": string(x.Source), "proven": x.Proven, "synthetic": x.Synthetic,
+		"restarted": x.Restarted, "ran": x.Ran, "container": x.Container, "container_id": x.ID,
 	}
 	silent := -1.0
-	if c.Log.Read && !c.Log.Last.IsZero() && !f.died.IsZero() {
-		silent = math.Max(0, f.died.Sub(c.Log.Last).Seconds())
+	if c.Log.Read && !c.Log.Last.IsZero() && !f.Died.IsZero() {
+		silent = math.Max(0, f.Died.Sub(c.Log.Last).Seconds())
 	}
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": orElse(c.Pool, f.fills["pool"]), "nobody": c.nobody(), "main": c.lived().main,
+		"pool": cmp.Or(c.Pool, f.Fills["pool"]), "nobody": c.Nobody(), "main": c.MainContainer(),
 	}
 	covered := map[string]any{}
-	for s, ok := range f.covered {
+	for s, ok := range f.Covered {
 		covered[string(s)] = ok
 	}
 	env["recognised"] = len(c.Evidence) > 0 || c.Crowd
-	env["alarmed"] = c.alarmed()
-	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.ended, f.died, !f.died.IsZero()
+	env["alarmed"] = c.Alarmed()
+	env["covered"], env["ended"], env["died"], env["died_known"] = covered, f.Ended, f.Died, !f.Died.IsZero()
 }
-
-// alarmed says whether a line that speaks of a death can speak of the runner's; of
-// nobody's what no pod explains.
-func (c *Case) alarmed() bool {
-	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
-		switch {
-		case !e.Def.Alarm:
-			return false
-		case c.nobody():
-			return !e.Others && !c.explained(&e)
-		}
-		return e.Mine && c.mayBeRunners(c.containerOf(&e)) && !c.spokeAfter(&e)
-	})
-}
-
-// explained says whether the same source names a pod in the moment of a line that
-// names none: a report of several lines has the name in one of them.
-func (c *Case) explained(e *Evidence) bool {
-	return slices.ContainsFunc(c.Evidence, func(o Evidence) bool {
-		return o.Others && o.Source == e.Source && o.Node == e.Node && o.At.Sub(e.At).Abs() <= sameReport
-	})
-}
-
-// sameReport is how far the lines of one report are apart.
-const sameReport = 2 * time.Second

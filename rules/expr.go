@@ -1,12 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -18,15 +19,17 @@ import (
 
 	"coroner/ingest"
 	"coroner/ingest/logtext"
+	"coroner/rules/signal"
+	"coroner/rules/yamlfile"
 )
 
 // program is a compiled expression and the signals that it looks at.
 type program struct {
 	text    string
 	vm      *vm.Program
-	signals []string     // members of the environment, family.name
-	facts   []*Fact      // that it names
-	lists   []*SignalDef // whose records it names
+	signals []string      // members of the environment, family.name
+	facts   []*Fact       // that it names
+	lists   []*signal.Def // whose records it names
 }
 
 // written is the expression as the rulebook has it.
@@ -66,16 +69,9 @@ var exprOptions = []expr.Option{
 	expr.Function("gist", func(p ...any) (any, error) { return gist(p[0]), nil }, new(func(any) string)),
 	expr.Function(
 		"or_else",
-		func(p ...any) (any, error) { return orElse(p[0].(string), p[1].(string)), nil },
+		func(p ...any) (any, error) { return cmp.Or(p[0].(string), p[1].(string)), nil },
 		new(func(string, string) string),
 	),
-}
-
-func orElse(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
 }
 
 // gist is what a line of evidence says without its clockwork: the message or
@@ -116,8 +112,8 @@ func secondsText(s float64) string {
 }
 
 // expression compiles s against env; want is what it must yield ("" = any).
-func (b *builder) expression(s scalar, env types.Map, want string) *program {
-	text := b.book.hyphens.flatten(s.value)
+func (b *builder) expression(s yamlfile.Text, env types.Map, want string) *program {
+	text := b.book.hyphens.flatten(s.Value)
 	opts := append([]expr.Option{expr.Env(env), expr.MaxNodes(2000)}, exprOptions...)
 	p, err := expr.Compile(text, opts...)
 	if err != nil {
@@ -125,10 +121,10 @@ func (b *builder) expression(s scalar, env types.Map, want string) *program {
 		return nil
 	}
 	if got := kindOf(p); want != "" && got != want && got != "interface {}" {
-		b.errs.add(s.at(1, 1), "must be %s, is %s", want, got)
+		b.errs.Add(s.At(1, 1), "must be %s, is %s", want, got)
 	}
 	used := b.usedIn(p.Node())
-	return &program{text: s.value, vm: p, signals: used.found, facts: used.named, lists: used.lists}
+	return &program{text: s.Value, vm: p, signals: used.found, facts: used.named, lists: used.lists}
 }
 
 func kindOf(p *vm.Program) string {
@@ -140,20 +136,20 @@ func kindOf(p *vm.Program) string {
 
 // expressionError places a compile error in the rulebook file and speaks of
 // signals, fields and words instead of the compiler's terms.
-func (b *builder) expressionError(s scalar, err error) {
+func (b *builder) expressionError(s yamlfile.Text, err error) {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		b.errs.add(s.pos, "%v", err)
+		b.errs.Add(s.Pos, "%v", err)
 		return
 	}
-	at := s.at(fe.Line, fe.Column+1)
+	at := s.At(fe.Line, fe.Column+1)
 	msg := fe.Message
 	if word, ok := strings.CutPrefix(msg, "unknown field "); ok {
-		msg = fmt.Sprintf("unknown signal or field %s%s", word, nearest(word, b.words()))
+		msg = fmt.Sprintf("unknown signal or field %s%s", word, yamlfile.Nearest(word, b.words()))
 	} else if word, ok := strings.CutPrefix(msg, "unknown name "); ok {
-		msg = fmt.Sprintf("unknown name %s%s", word, nearest(word, b.words()))
+		msg = fmt.Sprintf("unknown name %s%s", word, yamlfile.Nearest(word, b.words()))
 	}
-	b.errs.add(at, "%s", msg)
+	b.errs.Add(at, "%s", msg)
 }
 
 // words lists everything that an expression can name, for suggestions.
@@ -164,16 +160,14 @@ func (b *builder) words() []string {
 	}
 	for _, d := range b.book.Signals {
 		set[member(d.Name)] = true
-		for _, c := range d.captures {
-			set[c.name] = true
+		for name := range d.CaptureTypes() {
+			set[name] = true
 		}
 	}
 	for name := range recordBase {
 		set[name] = true
 	}
-	out := keys(set)
-	sort.Strings(out)
-	return out
+	return slices.Sorted(maps.Keys(set))
 }
 
 // usedIn finds the signals that an expression looks at, by itself or through facts,
@@ -192,8 +186,8 @@ type memberVisitor struct {
 	known map[string]string // family.member -> signal
 	facts map[string]*Fact
 
-	found []string     // signals that are looked at
-	lists []*SignalDef // those of them that are named
+	found []string      // signals that are looked at
+	lists []*signal.Def // those of them that are named
 	named []*Fact
 }
 
@@ -214,7 +208,7 @@ func (v *memberVisitor) Visit(n *ast.Node) {
 		return
 	}
 	if name, ok := v.known[id.Value+"."+prop.Value]; ok {
-		v.found, v.lists = append(v.found, name), append(v.lists, v.book.byName[name])
+		v.found, v.lists = append(v.found, name), append(v.lists, v.book.Signal(name))
 	}
 }
 

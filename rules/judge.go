@@ -1,12 +1,15 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 )
 
 // Judge gives the verdict of a case: the rule of highest precedence that fits,
@@ -15,11 +18,11 @@ import (
 //
 // What better evidence confirms by itself stands, whatever is claimed beside
 // it: a claim can add to a verdict, it cannot take a proven cause away.
-func (b *Rulebook) Judge(c *Case) Verdict {
+func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	all := b.examine(c)
-	for _, better := range []func(*Evidence) bool{
-		func(e *Evidence) bool { return e.Proven },
-		func(e *Evidence) bool { return !e.Unsigned },
+	for _, better := range []func(*casefile.Evidence) bool{
+		func(e *casefile.Evidence) bool { return e.Proven },
+		func(e *casefile.Evidence) bool { return !e.Unsigned },
 	} {
 		if f := b.examineSome(c, better); f != nil && f.outweighs(all) {
 			return b.verdict(c, f, all)
@@ -30,14 +33,12 @@ func (b *Rulebook) Judge(c *Case) Verdict {
 
 // examineSome looks at a part of the evidence only; nil where that is all of
 // it, or nothing.
-func (b *Rulebook) examineSome(c *Case, some func(*Evidence) bool) *finding {
-	only := *c
-	only.life = &life{earlier: c.lived().earlier}
-	only.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e Evidence) bool { return !some(&e) })
-	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {
+func (b *Rulebook) examineSome(c *casefile.Case, some func(*casefile.Evidence) bool) *finding {
+	only := c.WithOnly(some)
+	if only == nil {
 		return nil
 	}
-	return b.examine(&only)
+	return b.examine(only)
 }
 
 // outweighs says whether a finding of better evidence stands against all. An
@@ -48,18 +49,18 @@ func (f *finding) outweighs(all *finding) bool {
 
 // finding is a case with the rule that it fits.
 type finding struct {
-	findings
+	casefile.Findings
 	env        map[string]any
 	rule       *Rule // nil: none fits
 	decisive   []map[string]any
 	confidence Confidence
-	c          *Case
+	c          *casefile.Case
 }
 
-func (b *Rulebook) examine(c *Case) *finding {
-	f := &finding{findings: examine(c), c: c, confidence: Suspected}
-	f.env = b.environ(c, f.findings)
-	if f.rule, f.decisive = b.winner(f.env, c.seen()); f.rule != nil {
+func (b *Rulebook) examine(c *casefile.Case) *finding {
+	f := &finding{Findings: casefile.Examine(c), c: c, confidence: Suspected}
+	f.env = b.environ(c, f.Findings)
+	if f.rule, f.decisive = b.winner(f.env, c.SignalNames()); f.rule != nil {
 		f.confidence = f.confidenceOf()
 	}
 	return f
@@ -73,24 +74,25 @@ func (f *finding) label() Label {
 }
 
 // verdict writes down what was found; all is what all evidence says.
-func (b *Rulebook) verdict(c *Case, found, all *finding) Verdict {
-	f := found.findings
+func (b *Rulebook) verdict(c *casefile.Case, found, all *finding) Verdict {
+	f := found.Findings
 	v := Verdict{
-		Cluster: c.Cluster, Runner: orElse(c.Name, all.fills["runner"]), Namespace: c.Namespace,
+		Cluster: c.Cluster, Runner: cmp.Or(c.Name, all.Fills["runner"]), Namespace: c.Namespace,
 		Node: c.Node, PodUID: c.UID,
-		Pool: orElse(c.Pool, all.fills["pool"]), Rulebook: b.Hash, Revision: 1, Job: all.job(), Attempt: c.Attempt,
-		Exit: Exit{Reason: f.exit.reason, Signal: f.exit.signal},
+		Pool: cmp.Or(c.Pool, all.Fills["pool"]), Rulebook: b.Hash, Revision: 1,
+		Job: jobOf(all.Findings), Attempt: c.Attempt,
+		Exit: Exit{Reason: f.Exit.Reason, Signal: f.Exit.Signal},
 	}
-	if f.exit.known {
-		v.Exit.Code = &f.exit.code
+	if f.Exit.Known {
+		v.Exit.Code = &f.Exit.Code
 	}
-	if !f.died.IsZero() {
-		died := f.died
+	if !f.Died.IsZero() {
+		died := f.Died
 		v.DiedAt = &died
 	}
 	b.cause(&v, found)
-	if f.died.IsZero() && v.DiedAt != nil {
-		f = f.at(found.c, *v.DiedAt)
+	if f.Died.IsZero() && v.DiedAt != nil {
+		f = f.At(found.c, *v.DiedAt)
 	}
 	v.Evidence, v.EvidenceOmitted = evidenceLines(c, f, found.deciding())
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
@@ -105,27 +107,28 @@ func (b *Rulebook) verdict(c *Case, found, all *finding) Verdict {
 		v.Missing = missing(c, f)
 	}
 	if v.Label.Death() {
-		v.Coverage = c.spans(f.died)
+		v.Coverage = c.Spans(f.Died)
 	}
 	v.limit()
 	return v
 }
 
 // deciding are the signals of the lines that decide.
-func (f *finding) deciding() map[*Signal]bool {
-	out := map[*Signal]bool{}
+func (f *finding) deciding() map[*signal.Signal]bool {
+	out := map[*signal.Signal]bool{}
 	for _, d := range f.decisive {
 		out[f.c.Evidence[d[indexKey].(int)].Signal] = true
 	}
 	return out
 }
 
-func (f findings) job() Job {
-	return Job{Name: f.fills["job.name"], ID: f.fills["job.id"], RunID: f.fills["job.run_id"],
+// jobOf is what is known of the runner's job.
+func jobOf(f casefile.Findings) Job {
+	return Job{Name: f.Fills["job.name"], ID: f.Fills["job.id"], RunID: f.Fills["job.run_id"],
 		Repository: repository(
-			f.fills["job.owner"],
-			f.fills["job.repository"],
-		), Step: f.fills["job.step"], Claimed: f.claimedJob}
+			f.Fills["job.owner"],
+			f.Fills["job.repository"],
+		), Step: f.Fills["job.step"], Claimed: f.ClaimedJob}
 }
 
 // repository is OWNER/NAME, where both are told apart or together.
@@ -165,7 +168,7 @@ func (b *Rulebook) cause(v *Verdict, f *finding) {
 	}
 	v.Summary = r.summary.render(env)
 	v.Resource = r.resource.render(env)
-	v.Initiator = orElse(r.initiator.render(env), "unknown")
+	v.Initiator = cmp.Or(r.initiator.render(env), "unknown")
 	v.Advice = r.advice.render(env)
 	if def := b.Labels[r.Label]; def != nil && v.Advice == "" {
 		v.Advice = def.Advice
@@ -191,10 +194,10 @@ func (f *finding) confidenceOf() Confidence {
 	if f.openWhose() {
 		return Suspected
 	}
-	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.findings) || f.ended && !f.findings.proven) {
+	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.Findings) || f.Ended && !f.Findings.Proven) {
 		conf = Probable
 	}
-	unread := slices.ContainsFunc(f.rule.Needs, func(s ingest.Source) bool { return !f.covered[s] })
+	unread := slices.ContainsFunc(f.rule.Needs, func(s ingest.Source) bool { return !f.Covered[s] })
 	if unread || f.rule.sure != nil && !f.rule.sure.true(f.env) {
 		return conf.weaker()
 	}
@@ -205,24 +208,24 @@ func (f *finding) confidenceOf() Confidence {
 // pod, and another one that can as well be the runner's is not over.
 func (f *finding) openWhose() bool {
 	c := f.c
-	if f.rule.Label == None || c.nobody() || c.lived().sandboxOver {
+	if f.rule.Label == None || c.Nobody() || c.SandboxOver() {
 		return false
 	}
-	if f.exit.known && !c.openWhose(f.exit.id, f.exit.container, f.died) || !f.exit.known && len(f.decisive) == 0 {
+	if f.Exit.Known && !c.OpenWhose(f.Exit.ID, f.Exit.Container, f.Died) || !f.Exit.Known && len(f.decisive) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
 		e := &c.Evidence[d[indexKey].(int)]
-		return !e.Mine || !c.openWhose(c.containerIDOf(e), c.containerOf(e), e.At)
+		return !e.Mine || !c.OpenWhose(c.ContainerIDOf(e), c.ContainerOf(e), e.At)
 	})
 }
 
 // anyProven says whether a decisive line is proven, and where the death has a
 // time, has one too: an old line must not explain a new death.
-func anyProven(decisive []map[string]any, c *Case, f findings) bool {
+func anyProven(decisive []map[string]any, c *casefile.Case, f casefile.Findings) bool {
 	for _, d := range decisive {
 		e := &c.Evidence[d[indexKey].(int)]
-		if e.Proven && (f.died.IsZero() || !e.At.IsZero() && e.At.Sub(f.died) < toldLater(e.Source)) {
+		if e.Proven && (f.Died.IsZero() || !e.At.IsZero() && e.At.Sub(f.Died) < toldLater(e.Source)) {
 			return true
 		}
 	}
@@ -240,7 +243,7 @@ func toldLater(s ingest.Source) time.Duration {
 
 // differential sorts the other labels into ruled out and open. A label that
 // the picture does not suggest is in neither list.
-func (b *Rulebook) differential(v *Verdict, env map[string]any, f findings) {
+func (b *Rulebook) differential(v *Verdict, env map[string]any, f casefile.Findings) {
 	for _, name := range Labels {
 		l := b.Labels[name]
 		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v.Label) || !l.possible.true(env) {
@@ -262,9 +265,9 @@ func (l *LabelDef) possibleBeside(v Label) bool {
 
 // stillNeeds says what would decide the label; where all of it was read, that
 // it does not.
-func (l *LabelDef) stillNeeds(f findings) string {
+func (l *LabelDef) stillNeeds(f casefile.Findings) string {
 	for _, s := range l.Sources {
-		if !f.covered[s] {
+		if !f.Covered[s] {
 			return l.Needs
 		}
 	}
@@ -307,10 +310,10 @@ func SourceNoun(source ingest.Source) string {
 }
 
 // missing names every source that was not read over the death, and why.
-func missing(c *Case, f findings) []string {
+func missing(c *casefile.Case, f casefile.Findings) []string {
 	out := []string{}
 	for _, s := range sourceNouns {
-		if f.covered[s.source] || (s.source == ingest.Runner && c.Log.Read) {
+		if f.Covered[s.source] || (s.source == ingest.Runner && c.Log.Read) {
 			continue
 		}
 		out = append(out, s.noun+": "+whyMissing(c, s.source, f))
@@ -318,31 +321,31 @@ func missing(c *Case, f findings) []string {
 	return out
 }
 
-func whyMissing(c *Case, source ingest.Source, f findings) string {
+func whyMissing(c *casefile.Case, source ingest.Source, f casefile.Findings) string {
 	read := false
-	for k := range c.read() {
+	for k := range c.AllCoverage() {
 		if k.Source != source {
 			continue
 		}
 		read = true
-		if k.Why != "" && overlaps(k, f.died) {
+		if k.Why != "" && casefile.NearDeath(k, f.Died) {
 			return fmt.Sprintf("lost %s–%s (%s)", clockText(k.From), clockText(k.To), k.Why)
 		}
 	}
-	single := slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Source == source })
+	single := slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool { return e.Source == source })
 	switch {
 	case !read && single:
 		return "single lines of it only; what is not among them proves nothing"
 	case !read:
 		return "not in what was read"
 	}
-	if f.died.IsZero() {
+	if f.Died.IsZero() {
 		return "read, but when the end was is not known"
 	}
-	return fmt.Sprintf("read, but not over the death at %s", clockText(f.died))
+	return fmt.Sprintf("read, but not over the death at %s", clockText(f.Died))
 }
 
-func (e *Evidence) aroundDeath(died time.Time) bool {
+func aroundDeath(e *casefile.Evidence, died time.Time) bool {
 	if e.At.IsZero() || died.IsZero() {
 		return true
 	}
@@ -350,7 +353,7 @@ func (e *Evidence) aroundDeath(died time.Time) bool {
 	return lag < time.Minute && lag > -10*time.Second
 }
 
-func (e *Evidence) line(decisive bool) EvidenceLine {
+func lineOf(e *casefile.Evidence, decisive bool) EvidenceLine {
 	l := EvidenceLine{
 		Source: string(
 			e.Source,

@@ -10,6 +10,7 @@ import (
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/casefile"
 )
 
 func builtIn(t *testing.T) *rules.Rulebook {
@@ -22,13 +23,13 @@ func builtIn(t *testing.T) *rules.Rulebook {
 }
 
 // evidence scans a line and attributes what it says to the case.
-func evidence(t *testing.T, b *rules.Rulebook, proven bool, e ingest.Entry) rules.Evidence {
+func evidence(t *testing.T, b *rules.Rulebook, proven bool, e ingest.Entry) casefile.Evidence {
 	t.Helper()
 	found := b.Scan(&e)
 	if len(found) == 0 {
 		t.Fatalf("nothing recognised in %q", e.Text)
 	}
-	return rules.Evidence{Signal: &found[0], Mine: true, Proven: proven}
+	return casefile.Evidence{Signal: &found[0], Mine: true, Proven: proven}
 }
 
 var at = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
@@ -45,11 +46,11 @@ func TestJobIsWhatTheListenerSays(t *testing.T) {
 		`{"severity":"info","message":"Updating job info for the runner","runnerName":"r-1","ownerName":"o","repoName":"r","jobId":"2001","workflowRunId":12,"jobDisplayName":"build"}`,
 	))
 	printed := evidence(t, b, false, said(ingest.Runner, "Job request 7 for plan 8 job 1001 received."))
-	both := b.Judge(&rules.Case{Name: "r-1", Evidence: []rules.Evidence{listener, printed}})
+	both := b.Judge(&casefile.Case{Name: "r-1", Evidence: []casefile.Evidence{listener, printed}})
 	if both.Job.ID != "2001" || both.Job.Name != "build" || both.Job.Claimed {
 		t.Errorf("with the listener the job is %+v", both.Job)
 	}
-	alone := b.Judge(&rules.Case{Name: "r-1", Evidence: []rules.Evidence{printed}})
+	alone := b.Judge(&casefile.Case{Name: "r-1", Evidence: []casefile.Evidence{printed}})
 	if alone.Job.ID != "1001" || !alone.Job.Claimed {
 		t.Errorf("without it the job is %+v, want what the runner printed, as a claim", alone.Job)
 	}
@@ -68,22 +69,22 @@ func TestCoverageBeginsWithAStart(t *testing.T) {
 		`I0301 09:59:58.000000     812 kubelet.go:2405] "SyncLoop ADD" source="api" pods=["ci/r-1"]`,
 	)
 	start.At = at.Add(-2 * time.Second)
-	read := func(before time.Duration) []rules.Coverage {
-		return []rules.Coverage{{Source: ingest.Kernel, From: at.Add(-before), To: at.Add(10 * time.Second)}}
+	read := func(before time.Duration) []casefile.Coverage {
+		return []casefile.Coverage{{Source: ingest.Kernel, From: at.Add(-before), To: at.Add(10 * time.Second)}}
 	}
 	for _, c := range []struct {
 		name     string
 		lines    []ingest.Entry
-		coverage []rules.Coverage
+		coverage []casefile.Coverage
 		ruledOut bool
 	}{
 		{"a second before the end, no start", []ingest.Entry{exit}, read(time.Second), false},
 		{"half a minute before", []ingest.Entry{exit}, read(30 * time.Second), true},
 		{"since before the start", []ingest.Entry{start, exit}, read(3 * time.Second), true},
 		{"since after the start", []ingest.Entry{start, exit}, read(time.Second), false},
-		{"with a hole", []ingest.Entry{start, exit}, append(read(time.Hour), rules.Coverage{Source: ingest.Kernel, From: at, To: at, Why: "masked"}), false},
+		{"with a hole", []ingest.Entry{start, exit}, append(read(time.Hour), casefile.Coverage{Source: ingest.Kernel, From: at, To: at, Why: "masked"}), false},
 	} {
-		rc := &rules.Case{Name: "r-1", Coverage: c.coverage}
+		rc := &casefile.Case{Name: "r-1", Coverage: c.coverage}
 		for _, e := range c.lines {
 			rc.Evidence = append(rc.Evidence, evidence(t, b, true, e))
 		}
@@ -145,7 +146,7 @@ func TestWhoseEndItIs(t *testing.T) {
 		{"the only one, whatever it is called", map[string]string{id("1"): ""}, died("1", 137), true},
 		{"one that nothing names, while the sandbox lives", map[string]string{id("6"): ""}, died("6", 0), false},
 	} {
-		rc := &rules.Case{
+		rc := &casefile.Case{
 			Name:       "r-1",
 			Namespace:  "ci",
 			UID:        "0a0b0c0d-1111-2222-3333-444455556666",
@@ -154,7 +155,7 @@ func TestWhoseEndItIs(t *testing.T) {
 		if len(c.containers) > 1 || c.line.Text == died("6", 0).Text {
 			rc.Sandboxes = map[string]bool{id("5"): true}
 		}
-		rc.Evidence = []rules.Evidence{evidence(t, b, true, c.line)}
+		rc.Evidence = []casefile.Evidence{evidence(t, b, true, c.line)}
 		if v := b.Judge(rc); (v.DiedAt != nil) != c.ended {
 			t.Errorf("%s: it is over: %v, want %v (%s by %s)", c.name, v.DiedAt != nil, c.ended, v.Label, v.Rule)
 		}
@@ -165,7 +166,7 @@ func TestWhoseEndItIs(t *testing.T) {
 func TestEachLifeDies(t *testing.T) {
 	b := builtIn(t)
 	id := func(c string) string { return strings.Repeat(c, 64) }
-	line := func(after time.Duration, source ingest.Source, text string) rules.Evidence {
+	line := func(after time.Duration, source ingest.Source, text string) casefile.Evidence {
 		e := said(source, text)
 		e.At = at.Add(after)
 		return evidence(t, b, true, e)
@@ -183,12 +184,12 @@ func TestEachLifeDies(t *testing.T) {
 			id(c),
 		)
 	}
-	c := &rules.Case{
+	c := &casefile.Case{
 		Name:       "r-1",
 		UID:        "0a0b0c0d-1111-2222-3333-444455556666",
 		Containers: map[string]string{id("1"): "runner", id("2"): "runner"},
-		Coverage:   []rules.Coverage{{Source: ingest.Kernel, From: at.Add(-time.Hour), To: at.Add(time.Hour)}},
-		Evidence: []rules.Evidence{
+		Coverage:   []casefile.Coverage{{Source: ingest.Kernel, From: at.Add(-time.Hour), To: at.Add(time.Hour)}},
+		Evidence: []casefile.Evidence{
 			line(0, ingest.Kernel, oom("1")), line(time.Second, ingest.Kubelet, over("1")),
 			line(10*time.Minute, ingest.Kernel, oom("2")), line(10*time.Minute+time.Second, ingest.Kubelet, over("2")),
 		},

@@ -4,7 +4,9 @@ import (
 	"regexp"
 	"strings"
 
-	"coroner/ingest"
+	"coroner/rules/regex"
+	"coroner/rules/signal"
+	"coroner/rules/yamlfile"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -18,33 +20,33 @@ type Harmless struct {
 	Why     string
 	Reasons []string // of events, pods, containers and nodes
 
-	lines []*pattern
+	lines []*regex.Regexp
 }
 
 type harmlessSpec struct {
-	why            scalar
-	reasons, lines []scalar
+	why            yamlfile.Text
+	reasons, lines []yamlfile.Text
 }
 
-func (r *reader) harmless(n *yaml.Node) (s harmlessSpec) {
-	s.why.pos = r.pos(n)
-	r.object(n, "harmless", map[string]func(*yaml.Node){
-		"why": r.text(&s.why), "reasons": r.texts(&s.reasons), "lines": r.texts(&s.lines),
+func (r reader) harmless(n *yaml.Node) (s harmlessSpec) {
+	s.why.Pos = r.Pos(n)
+	r.Object(n, "harmless", map[string]func(*yaml.Node){
+		"why": r.Text(&s.why), "reasons": r.Texts(&s.reasons), "lines": r.Texts(&s.lines),
 	})
 	return s
 }
 
 func (b *builder) harmless() {
 	for _, s := range b.specs.harmless {
-		if s.why.value == "" {
-			b.errs.add(s.why.pos, "say why it is harmless")
+		if s.why.Value == "" {
+			b.errs.Add(s.why.Pos, "say why it is harmless")
 		}
-		h := Harmless{Why: s.why.value}
+		h := Harmless{Why: s.why.Value}
 		for _, x := range s.reasons {
-			h.Reasons = append(h.Reasons, x.value)
+			h.Reasons = append(h.Reasons, x.Value)
 		}
 		for _, x := range s.lines {
-			h.lines = append(h.lines, b.pattern(x))
+			h.lines = append(h.lines, signal.CompilePattern(x, &b.errs))
 		}
 		b.book.Harmless = append(b.book.Harmless, h)
 	}
@@ -54,10 +56,8 @@ func (b *builder) harmless() {
 // Knows says what the rulebook makes of a line that a program can print: the
 // name of a signal, or why it is harmless; "" for one that it does not know.
 func (b *Rulebook) Knows(line string) string {
-	for _, source := range append([]ingest.Source{ingest.Unknown}, ingest.Sources...) {
-		if found, _ := b.scan(&ingest.Entry{Source: source, Text: line}); len(found) > 0 {
-			return found[0].Def.Name
-		}
+	if signal := b.SignalOf(line); signal != "" {
+		return signal
 	}
 	for _, h := range b.Harmless {
 		for _, p := range h.lines {
@@ -94,25 +94,16 @@ func (b *builder) namedReasons() *regexp.Regexp {
 			all = append(all, regexp.QuoteMeta(word))
 		}
 	}
-	for _, s := range b.specs.signals {
-		for _, w := range s.writers {
-			add(w.key.value)
-		}
-		for _, sh := range s.shapes {
-			for _, w := range sh.where {
-				if w.key.value == "reason" || w.key.value == "err" {
-					add(w.value.value)
-				}
-			}
-		}
+	for _, text := range b.specs.signals.ReasonTexts() {
+		add(text)
 	}
 	quotes := regexp.MustCompile(`"[^"]*"`)
 	for _, s := range b.specs.facts {
-		add(strings.Join(quotes.FindAllString(s.value.value, -1), " "))
+		add(strings.Join(quotes.FindAllString(s.value.Value, -1), " "))
 	}
 	for _, s := range b.specs.verdicts {
 		for _, d := range append(s.decisive, s.when) {
-			add(strings.Join(quotes.FindAllString(d.value, -1), " "))
+			add(strings.Join(quotes.FindAllString(d.Value, -1), " "))
 		}
 	}
 	return regexp.MustCompile(`^(?:OutOf\S+|` + strings.Join(all, "|") + `)$`)

@@ -3,6 +3,8 @@ package rules
 import (
 	"cmp"
 	"slices"
+
+	"coroner/rules/yamlfile"
 )
 
 // order puts the rules into the order in which they are tried: by precedence, of
@@ -20,8 +22,8 @@ func (b *builder) order() {
 }
 
 // neighbour is the rule that s is to stand beside, and on which side.
-func (s ruleSpec) neighbour() (id scalar, before bool) {
-	if s.before.value != "" {
+func (s ruleSpec) neighbour() (id yamlfile.Text, before bool) {
+	if s.before.Value != "" {
 		return s.before, true
 	}
 	return s.after, false
@@ -30,18 +32,18 @@ func (s ruleSpec) neighbour() (id scalar, before bool) {
 // place puts a rule that names a neighbour directly beside it.
 func (b *builder) place(s ruleSpec) {
 	id, before := s.neighbour()
-	if id.value == "" {
+	if id.Value == "" {
 		return
 	}
-	rule, other := b.book.Rule(s.id.value), b.book.Rule(id.value)
+	rule, other := b.book.Rule(s.id.Value), b.book.Rule(id.Value)
 	switch {
 	case rule == nil:
 		return // it did not compile
-	case s.precedence != 0 || s.before.value != "" && s.after.value != "":
-		b.errs.add(id.pos, "rule %s: give one of precedence, before and after", rule.ID)
+	case s.precedence != 0 || s.before.Value != "" && s.after.Value != "":
+		b.errs.Add(id.Pos, "rule %s: give one of precedence, before and after", rule.ID)
 		return
 	case other == nil || other == rule:
-		b.errs.add(id.pos, "unknown rule %q%s", id.value, nearest(id.value, b.ruleIDs(rule)))
+		b.errs.Add(id.Pos, "unknown rule %q%s", id.Value, yamlfile.Nearest(id.Value, b.ruleIDs(rule)))
 		return
 	}
 	all := slices.DeleteFunc(b.book.Rules, func(r *Rule) bool { return r == rule })
@@ -57,13 +59,13 @@ func (b *builder) place(s ruleSpec) {
 // another rule's wish can be against it.
 func (b *builder) placed(s ruleSpec) {
 	id, before := s.neighbour()
-	at := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == s.id.value })
-	other := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == id.value })
-	if id.value != "" && at >= 0 && other >= 0 && (at < other) != before {
-		b.errs.add(
-			id.pos,
+	at := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == s.id.Value })
+	other := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == id.Value })
+	if id.Value != "" && at >= 0 && other >= 0 && (at < other) != before {
+		b.errs.Add(
+			id.Pos,
 			"rule %s and another one cannot both stand where they ask to: before and after go in a circle",
-			s.id.value,
+			s.id.Value,
 		)
 	}
 }

@@ -2,24 +2,9 @@ package rules
 
 import (
 	"github.com/expr-lang/expr/ast"
+
+	"coroner/rules/signal"
 )
-
-// Quiet says whether lines of this signal, alone or beside any other quiet ones,
-// can give a pod that they are about no other verdict than none, whatever they say
-// and whenever they were written. A pod of which nothing else was read needs no
-// judging.
-//
-// It is worked out from the rulebook's expressions when the rulebook is loaded:
-// a signal that a rule of another label could turn on is not quiet, nor is one
-// that ends something, has an exit record or raises an alarm.
-func (d *SignalDef) Quiet() bool { return d.quiet.own }
-
-// QuietBeside is Quiet for lines about the pod's node that do not name the pod.
-func (d *SignalDef) QuietBeside() bool { return d.quiet.beside }
-
-// quiet is of whom a signal is quiet: of the pod that it names, and of the others
-// on its node.
-type quiet struct{ own, beside bool }
 
 // findQuiet marks the signals that are quiet together. It begins with all that
 // end nothing and takes away those that some rule could decide by, until none can.
@@ -28,7 +13,7 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 	own, beside := map[string]bool{}, map[string]bool{}
 	for _, d := range b.Signals {
 		own[d.Name] = !d.Ends && !d.Exit && !d.Alarm
-		beside[d.Name] = !d.Ends && d.Reach == ReachNode
+		beside[d.Name] = !d.Ends && d.Reach == signal.ReachNode
 	}
 	for {
 		r := b.firstLoud(sketch{book: b, members: members, own: own, beside: beside, facts: map[string]any{}})
@@ -41,7 +26,7 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 		}
 	}
 	for _, d := range b.Signals {
-		d.quiet = quiet{own[d.Name], beside[d.Name]}
+		d.SetQuiet(own[d.Name], beside[d.Name])
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"coroner/ingest"
+	"coroner/rules/signal"
+	"coroner/rules/yamlfile"
 
 	"github.com/expr-lang/expr/types"
 )
@@ -31,7 +33,7 @@ type Rule struct {
 	advice    *template
 	initiator *template
 	resource  *template
-	pos       pos
+	pos       yamlfile.Pos
 }
 
 // fires says whether the rule fits, and with which deciding evidence. seen are the
@@ -68,17 +70,6 @@ var (
 	domains     = []string{"platform", "workload", "provider", "operator", "none"}
 	retries     = []string{"helps", "useless", "unknown"}
 	confidences = []string{string(Confirmed), string(Probable), string(Suspected)}
-	fillTargets = []string{
-		"runner",
-		"pool",
-		"node",
-		"job.name",
-		"job.id",
-		"job.run_id",
-		"job.owner",
-		"job.repository",
-		"job.step",
-	}
 )
 
 func (b *builder) rule(s ruleSpec) {
@@ -88,13 +79,13 @@ func (b *builder) rule(s ruleSpec) {
 		def = &LabelDef{Domain: "none", Retry: "unknown"}
 	}
 	r := &Rule{
-		ID: s.id.value, Label: label, Precedence: s.precedence, Doc: s.doc.value, Tests: s.tests, pos: s.id.pos,
-		Confidence: Confidence(b.oneOf(s.confidence, "confidence", string(Probable), confidences...)),
-		Domain:     b.oneOf(s.domain, "domain", def.Domain, domains...),
-		Retry:      b.oneOf(s.retry, "retry", def.Retry, retries...),
+		ID: s.id.Value, Label: label, Precedence: s.precedence, Doc: s.doc.Value, Tests: s.tests, pos: s.id.Pos,
+		Confidence: Confidence(b.errs.OneOf(s.confidence, "confidence", string(Probable), confidences...)),
+		Domain:     b.errs.OneOf(s.domain, "domain", def.Domain, domains...),
+		Retry:      b.errs.OneOf(s.retry, "retry", def.Retry, retries...),
 	}
 	if len(s.needs) > 0 {
-		r.Needs = b.sources(s.needs, s.id.pos)
+		r.Needs = signal.Sources(s.needs, s.id.Pos, &b.errs)
 	}
 	b.ruleExpressions(r, s)
 	b.book.Rules = append(b.book.Rules, r)
@@ -107,13 +98,13 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		}
 		return p
 	}
-	if s.when.value == "" && len(s.decisive) == 0 {
-		b.errs.add(s.id.pos, "rule %s has neither when nor decisive: it would fit everything", r.ID)
+	if s.when.Value == "" && len(s.decisive) == 0 {
+		b.errs.Add(s.id.Pos, "rule %s has neither when nor decisive: it would fit everything", r.ID)
 	}
-	if s.when.value != "" {
+	if s.when.Value != "" {
 		r.when = use(b.expression(s.when, b.book.env, "bool"))
 	}
-	if s.sure.value != "" {
+	if s.sure.Value != "" {
 		r.sure = b.expression(s.sure, b.book.env, "bool")
 	}
 	for _, d := range s.decisive {
@@ -123,7 +114,7 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		}
 	}
 	if r.Confidence == Confirmed && len(s.decisive) == 0 {
-		b.errs.add(s.confidence.pos, "rule %s claims confirmed but names no decisive line", r.ID)
+		b.errs.Add(s.confidence.Pos, "rule %s claims confirmed but names no decisive line", r.ID)
 	}
 	if slices.Contains(r.decisive, nil) {
 		return // the texts speak of what did not compile
@@ -134,7 +125,7 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	r.initiator = b.template(s.initiator, env)
 	r.resource = b.template(s.resource, env)
 	if r.summary == nil {
-		b.errs.add(s.id.pos, "rule %s has no summary", r.ID)
+		b.errs.Add(s.id.Pos, "rule %s has no summary", r.ID)
 	}
 	slices.Sort(r.Signals)
 	r.Signals = slices.Compact(r.Signals)
@@ -153,7 +144,7 @@ func (b *builder) withDecisive(r *Rule) types.Map {
 			continue
 		}
 		for _, s := range p.signals {
-			for name, t := range record(b.book.byName[s]) {
+			for name, t := range recordType(b.book.Signal(s)) {
 				if known, ok := d[name]; ok && !known.Equal(t) {
 					t = types.Any
 				}
@@ -168,28 +159,28 @@ func (b *builder) withDecisive(r *Rule) types.Map {
 	return env
 }
 
-func (b *builder) labelName(s scalar) Label {
-	if !slices.Contains(Labels, Label(s.value)) {
+func (b *builder) labelName(s yamlfile.Text) Label {
+	if !slices.Contains(Labels, Label(s.Value)) {
 		var all []string
 		for _, l := range Labels {
 			all = append(all, string(l))
 		}
-		b.errs.add(s.pos, "unknown label %q%s", s.value, nearest(s.value, all))
+		b.errs.Add(s.Pos, "unknown label %q%s", s.Value, yamlfile.Nearest(s.Value, all))
 	}
-	return Label(s.value)
+	return Label(s.Value)
 }
 
 func (b *builder) label(s labelSpec) {
 	l := &LabelDef{
-		Label: b.labelName(s.name), Doc: s.doc.value, Advice: s.advice.value, Needs: s.needs.value,
-		Domain: b.oneOf(s.domain, "domain", "none", domains...),
-		Retry:  b.oneOf(s.retry, "retry", "unknown", retries...),
+		Label: b.labelName(s.name), Doc: s.doc.Value, Advice: s.advice.Value, Needs: s.needs.Value,
+		Domain: b.errs.OneOf(s.domain, "domain", "none", domains...),
+		Retry:  b.errs.OneOf(s.retry, "retry", "unknown", retries...),
 	}
 	if len(s.sources) > 0 {
-		l.Sources = b.sources(s.sources, s.name.pos)
+		l.Sources = signal.Sources(s.sources, s.name.Pos, &b.errs)
 	}
 	b.confusions(l, s.confused)
-	if s.possible.value != "" {
+	if s.possible.Value != "" {
 		l.possible = b.expression(s.possible, b.book.env, "bool")
 	}
 	for _, o := range s.ruledOut {
@@ -201,16 +192,16 @@ func (b *builder) label(s labelSpec) {
 }
 
 func (b *builder) fact(s factSpec) {
-	if _, taken := b.book.env[s.name.value]; taken {
-		b.errs.add(s.name.pos, "fact %q has the name of something else", s.name.value)
+	if _, taken := b.book.env[s.name.Value]; taken {
+		b.errs.Add(s.name.Pos, "fact %q has the name of something else", s.name.Value)
 		return
 	}
 	p := b.expression(s.value, b.book.env, "")
 	if p == nil {
 		return
 	}
-	b.book.Facts = append(b.book.Facts, &Fact{s.name.value, s.doc.value, p})
-	b.book.env[s.name.value] = factType(p)
+	b.book.Facts = append(b.book.Facts, &Fact{s.name.Value, s.doc.Value, p})
+	b.book.env[s.name.Value] = factType(p)
 }
 
 // factType is what later expressions may do with a fact.

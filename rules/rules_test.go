@@ -12,6 +12,9 @@ import (
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
+	"coroner/rules/yamlfile"
 )
 
 func load(t testing.TB, layers ...string) (*rules.Rulebook, error) {
@@ -58,7 +61,7 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := load(t, c.yaml)
-			var re *rules.Error
+			var re *yamlfile.Error
 			if !errors.As(err, &re) {
 				t.Fatalf("no rule error, got %v", err)
 			}
@@ -111,7 +114,7 @@ verdicts:
 	if len(found) != 1 || found[0].Str("rack") != "7" {
 		t.Fatalf("signals: %+v", found)
 	}
-	v := b.Judge(&rules.Case{Evidence: []rules.Evidence{{Signal: &found[0], Mine: true}}})
+	v := b.Judge(&casefile.Case{Evidence: []casefile.Evidence{{Signal: &found[0], Mine: true}}})
 	if v.Label != rules.NodeCrash || v.Summary != "Rack 7 burnt." {
 		t.Errorf("got %s %q", v.Label, v.Summary)
 	}
@@ -153,7 +156,7 @@ func TestSourcesDecideWhatALineCanShow(t *testing.T) {
 }
 
 // signal scans one line of the kubelet that must show one signal.
-func signal(t *testing.T, b *rules.Rulebook, at time.Time, text string) *rules.Signal {
+func oneSignal(t *testing.T, b *rules.Rulebook, at time.Time, text string) *signal.Signal {
 	t.Helper()
 	found := b.Scan(&ingest.Entry{At: at, Source: ingest.Kubelet, Trust: ingest.Attested, Text: text})
 	if len(found) != 1 {
@@ -183,15 +186,15 @@ verdicts:
 		t.Fatal(err)
 	}
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	covered := []rules.Coverage{{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}
+	covered := []casefile.Coverage{{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}
 	gap := append(
 		covered,
-		rules.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died, Why: "missed 3 kernel messages"},
+		casefile.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died, Why: "missed 3 kernel messages"},
 	)
 	for _, c := range []struct {
 		name     string
 		proven   bool
-		coverage []rules.Coverage
+		coverage []casefile.Coverage
 		want     rules.Confidence
 	}{
 		{"proven and covered", true, covered, rules.Confirmed},
@@ -200,10 +203,10 @@ verdicts:
 		{"claimed, not covered", false, nil, rules.Suspected},
 		{"covered with a gap at the death", true, gap, rules.Probable},
 	} {
-		s, exit := signal(t, b, died, "the cause"), signal(t, b, died, exitLine(137))
+		s, exit := oneSignal(t, b, died, "the cause"), oneSignal(t, b, died, exitLine(137))
 		v := b.Judge(
-			&rules.Case{
-				Evidence: []rules.Evidence{
+			&casefile.Case{
+				Evidence: []casefile.Evidence{
 					{Signal: s, Mine: true, Proven: c.proven},
 					{Signal: exit, Mine: true, Proven: true},
 				},
@@ -223,9 +226,9 @@ func TestMissingNamesWhatWasNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	exit := signal(t, b, died, exitLine(9))
+	exit := oneSignal(t, b, died, exitLine(9))
 	v := b.Judge(
-		&rules.Case{Evidence: []rules.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []rules.Coverage{
+		&casefile.Case{Evidence: []casefile.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []casefile.Coverage{
 			{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
 			{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
 			{
@@ -258,7 +261,7 @@ func TestJudgeAlwaysAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := b.Judge(&rules.Case{}); v.Label != rules.None {
+	if v := b.Judge(&casefile.Case{}); v.Label != rules.None {
 		t.Errorf("an empty case is %s", v.Label)
 	}
 }

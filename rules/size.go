@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"coroner/rules/casefile"
+	"coroner/rules/signal"
 )
 
 // A verdict is stored, published and shown, and much of it is what a job printed:
@@ -23,29 +26,31 @@ const (
 // the deciding ones, and what the node said at the time. Where that is too much the
 // deciding ones stay, then those that are nearest to the death. What a job can
 // print takes half of the room at most: it must not push out what the node says.
-func evidenceLines(c *Case, f findings, decides map[*Signal]bool) (lines []EvidenceLine, omitted int) {
+func evidenceLines(c *casefile.Case, f casefile.Findings, decides map[*signal.Signal]bool) (
+	lines []EvidenceLine, omitted int,
+) {
 	var all []int
 	for i := range c.Evidence {
-		if e := &c.Evidence[i]; decides[e.Signal] || e.Mine || c.nobody() || e.aroundDeath(f.died) {
+		if e := &c.Evidence[i]; decides[e.Signal] || e.Mine || c.Nobody() || aroundDeath(e, f.Died) {
 			all = append(all, i)
 		}
 	}
-	chosen := chooseLines(c, f.died, all, decides)
+	chosen := chooseLines(c, f.Died, all, decides)
 	lines = []EvidenceLine{}
 	for _, i := range chosen {
-		lines = append(lines, c.Evidence[i].line(decides[c.Evidence[i].Signal]))
+		lines = append(lines, lineOf(&c.Evidence[i], decides[c.Evidence[i].Signal]))
 	}
 	return lines, len(all) - len(chosen)
 }
 
 // chooseLines takes as many of the lines as there is room for.
-func chooseLines(c *Case, died time.Time, all []int, decides map[*Signal]bool) (chosen []int) {
+func chooseLines(c *casefile.Case, died time.Time, all []int, decides map[*signal.Signal]bool) (chosen []int) {
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(i, j int) int {
 		x, y := &c.Evidence[i], &c.Evidence[j]
 		return cmp.Or(
 			rank(!decides[x.Signal])-rank(!decides[y.Signal]),
-			cmp.Compare(x.distance(died), y.distance(died)),
+			cmp.Compare(distance(x, died), distance(y, died)),
 			j-i,
 		)
 	})
@@ -93,7 +98,7 @@ func rank(later bool) int {
 
 // distance is how far from the death a line was written; one without a time is
 // farther than any.
-func (e *Evidence) distance(died time.Time) time.Duration {
+func distance(e *casefile.Evidence, died time.Time) time.Duration {
 	if e.At.IsZero() || died.IsZero() {
 		return math.MaxInt64
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr/types"
+
+	"coroner/rules/yamlfile"
 )
 
 // template is text with ${expression} parts, compiled at load.
@@ -17,12 +19,12 @@ type templatePart struct {
 }
 
 // template compiles s. Every part is checked like any other expression.
-func (b *builder) template(s scalar, env types.Map) *template {
-	if s.value == "" {
+func (b *builder) template(s yamlfile.Text, env types.Map) *template {
+	if s.Value == "" {
 		return nil
 	}
 	t := &template{}
-	rest, offset := s.value, 0
+	rest, offset := s.Value, 0
 	for {
 		open := strings.Index(rest, "${")
 		if open < 0 {
@@ -31,12 +33,12 @@ func (b *builder) template(s scalar, env types.Map) *template {
 		}
 		length := strings.IndexByte(rest[open:], '}')
 		if length < 0 {
-			b.errs.add(s.at(1, offset+open+1), "${ without }")
+			b.errs.Add(s.At(1, offset+open+1), "${ without }")
 			return t
 		}
 		inner := s
-		inner.value = rest[open+2 : open+length]
-		inner.pos.col += offset + open + 2
+		inner.Value = rest[open+2 : open+length]
+		inner.Pos.Col += offset + open + 2
 		t.parts = append(t.parts, templatePart{text: rest[:open]}, templatePart{value: b.expression(inner, env, "")})
 		offset += open + length + 1
 		rest = rest[open+length+1:]

@@ -2,6 +2,10 @@ package rules
 
 import "time"
 
+import (
+	"coroner/rules/casefile"
+)
+
 // Label is a cause of death, from the closed set Labels.
 type Label string
 
@@ -103,33 +107,33 @@ func (c Confidence) weaker() Confidence {
 // Verdict is what is known about one runner's death. Its JSON form is public:
 // fields are added, never renamed or removed.
 type Verdict struct {
-	Cluster    string         `json:"cluster,omitempty"` // of all the names here
-	Runner     string         `json:"runner"`
-	Namespace  string         `json:"namespace"`
-	Node       string         `json:"node"`
-	PodUID     string         `json:"pod_uid"`
-	Pool       string         `json:"pool,omitempty"`
-	Label      Label          `json:"verdict"`
-	Confidence Confidence     `json:"confidence"`
-	Domain     string         `json:"domain"`
-	Initiator  string         `json:"initiator"`
-	Retry      string         `json:"retry"`
-	Resource   string         `json:"resource,omitempty"` // resource-exhaustion: which one
-	Rule       string         `json:"rule"`
-	Rulebook   string         `json:"rulebook"`
-	Revision   int            `json:"revision"`
-	Revises    *Revised       `json:"revises,omitempty"` // of a revision: what was said before it
-	DiedAt     *time.Time     `json:"died_at"`
-	Attempt    int            `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
-	Exit       Exit           `json:"exit"`
-	Job        Job            `json:"job"`
-	Summary    string         `json:"summary"`
-	Evidence   []EvidenceLine `json:"evidence"`
-	RuledOut   []RuledOut     `json:"ruled_out"`
-	Open       []OpenLabel    `json:"open"`
-	Missing    []string       `json:"missing"`
-	Coverage   []Span         `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
-	Advice     string         `json:"advice,omitempty"`   // what to do about it, one sentence
+	Cluster    string          `json:"cluster,omitempty"` // of all the names here
+	Runner     string          `json:"runner"`
+	Namespace  string          `json:"namespace"`
+	Node       string          `json:"node"`
+	PodUID     string          `json:"pod_uid"`
+	Pool       string          `json:"pool,omitempty"`
+	Label      Label           `json:"verdict"`
+	Confidence Confidence      `json:"confidence"`
+	Domain     string          `json:"domain"`
+	Initiator  string          `json:"initiator"`
+	Retry      string          `json:"retry"`
+	Resource   string          `json:"resource,omitempty"` // resource-exhaustion: which one
+	Rule       string          `json:"rule"`
+	Rulebook   string          `json:"rulebook"`
+	Revision   int             `json:"revision"`
+	Revises    *Revised        `json:"revises,omitempty"` // of a revision: what was said before it
+	DiedAt     *time.Time      `json:"died_at"`
+	Attempt    int             `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
+	Exit       Exit            `json:"exit"`
+	Job        Job             `json:"job"`
+	Summary    string          `json:"summary"`
+	Evidence   []EvidenceLine  `json:"evidence"`
+	RuledOut   []RuledOut      `json:"ruled_out"`
+	Open       []OpenLabel     `json:"open"`
+	Missing    []string        `json:"missing"`
+	Coverage   []casefile.Span `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
+	Advice     string          `json:"advice,omitempty"`   // what to do about it, one sentence
 
 	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
 

@@ -1,10 +1,14 @@
 package rules
 
+import (
+	"coroner/rules/casefile"
+)
+
 // Verify evaluates every condition of the rulebook on a case, whether or not
 // Judge would reach it, and returns the errors that Judge takes for "no". A
 // rulebook's tests call it on every case that they have.
-func (b *Rulebook) Verify(c *Case) (bad []error) {
-	env := b.environ(c, examine(c))
+func (b *Rulebook) Verify(c *casefile.Case) (bad []error) {
+	env := b.environ(c, casefile.Examine(c))
 	try := func(programs ...*program) {
 		for _, p := range programs {
 			if _, err := p.try(env); err != nil {

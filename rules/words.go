@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"coroner/rules/yamlfile"
 )
 
 // Confusion is another label that people mistake a label for.
@@ -14,16 +16,16 @@ type Confusion struct {
 }
 
 // confusions reads confused_with: a label, and what tells it from this one.
-func (b *builder) confusions(l *LabelDef, list []pair) {
+func (b *builder) confusions(l *LabelDef, list []yamlfile.Pair) {
 	for _, c := range list {
-		other := b.labelName(c.key)
+		other := b.labelName(c.Key)
 		switch {
 		case other == l.Label:
-			b.errs.add(c.key.pos, "label %s cannot be confused with itself", l.Label)
-		case strings.TrimSpace(c.value.value) == "":
-			b.errs.add(c.key.pos, "say how %s and %s are told apart", l.Label, other)
+			b.errs.Add(c.Key.Pos, "label %s cannot be confused with itself", l.Label)
+		case strings.TrimSpace(c.Value.Value) == "":
+			b.errs.Add(c.Key.Pos, "say how %s and %s are told apart", l.Label, other)
 		}
-		l.Confused = append(l.Confused, Confusion{other, c.value.value})
+		l.Confused = append(l.Confused, Confusion{other, c.Value.Value})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"coroner/ingest"
 	"coroner/ingest/github"
 	"coroner/rules"
+	"coroner/rules/signal"
 
 	"github.com/rs/zerolog"
 )
@@ -119,7 +120,7 @@ func question(r *ledger.Record, entries []ingest.Entry, book *rules.Rulebook) gi
 }
 
 // repositoryOf is owner/name, which listeners write in two parts.
-func repositoryOf(s *rules.Signal) string {
+func repositoryOf(s *signal.Signal) string {
 	name := s.Str("repository")
 	if owner := s.Str("owner"); name != "" && owner != "" && !strings.Contains(name, "/") {
 		return owner + "/" + name
@@ -129,7 +130,7 @@ func repositoryOf(s *rules.Signal) string {
 
 // isAbout says whether a record that names a job speaks of the verdict's runner:
 // it names it, or it is its object.
-func isAbout(s *rules.Signal, v *rules.Verdict) bool {
+func isAbout(s *signal.Signal, v *rules.Verdict) bool {
 	if named := s.Str("runner"); named != "" {
 		_, name, qualified := strings.Cut(named, "/")
 		return name == v.Runner || !qualified && named == v.Runner

@@ -28,6 +28,7 @@ import (
 	"coroner/ingest/push"
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/casefile"
 )
 
 var t0 = time.Date(2026, 5, 4, 10, 0, 0, 123456789, time.UTC)
@@ -293,7 +294,7 @@ func TestWhatLokiGets(t *testing.T) {
 // What a verdict misses can be asked for in a word or two, in the words that
 // the rulebook's judge has for it; what was lost, apart from what was not read.
 func TestWhatWasMissingCanBeAskedFor(t *testing.T) {
-	metadata := func(c *rules.Case) map[string]string {
+	metadata := func(c *casefile.Case) map[string]string {
 		book, err := rules.Load(book.Files)
 		if err != nil {
 			t.Fatal(err)
@@ -305,15 +306,15 @@ func TestWhatWasMissingCanBeAskedFor(t *testing.T) {
 		return out
 	}
 	died := t0.Add(-time.Minute)
-	read := func(s ingest.Source, why string) rules.Coverage {
-		return rules.Coverage{Source: s, From: died.Add(-time.Hour), To: t0, Why: why}
+	read := func(s ingest.Source, why string) casefile.Coverage {
+		return casefile.Coverage{Source: s, From: died.Add(-time.Hour), To: t0, Why: why}
 	}
-	nothing := metadata(&rules.Case{})
+	nothing := metadata(&casefile.Case{})
 	if nothing["missing"] != "kernel,kubelet,containerd,runner,kube,controller" || nothing["lost"] != "" {
 		t.Errorf("nothing was read, and missing=%q, lost=%q", nothing["missing"], nothing["lost"])
 	}
-	some := metadata(&rules.Case{
-		Coverage: []rules.Coverage{
+	some := metadata(&casefile.Case{
+		Coverage: []casefile.Coverage{
 			read(ingest.Kernel, "rotated"), read(ingest.Controller, "dropped"), read(ingest.Kubelet, ""),
 		},
 	})

@@ -18,6 +18,7 @@ import (
 	"coroner/classify/lookup"
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/casefile"
 	"coroner/rules/manual"
 
 	"github.com/rs/zerolog"
@@ -81,7 +82,7 @@ func (s *site) add(name string, died time.Time, change func(*rules.Verdict)) {
 				Mine:     true,
 			},
 		},
-		Coverage: []rules.Span{{Source: "kernel", From: died.Add(-10 * time.Minute), To: died}}}
+		Coverage: []casefile.Span{{Source: "kernel", From: died.Add(-10 * time.Minute), To: died}}}
 	if change != nil {
 		change(v)
 	}
@@ -146,7 +147,7 @@ func TestAutopsy(t *testing.T) {
 		v.Evidence = append(v.Evidence,
 			rules.EvidenceLine{At: &after, Source: "controller", Text: "exit code 137", Mine: true})
 		v.Coverage = append(v.Coverage,
-			rules.Span{
+			casefile.Span{
 				Source: "kubelet",
 				From:   t0.Add(-2 * time.Second),
 				To:     t0.Add(-time.Second),
@@ -352,7 +353,7 @@ func TestHostileText(t *testing.T) {
 		v.RuledOut, v.Open, v.Missing = []rules.RuledOut{
 			{Label: rules.NodeOOM, Because: evil},
 		}, []rules.OpenLabel{{Label: rules.ChildOOM, Needs: evil}}, []string{evil}
-		v.Coverage = append(v.Coverage, rules.Span{Source: evil, From: t0.Add(-time.Minute), To: t0, Lost: evil})
+		v.Coverage = append(v.Coverage, casefile.Span{Source: evil, From: t0.Add(-time.Minute), To: t0, Lost: evil})
 		v.PodUID = "uid"
 	})
 	for _, path := range []string{"/runners/uid", "/runners/uid?all=1", "/", "/?q=" + url.QueryEscape(evil[:100]),

@@ -25,8 +25,8 @@ import (
 
 	"coroner/fixtures/bench"
 	"coroner/ingest/podlog"
-	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/signal"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -154,7 +154,7 @@ func logOf(dir string, i int) string {
 func TestBenchPodLogs(t *testing.T) {
 	wantBench(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b, err := rules.LoadSignals(fs.FS(book.Files))
+	b, err := signal.Load(fs.FS(book.Files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestBenchPodLogs(t *testing.T) {
 var errAll = errors.New("all lines were read")
 
 // readAll reads and scans a folder of logs to its end.
-func readAll(t *testing.T, dir string, b *rules.Rulebook, next func([]byte, int) int, lines int) (used time.Duration,
+func readAll(t *testing.T, dir string, b *signal.Book, next func([]byte, int) int, lines int) (used time.Duration,
 	hits int) {
 	begin, read := bench.CPU(), 0
 	err := podlog.New(podlog.Config{Dir: dir, Node: "n", Next: next}).Run(context.Background(),
@@ -212,7 +212,7 @@ func readAll(t *testing.T, dir string, b *rules.Rulebook, next func([]byte, int)
 func TestBenchOpenLogs(t *testing.T) {
 	wantBench(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b, err := rules.LoadSignals(fs.FS(book.Files))
+	b, err := signal.Load(fs.FS(book.Files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestBenchOpenLogs(t *testing.T) {
 
 // readGrowing is the time that reading what n open logs grow by takes, without
 // that of writing it.
-func readGrowing(t *testing.T, from string, b *rules.Rulebook, n, lines int) (used time.Duration) {
+func readGrowing(t *testing.T, from string, b *signal.Book, n, lines int) (used time.Duration) {
 	dir, read, began := t.TempDir(), 0, time.Duration(0)
 	newFloods(t, dir, n)
 	wrote := make(chan time.Duration, 1)

@@ -8,6 +8,7 @@ import (
 	"coroner/classify"
 	"coroner/rules"
 	"coroner/rules/redact"
+	"coroner/rules/signal"
 )
 
 type rulesCmd struct {
@@ -95,7 +96,7 @@ func (c *rulesListCmd) Run(p *program) error {
 	return nil
 }
 
-func sourcesText(s *rules.SignalDef) string {
+func sourcesText(s *signal.Def) string {
 	var out []string
 	for _, x := range s.Sources {
 		out = append(out, string(x))

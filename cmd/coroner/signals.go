@@ -12,7 +12,7 @@ import (
 
 	"coroner/cmd/parallel"
 	"coroner/ingest"
-	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 type signalsCmd struct {
@@ -94,7 +94,7 @@ func (p *program) counts(counts map[string]int) {
 	}
 }
 
-func newSignalLine(s *rules.Signal) signalLine {
+func newSignalLine(s *signal.Signal) signalLine {
 	l := signalLine{
 		File:     s.Doc,
 		Line:     s.Line,

@@ -29,6 +29,8 @@ import (
 
 	"coroner/rules"
 	"coroner/rules/book"
+	signals "coroner/rules/signal"
+	"coroner/rules/yamlfile"
 
 	"github.com/rs/zerolog"
 )
@@ -256,11 +258,11 @@ func TestRulebookForAgents(t *testing.T) {
 		if w.Code != 200 || tag != `"`+b.Hash+`"` || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 			t.Errorf("%s: %d %v", what, w.Code, w.Header())
 		}
-		got, err := rules.Layers(w.Body.Bytes())
+		got, err := yamlfile.SplitSource(w.Body.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := rules.LoadSignals(got...)
+		again, err := signals.Load(got...)
 		if err != nil {
 			t.Fatal(err)
 		}

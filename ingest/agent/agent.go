@@ -22,7 +22,7 @@ import (
 	"coroner/ingest/podlog"
 	"coroner/ingest/push"
 	"coroner/ingest/spool"
-	"coroner/rules"
+	"coroner/rules/signal"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -205,7 +205,7 @@ func (a *Agent) takePods(b podlog.Batch) error {
 }
 
 // redacted takes the secrets out of last lines, which are log by log.
-func redacted(book *rules.Rulebook, lines []ingest.Entry) []ingest.Entry {
+func redacted(book *signal.Book, lines []ingest.Entry) []ingest.Entry {
 	same := func(x, y *ingest.Entry) bool {
 		return x.PodUID == y.PodUID && x.Pod == y.Pod && x.Container == y.Container
 	}
@@ -246,7 +246,7 @@ func (a *Agent) scanEntries(source string, entries []ingest.Entry, lines, passed
 
 // recognised reports whether the rulebook knows an entry, and takes that from the
 // allowance of its container.
-func (a *Agent) recognised(book *rules.Rulebook, e *ingest.Entry) bool {
+func (a *Agent) recognised(book *signal.Book, e *ingest.Entry) bool {
 	found, short := book.ScanWithin(e)
 	if e.Source.Forgeable() {
 		a.allow.chargeLine(e, len(found) > 0)

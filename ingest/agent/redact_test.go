@@ -14,8 +14,8 @@ import (
 	"coroner/ingest"
 	"coroner/ingest/journal"
 	"coroner/ingest/podlog"
-	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/signal"
 )
 
 // tellSecrets gives the agent a secret of every kind, in recognised lines and in last ones,
@@ -81,12 +81,12 @@ func TestNoSecretLeavesTheAgent(t *testing.T) {
 
 // An agent of a server that knows no secrets takes out what it knows itself.
 func TestAnOldRulebookHidesNoSecret(t *testing.T) {
-	signal := "signals:\n  - {name: a.word, source: runner, match: 'some word'}\n"
-	old, err := rules.Load(fstest.MapFS{"old.yaml": {Data: []byte(signal)}})
+	own := "signals:\n  - {name: a.word, source: runner, match: 'some word'}\n"
+	old, err := signal.Load(fstest.MapFS{"old.yaml": {Data: []byte(own)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range []*rules.Rulebook{old, must(rules.Load(fs.FS(book.Files)))} {
+	for _, b := range []*signal.Book{old, must(signal.Load(fs.FS(book.Files)))} {
 		a := newTestAgent(t, t.TempDir(), "", 1<<20)
 		if err := a.rulebook.adoptSource(b.Source()); err != nil {
 			t.Fatal(err)

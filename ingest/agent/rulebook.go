@@ -12,8 +12,9 @@ import (
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/ingest/spool"
-	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/signal"
+	"coroner/rules/yamlfile"
 
 	"github.com/rs/zerolog"
 )
@@ -27,12 +28,12 @@ type rulebook struct {
 	log     zerolog.Logger
 	metrics *metrics
 
-	inForce atomic.Pointer[rules.Rulebook]
-	changed chan *rules.Rulebook // holds one that was not read again with yet; never closed
+	inForce atomic.Pointer[signal.Book]
+	changed chan *signal.Book // holds one that was not read again with yet; never closed
 }
 
 func newRulebook(c Rulebook, sender *push.Sender, s *spool.Spool, log zerolog.Logger, m *metrics) *rulebook {
-	return &rulebook{c: c, sender: sender, spool: s, log: log, metrics: m, changed: make(chan *rules.Rulebook, 1)}
+	return &rulebook{c: c, sender: sender, spool: s, log: log, metrics: m, changed: make(chan *signal.Book, 1)}
 }
 
 // loadFirst puts the rulebook in force that was fetched last, else the built-in one.
@@ -44,7 +45,7 @@ func (r *rulebook) loadFirst() error {
 			return nil
 		}
 	}
-	b, err := rules.LoadSignals(fs.FS(book.Files))
+	b, err := signal.Load(fs.FS(book.Files))
 	r.inForce.Store(b)
 	return err
 }
@@ -61,16 +62,16 @@ func (r *rulebook) nextMatch(b []byte, from int) int { return r.inForce.Load().N
 
 // parseBook compiles what a server gave. One that is older than this agent knows no
 // secrets: then those of the built-in rulebook are taken out.
-func parseBook(source []byte) (*rules.Rulebook, error) {
-	layers, err := rules.Layers(source)
+func parseBook(source []byte) (*signal.Book, error) {
+	layers, err := yamlfile.SplitSource(source)
 	if err != nil {
 		return nil, err
 	}
-	b, err := rules.LoadSignals(layers...)
+	b, err := signal.Load(layers...)
 	if err != nil || len(b.Secrets) > 0 {
 		return b, err
 	}
-	own, err := rules.LoadSignals(fs.FS(book.Files))
+	own, err := signal.Load(fs.FS(book.Files))
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/signal"
 
 	"github.com/rs/zerolog"
 )
@@ -55,9 +55,9 @@ func readAll(t testing.TB, c Config, most int, take func(Batch)) (read int) {
 }
 
 // signals is the built-in rulebook as an agent has it.
-func signals(t testing.TB) *rules.Rulebook {
+func signals(t testing.TB) *signal.Book {
 	t.Helper()
-	b, err := rules.LoadSignals(fs.FS(book.Files))
+	b, err := signal.Load(fs.FS(book.Files))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 
 	"coroner/ingest"
 	"coroner/ingest/journald"
-	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/signal"
 )
 
 // writers are fields by which journald tells all kinds of writers apart.
@@ -80,7 +80,7 @@ func logged(b *bytes.Buffer, boot string, at time.Time, mono int, fields []strin
 
 // incidentLines are the messages of the incidents' log lines that a rulebook may
 // know, and as many that it does not.
-func incidentLines(t *testing.T, rulebook *rules.Rulebook) (known, other []string) {
+func incidentLines(t *testing.T, rulebook *signal.Book) (known, other []string) {
 	t.Helper()
 	files, _ := filepath.Glob("../../fixtures/incidents/*.txtar")
 	for _, file := range files {
@@ -105,7 +105,7 @@ func incidentLines(t *testing.T, rulebook *rules.Rulebook) (known, other []strin
 
 // everyKind is a journal in which every kind of writer says what any signal of
 // the rulebook is recognised by, and much else, over two boots.
-func everyKind(t *testing.T, dir string, rulebook *rules.Rulebook, start time.Time) (n int) {
+func everyKind(t *testing.T, dir string, rulebook *signal.Book, start time.Time) (n int) {
 	var b bytes.Buffer
 	dice := rand.New(rand.NewPCG(5, 6))
 	lines, other := incidentLines(t, rulebook)
@@ -158,7 +158,7 @@ type account struct {
 }
 
 // reading reads a journal to its end and scans it.
-func reading(t *testing.T, rulebook *rules.Rulebook, c Config) (a account, passed int) {
+func reading(t *testing.T, rulebook *signal.Book, c Config) (a account, passed int) {
 	a.Covered = map[string]ingest.Entry{}
 	readAll(t, c, 1<<30, func(b Batch) {
 		for _, e := range b.Entries {
@@ -186,7 +186,7 @@ func reading(t *testing.T, rulebook *rules.Rulebook, c Config) (a account, passe
 // the rulebook recognises, the gaps, what was covered, and how far it came.
 func TestWantedLosesNothing(t *testing.T) {
 	t.Parallel()
-	rulebook, err := rules.Load(book.Files)
+	rulebook, err := signal.Load(book.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +433,7 @@ func TestSkippedOverRotation(t *testing.T) {
 // Damaged files say the same of themselves whoever is asked what is wanted.
 func TestDamagedFilesSkipped(t *testing.T) {
 	t.Parallel()
-	rulebook, err := rules.Load(book.Files)
+	rulebook, err := signal.Load(book.Files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,14 @@ import (
 	"testing/fstest"
 
 	"coroner/ingest"
-	"coroner/rules"
 	"coroner/rules/draft"
+	"coroner/rules/signal"
 )
 
 // recognises says whether the draft's signal recognises a line.
 func recognises(t *testing.T, yaml string, e ingest.Entry) bool {
 	t.Helper()
-	b, err := rules.LoadSignals(fstest.MapFS{"draft.yaml": {Data: []byte(yaml)}})
+	b, err := signal.Load(fstest.MapFS{"draft.yaml": {Data: []byte(yaml)}})
 	if err != nil {
 		t.Fatalf("the draft does not load: %v\n%s", err, yaml)
 	}

@@ -1,0 +1,111 @@
+package casefile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules/signal"
+)
+
+// Case is all that is known about one runner: the input of Judge. It is built
+// by classify; nothing in it is read from anywhere else.
+type Case struct {
+	Cluster, Namespace, Name, UID, Node, Pool string
+
+	Evidence []Evidence // in time order
+	Coverage []Coverage // what was read of the case's pod
+	Around   []Coverage // what was read of its node and of the controllers; other cases may share it
+	Log      LogRead
+
+	Attempt int // which life of a pod whose container was started again; 0: it had one
+
+	Containers map[string]string // container id -> name, of this pod
+	Sandboxes  map[string]bool   // sandbox ids of this pod
+
+	Crowd bool // it stands for several pods at once, all of which live
+
+	life *life // worked out from the evidence when it is first asked for
+}
+
+// WithOnly is the case with a part of its evidence; nil where that is all of it, or
+// nothing.
+func (c *Case) WithOnly(some func(*Evidence) bool) *Case {
+	only := *c
+	only.life = &life{earlier: c.lived().earlier}
+	only.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e Evidence) bool { return !some(&e) })
+	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {
+		return nil
+	}
+	return &only
+}
+
+// PoolName is the one name of a pool: some controllers call it as Kubernetes calls
+// an object, namespace/name, others by its name, and it is one pool.
+func PoolName(s string) string {
+	s = strings.TrimRight(s, "/")
+	return s[strings.LastIndexByte(s, '/')+1:]
+}
+
+// Nobody says whether the case stands for text that names no pod at all.
+func (c *Case) Nobody() bool {
+	return c.Name == "" && c.UID == "" && len(c.Containers) == 0 && len(c.Sandboxes) == 0
+}
+
+// Evidence is a signal attributed to a case.
+type Evidence struct {
+	*signal.Signal
+	Mine   bool // the line names this pod; false: it speaks about its node
+	Proven bool // trusted source, unforgeable envelope, and a tie that is both
+	Others bool // the line names another pod
+}
+
+// SignalNames are the names of the signals that the case has evidence of.
+func (c *Case) SignalNames() map[string]bool {
+	seen := map[string]bool{}
+	for i := range c.Evidence {
+		seen[c.Evidence[i].Def.Name] = true
+	}
+	return seen
+}
+
+// Coverage says that Source was read From..To, or, with Why set, that part of
+// it was lost.
+type Coverage struct {
+	Source   ingest.Source
+	From, To time.Time // both zero: no times are known
+	Why      string
+}
+
+// LogRead is how far the runner's own log was read.
+type LogRead struct {
+	Read        bool
+	Lines       int
+	First, Last time.Time
+}
+
+// Alarmed says whether a line that speaks of a death can speak of the runner's; of
+// nobody's what no pod explains.
+func (c *Case) Alarmed() bool {
+	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
+		switch {
+		case !e.Def.Alarm:
+			return false
+		case c.Nobody():
+			return !e.Others && !isExplained(c.Evidence, &e)
+		}
+		return e.Mine && c.MayBeRunners(c.ContainerOf(&e)) && !c.SpokeAfter(&e)
+	})
+}
+
+// isExplained says whether the same source names a pod in the moment of a line that
+// names none: a report of several lines has the name in one of them.
+func isExplained(evidence []Evidence, e *Evidence) bool {
+	return slices.ContainsFunc(evidence, func(o Evidence) bool {
+		return o.Others && o.Source == e.Source && o.Node == e.Node && o.At.Sub(e.At).Abs() <= sameReport
+	})
+}
+
+// sameReport is how far the lines of one report are apart.
+const sameReport = 2 * time.Second

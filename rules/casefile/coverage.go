@@ -1,0 +1,182 @@
+package casefile
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"coroner/ingest"
+)
+
+// AllCoverage is everything that was read for the case.
+func (c *Case) AllCoverage() iter.Seq[Coverage] {
+	return func(yield func(Coverage) bool) {
+		for _, list := range [][]Coverage{c.Coverage, c.Around} {
+			for _, k := range list {
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Join makes one span of those of a source that overlap: it says the same in
+// fewer words. The order of what it gives depends on nothing but what it says.
+func Join(all []Coverage) []Coverage {
+	spans := map[ingest.Source][]Coverage{}
+	out := slices.DeleteFunc(all, func(k Coverage) bool {
+		whole := k.Why == "" && !k.From.IsZero() && !k.To.IsZero()
+		if whole {
+			spans[k.Source] = append(spans[k.Source], k)
+		}
+		return whole
+	})
+	for _, source := range slices.Sorted(maps.Keys(spans)) {
+		out = append(out, joined(spans[source])...)
+	}
+	return out
+}
+
+// lookBack is how long before a death its cause is looked for: absence proves
+// something only if that time was read.
+const lookBack = 30 * time.Second
+
+// Covers says whether source was read without a gap over the death.
+func (c *Case) Covers(source ingest.Source, died time.Time) bool {
+	read, spans := false, []Coverage{}
+	for k := range c.AllCoverage() {
+		switch {
+		case k.Source != source:
+		case k.Why != "":
+			if NearDeath(k, died) {
+				return false
+			}
+		case k.From.IsZero() && k.To.IsZero():
+			read = true
+		default:
+			spans = append(spans, k)
+		}
+	}
+	return read || !died.IsZero() && slices.ContainsFunc(joined(spans), func(k Coverage) bool {
+		return !k.To.Before(died.Add(-time.Second)) &&
+			(!k.From.After(died.Add(-lookBack)) || !k.From.After(c.started()))
+	})
+}
+
+// joined makes one span of those that overlap: a reader that was stopped and
+// went on where it was has read without a gap.
+func joined(spans []Coverage) []Coverage {
+	slices.SortFunc(spans, func(a, b Coverage) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
+	var out []Coverage
+	for _, k := range spans {
+		if n := len(out) - 1; n >= 0 && !k.From.After(out[n].To) {
+			if k.To.After(out[n].To) {
+				out[n].To = k.To
+			}
+			continue
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// NearDeath says whether a gap touches the time around the death.
+func NearDeath(gap Coverage, died time.Time) bool {
+	return died.IsZero() || (!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-lookBack)))
+}
+
+// Span is a stretch of time over which a source was read or, with Lost set,
+// part of it was not.
+type Span struct {
+	Source string    `json:"source"`
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Lost   string    `json:"lost,omitempty"` // what lost the records, in words
+}
+
+const (
+	before   = 10 * time.Minute // how long before a death spans are told
+	after    = 10 * time.Second // and how long after it
+	maxSpans = 20               // of a source: a journal can be full of holes
+)
+
+// Spans says what was read around a death of everything that can speak of it,
+// source by source. A source of which no time is known has none.
+func (c *Case) Spans(died time.Time) []Span {
+	out := []Span{}
+	if died.IsZero() {
+		return out
+	}
+	from, to := died.Add(-before), died.Add(after)
+	for _, source := range ingest.Sources {
+		read, lost := c.spansOf(source, from, to)
+		read = read[max(0, len(read)-maxSpans):] // what is not told counts as not read
+		out = append(append(out, read...), fewer(lost)...)
+	}
+	slices.SortStableFunc(out, func(a, b Span) int {
+		return cmp.Or(
+			slices.Index(ingest.Sources, ingest.Source(a.Source))-slices.Index(ingest.Sources, ingest.Source(b.Source)),
+			a.From.Compare(b.From),
+		)
+	})
+	return out
+}
+
+// fewer keeps the holes nearest to the death, and makes one of those before.
+func fewer(holes []Span) []Span {
+	n := len(holes) - maxSpans
+	if n <= 0 {
+		return holes
+	}
+	rest := Span{
+		Source: holes[0].Source,
+		From:   holes[0].From,
+		To:     holes[n].To,
+		Lost:   fmt.Sprintf("%d holes in this time", n+1),
+	}
+	return append([]Span{rest}, holes[n+1:]...)
+}
+
+// spansOf gives what was read of a source between two times, joined, and what
+// was lost, hole by hole.
+func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []Span) {
+	var all, holes []Coverage
+	for k := range c.AllCoverage() {
+		switch {
+		case k.Source != source || k.From.IsZero() || k.To.IsZero() || k.From.After(to) || k.To.Before(from):
+		case k.Why != "":
+			holes = append(holes, k)
+		default:
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(holes, func(a, b Coverage) int {
+		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Why, b.Why))
+	})
+	span := func(k Coverage) Span { return Span{string(source), later(k.From, from), earlier(k.To, to), k.Why} }
+	for _, k := range joined(all) {
+		read = append(read, span(k))
+	}
+	for _, k := range slices.Compact(holes) {
+		lost = append(lost, span(k))
+	}
+	return read, lost
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

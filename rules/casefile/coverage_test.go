@@ -1,0 +1,74 @@
+package casefile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/ingest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A verdict says what was read around the death: spans that overlap are one,
+// gaps stand for themselves, and what is far away or has no time is left out.
+func TestSpans(t *testing.T) {
+	died := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return died.Add(time.Duration(s) * time.Second) }
+	c := Case{Coverage: []Coverage{
+		{Source: ingest.Runner},
+		{Source: ingest.Kubelet, From: at(-100), To: at(-50)},
+		{Source: ingest.Kernel, From: at(-40), To: at(500)},
+		{Source: ingest.Kernel, From: at(-9000), To: at(-40)},
+		{Source: ingest.Kernel, From: at(-20), To: at(-10), Why: "vacuumed"},
+		{Source: ingest.Kernel, From: at(-20), To: at(-10), Why: "vacuumed"},
+		{Source: ingest.Kubelet, From: at(-30), To: at(5)},
+		{Source: ingest.Containerd, From: at(-9000), To: at(-8000)},
+	}}
+	want := []Span{
+		{"kernel", at(-600), at(10), ""},
+		{"kernel", at(-20), at(-10), "vacuumed"},
+		{"kubelet", at(-100), at(-50), ""},
+		{"kubelet", at(-30), at(5), ""},
+	}
+	if diff := cmp.Diff(want, c.Spans(died)); diff != "" {
+		t.Error(diff)
+	}
+	if got := c.Spans(time.Time{}); len(got) != 0 {
+		t.Errorf("a death of no known time has %v", got)
+	}
+}
+
+// However many holes a source has, those next to the death are told, none is
+// passed off as read, and the other sources are told as well.
+func TestSpansOfAHoledJournal(t *testing.T) {
+	died := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	c := Case{
+		Coverage: []Coverage{
+			{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died},
+			{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died},
+		},
+	}
+	for i := range 150 {
+		at := died.Add(-4 * time.Second * time.Duration(i))
+		c.Coverage = append(
+			c.Coverage,
+			Coverage{Source: ingest.Kernel, From: at.Add(-time.Second), To: at, Why: "hole"},
+		)
+	}
+	got := c.Spans(died)
+	holes, lost := 0, time.Time{}
+	for _, s := range got {
+		if s.Source == "kernel" && s.Lost == "hole" {
+			holes, lost = holes+1, s.To
+		}
+	}
+	if holes != maxSpans-1 || !lost.Equal(died) || got[0].Lost != "" || !got[0].To.Equal(died) ||
+		!strings.HasSuffix(got[1].Lost, " holes in this time") ||
+		got[1].To.Before(died.Add(-4*time.Second*maxSpans)) {
+		t.Errorf("%d holes, the last %s; the first %+v", holes, lost, got[:2])
+	}
+	if last := got[len(got)-1]; last.Source != "kubelet" || last.Lost != "" {
+		t.Errorf("the last span is %+v", last)
+	}
+}

@@ -1,0 +1,262 @@
+package signal
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"coroner/ingest/logtext"
+)
+
+// People mask the ids in what they publish, and cut them short. A line with
+// such an id still says what happened, though not to whom.
+
+// mask is what stands in place of a container's id; maskable is that, or a quoted
+// word that has to be looked at.
+var (
+	mask = regexp.MustCompile(
+		`\{\{[^{}"]{1,40}\}\}|[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)`,
+	)
+	maskable = regexp.MustCompile(mask.String() + `|(?:for|ontainer|andbox|id|_id:) ?\\?"[^"\\ ]{0,72}\\?"`)
+)
+
+// maskWords are words that are masks, by their last letter.
+var maskWords = map[byte][]string{'d': {"redacted", "masked", "removed"}, 'n': {"hidden"}}
+
+// mayMask says whether mask may match a text. It is asked first, as mask takes a
+// hundred times as long.
+func mayMask(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; c {
+		case '*', '#', 'x', 'X':
+			if runOf(text[i:], func(b byte) bool { return b == '*' || b == '#' || b|0x20 == 'x' }) >= 4 {
+				return true
+			}
+		case '{', '<':
+			rest := text[i+1:]
+			n := runOf(rest, func(b byte) bool { return wordByte(b) || b == ' ' || b == '-' })
+			if c == '{' && strings.HasPrefix(rest, "{") ||
+				n < len(rest) && (rest[n] == '}' || rest[n] == '>') && namesID(rest[:n]) {
+				return true
+			}
+		case '"':
+			rest := text[i+1:]
+			n := runOf(rest, func(b byte) bool { return b != '"' && b != '\\' && b != ' ' })
+			if n < len(rest) && rest[n] != ' ' && beforeID(text[:i]) && standsForID(rest[:n]) {
+				return true
+			}
+		case '.', "…"[0]:
+			if i >= 6 && runOf(text[i-6:i], hexByte) == 6 && ellipsis(text[i:]) {
+				return true
+			}
+		case 'd', 'D', 'n', 'N':
+			for _, w := range maskWords[c|0x20] {
+				if i+1 >= len(w) && strings.EqualFold(text[i+1-len(w):i+1], w) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// namesID says whether a placeholder's name is one of an id.
+func namesID(name string) bool {
+	name = strings.ToLower(name)
+	has := func(w string) bool { return strings.Contains(name, w) }
+	return slices.ContainsFunc([]string{"id", "hash", "container", "sandbox"}, has)
+}
+
+func ellipsis(s string) bool { return strings.HasPrefix(s, "...") || strings.HasPrefix(s, "…") }
+
+// runOf is how many bytes at the begin of a text are of a kind.
+func runOf(text string, of func(byte) bool) (n int) {
+	for n < len(text) && of(text[n]) {
+		n++
+	}
+	return n
+}
+
+func hexByte(b byte) bool { return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' }
+
+func wordByte(b byte) bool { return b == '_' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// noID stands for a masked id while a line is matched.
+var noID = strings.Repeat("0", 64)
+
+// maxMasked is how many bytes of a line are looked through for masked ids: people
+// publish lines of some hundred, and to look takes long.
+const maxMasked = 4 << 10
+
+// maxMasks is how many such ids a line can have; no line names so many.
+const maxMasks = 8
+
+// unmasked is a text with noID in place of every masked id; ok is false where
+// it has none, or is longer than that.
+func unmasked(text string) (out string, ok bool) {
+	if len(text) > maxMasked || !mayMask(text) {
+		return "", false
+	}
+	places := maskable.FindAllStringIndex(text, maxMasks+1)
+	if len(places) > maxMasks {
+		return "", false
+	}
+	var b strings.Builder
+	end := 0
+	for _, at := range places {
+		b.WriteString(text[end:at[0]])
+		b.WriteString(withoutID(text[at[0]:at[1]]))
+		end = at[1]
+	}
+	b.WriteString(text[end:])
+	return b.String(), b.String() != text
+}
+
+// withoutID is what maskable found, with noID in place of a mask.
+func withoutID(found string) string {
+	before, rest, quoted := strings.Cut(found, `"`)
+	if !quoted || rest == "" {
+		return noID
+	}
+	word := strings.TrimRight(rest, `\"`)
+	if !standsForID(word) && !mask.MatchString(word) {
+		return found
+	}
+	return before + `"` + noID + rest[len(word):]
+}
+
+// beforeID says whether a text ends as what a runtime writes before an id.
+func beforeID(text string) bool {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, `\`), " ")
+	return slices.ContainsFunc(
+		[]string{"for", "ontainer", "andbox", "id", "_id:"},
+		func(w string) bool { return strings.HasSuffix(text, w) },
+	)
+}
+
+// standsForID says whether a quoted word can stand where an id was: the start of one,
+// nothing, a variable, one character over and over. What can be a name is none.
+func standsForID(word string) bool {
+	digest, isDigest := strings.CutPrefix(word, "sha256:")
+	switch {
+	case isDigest:
+		return len(digest) < len(noID) || uniform(digest)
+	case len(word) >= 8 && len(word) < len(noID) && runOf(word, hexByte) == len(word):
+		return true
+	case len(word) > len(noID)+8, len(word) == len(noID) && runOf(word, hexByte) == len(word):
+		return false
+	case strings.ContainsAny(word, "/:=.,@+") && !ellipsis(word) && !strings.ContainsAny(word, "{$%"):
+		return word == "n/a"
+	case nameless(word), strings.Trim(word, "-_?*#•█.") == "":
+		return true
+	}
+	return strings.ContainsAny(word, "$%{}<>[]()«»…") || strings.Trim(word, "_") != word ||
+		strings.ToUpper(word) == word && strings.ToLower(word) != word
+}
+
+// uniform says whether a word is one character over and over.
+func uniform(word string) bool {
+	return len(word) >= 4 && strings.Count(word, word[:1]) == len(word)
+}
+
+// noNames are words that are written where a name is not, or shall not be, told.
+var noNames = []string{
+	"",
+	"redacted",
+	"masked",
+	"removed",
+	"hidden",
+	"null",
+	"none",
+	"nil",
+	"unknown",
+	"anonymized",
+	"id",
+}
+
+// nameless says whether a word that could be a name by its letters is none.
+func nameless(word string) bool {
+	word = word[strings.LastIndexByte(word, '/')+1:]
+	return uniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-")
+}
+
+// maskedSignals are the signals of a line whose ids are masked, without those ids.
+// It has as many steps as the line has without them.
+func (b *Book) maskedSignals(plain *matching, hits []int32) (out []Signal) {
+	text, ok := unmasked(plain.e.Text)
+	if !ok {
+		return nil
+	}
+	masked := *plain.e
+	masked.Text = text
+	m := matching{e: &masked, steps: steps(plain.e)}
+	var room [24]logtext.Field
+	var fields logtext.Fields
+	m.msg, fields, _ = logtext.Message(&masked, room[:0])
+	for _, i := range hits {
+		d := b.Signals[i]
+		words, ok := m.recognise(d, fields)
+		if !ok || !d.namesContainer() {
+			continue
+		}
+		s := d.signal(plain.e, words)
+		for w := range s.words {
+			if strings.Contains(s.words[w], noID) {
+				s.words[w], s.Masked = "", true
+			}
+		}
+		if s.Masked {
+			out = append(out, s)
+		}
+	}
+	plain.short = plain.short || m.short
+	return out
+}
+
+// mask takes out what stands where a pod's name, UID or cgroup is and is none. A
+// host's program writes them as they are, so somebody put it there afterwards: it is
+// not known whose line it is.
+func (s *Signal) mask() {
+	for i, c := range s.Def.captures {
+		word := s.words[i]
+		switch {
+		case word == "":
+			s.Masked = s.Masked || c.kind == kindPod && strings.Contains(s.Text, `pod=""`)
+		case c.kind == kindPod && noPod(word),
+			(c.kind == kindContainer || c.kind == kindSandbox) && noContainer(word),
+			c.kind == kindUID && canonicalUID(word) == "":
+			s.words[i], s.Masked = "", true
+		case c.kind == kindPods && (strings.Contains(word, `""`) || slices.ContainsFunc(parsePods(word), noPod)):
+			s.words[i], s.Masked = "", true
+		case c.kind == KindCgroup && strings.Contains(word, "kubepods") && ParseCgroup(word).Level == "other":
+			s.Masked = true
+		}
+	}
+}
+
+// noPod says whether what stands where a pod's name is can be none.
+func noPod(word string) bool {
+	name := podName(word)
+	return !podPattern.MatchString(name) || nameless(name)
+}
+
+// noContainer says whether what stands where a container's id is can be none.
+func noContainer(word string) bool {
+	id := word[strings.LastIndexByte(word, '/')+1:]
+	return runOf(id, hexByte) != len(id)
+}
+
+// StandsForAny says whether an id is one character over and over. People write such
+// ids in place of real ones, for one container or for all.
+func StandsForAny(id string) bool { return uniform(id) }
+
+// namesContainer says whether the signal is about the container, sandbox or pod
+// whose id it holds.
+func (d *Def) namesContainer() bool {
+	for _, c := range d.captures {
+		if c.kind == kindContainer || c.kind == kindSandbox {
+			return true
+		}
+	}
+	return false
+}

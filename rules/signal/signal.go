@@ -1,0 +1,278 @@
+package signal
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules/regex"
+	"coroner/rules/yamlfile"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// Reach says how far a signal speaks.
+type Reach string
+
+const (
+	ReachPod  Reach = "pod"  // about the pod that it names
+	ReachNode Reach = "node" // about everything on its node
+)
+
+// Def is one line shape that the rulebook recognises.
+type Def struct {
+	Name    string // family.name, the word used everywhere
+	Family  string
+	Sources []ingest.Source // who may prove it; the first is assumed for text that names no writer
+	Doc     string          // what the line means
+	Printed string          // which program prints it, since when
+
+	shapes   []shape // what the line can look like
+	captures []capture
+	subject  map[string]bool     // captures that name whose evidence it is; nil = all identities
+	writers  map[string][]writer // of an event: who may say its reason
+	literals []string            // every matching text contains one of these
+
+	frame bool // it quotes somebody else's words: those can be a symptom
+
+	Reach  Reach
+	Alarm  bool              // the line alone speaks of a death: it is never passed over as nothing
+	Starts bool              // the pod or a container of it began when this was written
+	Ends   bool              // the pod or its container was over when this was written
+	Exit   bool              // carries an exit record: exit_code, reason, signal, …
+	Fills  map[string]string // verdict field <- capture
+
+	Tests  []Test
+	at     yamlfile.Pos
+	quiet  quiet
+	number int // its place in Rulebook.Signals
+}
+
+// At is where the rulebook defines the signal.
+func (d *Def) At() yamlfile.Pos { return d.at }
+
+// CaptureTypes are the types of the captures by their names, as expressions see them.
+func (d *Def) CaptureTypes() types.Map {
+	m := types.Map{}
+	for _, c := range d.captures {
+		m[c.name] = kindTypes[c.kind]
+	}
+	return m
+}
+
+// Quiet says whether lines of this signal, alone or beside any other quiet ones,
+// can give a pod that they are about no other verdict than none, whatever they say
+// and whenever they were written. A pod of which nothing else was read needs no
+// judging.
+//
+// It is worked out from the rulebook's expressions when the rulebook is loaded:
+// a signal that a rule of another label could turn on is not quiet, nor is one
+// that ends something, has an exit record or raises an alarm.
+func (d *Def) Quiet() bool { return d.quiet.own }
+
+// QuietBeside is Quiet for lines about the pod's node that do not name the pod.
+func (d *Def) QuietBeside() bool { return d.quiet.beside }
+
+// SetQuiet says of whom the signal is quiet. A rulebook does that when it is loaded.
+func (d *Def) SetQuiet(own, beside bool) { d.quiet = quiet{own, beside} }
+
+// quiet is of whom a signal is quiet: of the pod that it names, and of the others
+// on its node.
+type quiet struct{ own, beside bool }
+
+// shape is one way to write the line: programs change their words.
+type shape struct {
+	messages []string        // the bare message is one of these
+	match    *pattern        // or it matches this
+	loose    *pattern        // match without its anchor, for text that proves nothing anyway
+	where    []where         // and these fields match
+	whole    [][]*vocabulary // and the line says a word of each of these, its fields too
+	but      []*vocabulary   // and none of this
+}
+
+// where is what a field must match.
+type where struct {
+	field string
+	*pattern
+}
+
+// pattern is a regular expression that knows which of its groups are captures.
+type pattern struct {
+	*regex.Regexp
+	slots    []int // of each group: the capture that it holds, below 0 for none
+	anchored bool  // it matches at the beginning only
+}
+
+// Test is an inline test of a signal: a line and what it captures.
+type Test struct {
+	Line   string
+	Source ingest.Source
+	Fields map[string]string // attributes of an API object instead of text
+	Want   map[string]string // captured values as text
+	Not    bool              // the line must not match
+	pos    yamlfile.Pos
+}
+
+// A capture is one typed value of a signal.
+type capture struct {
+	name  string
+	kind  Kind
+	field string // structured field that it is read from where no group gave it
+	group bool   // some pattern has a group of its name
+}
+
+// Signal is one fact recognised in an entry.
+type Signal struct {
+	Def    *Def
+	At     time.Time
+	After  time.Time // where At is zero: the last time before it in its document
+	Clock  ingest.Clock
+	Source ingest.Source
+	Trust  ingest.Trust
+	Node   string // on Cluster, as all identities
+	Boot   string
+
+	Unsigned bool // its record names no writer: Source is whom the words look like
+	Masked   bool // the id of the container that it is about is masked or cut short
+
+	Cluster, Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
+
+	words []string // what the line has for each capture of Def
+	Text  string
+	Doc   string
+	Line  int
+}
+
+// Proven says whether the signal's line comes from a source that the job
+// cannot write, through an envelope that it cannot forge.
+func (s *Signal) Proven() bool {
+	return s.Trust == ingest.Attested && !s.Source.Forgeable()
+}
+
+// Value returns the capture called name, typed; nil if the signal has none.
+func (s *Signal) Value(name string) any {
+	for i := range s.words {
+		if s.Def.captures[i].name == name {
+			return s.value(i)
+		}
+	}
+	return nil
+}
+
+// value is a capture as what it is: judging asks for a few, scanning for none.
+func (s *Signal) value(i int) any {
+	c := &s.Def.captures[i]
+	if s.words[i] == "" && s.Def.Exit && c.name == "exit_code" && !c.group {
+		return NoCode
+	}
+	return c.kind.parse(s.words[i])
+}
+
+// NoCode is the exit code of a structured record that has none: not 0.
+const NoCode = -1
+
+// Str returns the text capture name, or "".
+func (s *Signal) Str(name string) string {
+	v, _ := s.Value(name).(string)
+	return v
+}
+
+// OwnWords replaces the signal's captured words by what keep returns for them, so
+// that none of them holds on to the buffer that its line was read in.
+func (s *Signal) OwnWords(keep func(string) string) {
+	own := make([]string, len(s.words))
+	for i, w := range s.words {
+		own[i] = keep(w)
+	}
+	s.words = own
+}
+
+// Captures returns all captures by name.
+func (s *Signal) Captures() map[string]any {
+	m := make(map[string]any, len(s.words))
+	s.PutCaptures(m)
+	return m
+}
+
+// PutCaptures adds all captures to m.
+func (s *Signal) PutCaptures(m map[string]any) {
+	for i := range s.words {
+		m[s.Def.captures[i].name] = s.value(i)
+	}
+}
+
+// OfKind are the captured words of some kinds, in capture order.
+func (s *Signal) OfKind(kinds ...Kind) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, word := range s.words {
+			if slices.Contains(kinds, s.Def.captures[i].kind) && !yield(word) {
+				return
+			}
+		}
+	}
+}
+
+// IDKind is what a captured value identifies.
+type IDKind uint8
+
+// The identities that tie a line to a pod.
+const (
+	IDPod       IDKind = iota + 1 // namespace/name, or a bare name
+	IDUID                         // pod UID
+	IDContainer                   // container or sandbox id
+	IDSandbox                     // sandbox id: its exit is not the runner's
+	IDPID                         // process id on the host, for seconds only
+	IDRunner                      // runner name: the pod's name unless told otherwise
+)
+
+// Identity is one name for a pod found in a signal.
+type Identity struct {
+	Kind  IDKind
+	Value string
+}
+
+// Identities returns the names that the signal's captures give to its
+// subject, in capture order.
+func (s *Signal) Identities() []Identity {
+	var out []Identity
+	for i := range s.words {
+		c := &s.Def.captures[i]
+		if c.kind.names() && (s.Def.subject == nil || s.Def.subject[c.name]) {
+			out = appendIdentities(out, c.kind, s.value(i))
+		}
+	}
+	return out
+}
+
+func appendIdentities(out []Identity, k Kind, v any) []Identity {
+	add := func(kind IDKind, value string) {
+		if value != "" {
+			out = append(out, Identity{kind, value})
+		}
+	}
+	switch k {
+	case kindPod, kindUID, kindContainer, kindSandbox, kindRunner:
+		add(identityKinds[k], v.(string))
+	case KindPID:
+		if pid := v.(int); pid > 0 {
+			add(IDPID, itoa(pid))
+		}
+	case kindPods:
+		for _, p := range v.([]string) {
+			add(IDPod, p)
+		}
+	case KindCgroup, KindUnit:
+		g := v.(Cgroup)
+		add(IDUID, g.PodUID)
+		add(IDContainer, g.ContainerID)
+	}
+	return out
+}
+
+// LastWords marks the last lines of a runner's own output. They are kept with
+// every case as context and prove nothing.
+var LastWords = &Def{
+	Name: "runner.last-words", Family: "runner", Sources: []ingest.Source{ingest.Runner},
+	Doc: "One of the last lines that the runner printed.", Reach: ReachPod,
+}
