@@ -77,7 +77,7 @@ checked: build
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
 # race detector has nothing to find there.
 PURE := ./ingest ./ingest/logtext ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
-  ./rules ./rules/book ./rules/casefile ./rules/draft ./rules/literal ./rules/manual ./rules/redact ./rules/regex \
+  ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/redact ./rules/regex \
   ./rules/signal ./rules/yamlfile ./classify
 race:
 	@$(GO) test -vet=off -race $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))

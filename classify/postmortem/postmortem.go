@@ -152,6 +152,11 @@ func advice(v *rules.Verdict) string {
 	return " — " + short(v.Advice)
 }
 
+// FullName is a runner's name for a page.
+func FullName(namespace, name string) string {
+	return Clean(strings.TrimPrefix(namespace+"/"+name, "/"))
+}
+
 // jobText is what the runner was doing; show makes a part harmless.
 func jobText(j rules.Job, show func(string) string) string {
 	var parts []string

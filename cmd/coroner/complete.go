@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"coroner/classify/ledger"
-	"coroner/classify/lookup"
 	"coroner/cmd/completion"
 	"coroner/rules"
 
@@ -94,7 +92,7 @@ const tabTimeout = time.Second
 
 // known are the names of that kind that the server knows; none if it does not
 // answer at once.
-func known(cmd *cobra.Command, kind, begun string) (out []string) {
+func known(cmd *cobra.Command, kind, begun string) []string {
 	q := url.Values{"limit": {"100"}}
 	if kind == "runners" {
 		q.Set("runner", begun)
@@ -117,37 +115,8 @@ func known(cmd *cobra.Command, kind, begun string) (out []string) {
 	if err != nil {
 		return nil
 	}
-	seen := map[string]bool{}
-	for _, v := range found.Verdicts {
-		name, means := named(kind, &v, strings.Contains(begun, "/"))
-		if harmless.MatchString(name) && !seen[name] {
-			seen[name] = true
-			out = append(out, cobra.CompletionWithDesc(name, means))
-		}
-	}
-	return out
+	return completion.Names(found.Verdicts, kind, begun)
 }
-
-// named is the name of that kind that a verdict has.
-func named(kind string, v *lookup.Recorded, whole bool) (name, means string) {
-	switch kind {
-	case "clusters":
-		return v.Cluster, ""
-	case "nodes":
-		return v.Node, ""
-	}
-	name, means = v.Runner, string(v.Label)
-	if whole {
-		name = v.Namespace + "/" + v.Runner
-	}
-	if v.DiedAt != nil {
-		means += " " + v.DiedAt.UTC().Format("2006-01-02 15:04Z")
-	}
-	return name, means
-}
-
-// harmless is a name that no shell reads anything into: names come from logs.
-var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 
 func flagValue(cmd *cobra.Command, name string) string {
 	if f := cmd.Flag(name); f != nil {

@@ -104,7 +104,7 @@ func (c *explainCmd) note(p *program, verdicts []rules.Verdict, all func() []rul
 func others(all []rules.Verdict) string {
 	var names []string
 	for i := range all {
-		if name := fullName(all[i].Namespace, all[i].Runner); all[i].Runner != "" {
+		if name := postmortem.FullName(all[i].Namespace, all[i].Runner); all[i].Runner != "" {
 			names = append(names, name)
 		}
 	}

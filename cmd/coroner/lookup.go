@@ -148,7 +148,7 @@ func (c *lookupCmd) tickets(p *program, all []found) error {
 }
 
 func unjudged(r *lookup.Runner) string {
-	who := fullName(r.Namespace, r.Runner)
+	who := postmortem.FullName(r.Namespace, r.Runner)
 	switch {
 	case r.State != string(ledger.StateEnding):
 		heard := r.Heard.UTC().Format(time.RFC3339)
@@ -158,11 +158,6 @@ func unjudged(r *lookup.Runner) string {
 			who, r.Opinion.Label, r.Opinion.Confidence)
 	}
 	return who + " ended; its evidence is still coming in, the verdict takes some seconds more"
-}
-
-// fullName is a runner's name for a page.
-func fullName(namespace, name string) string {
-	return postmortem.Clean(strings.TrimPrefix(namespace+"/"+name, "/"))
 }
 
 // incident writes the one runner's incident file.

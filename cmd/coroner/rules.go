@@ -2,13 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"coroner/classify"
 	"coroner/rules"
-	"coroner/rules/redact"
-	"coroner/rules/signal"
+	"coroner/rules/describe"
 )
 
 type rulesCmd struct {
@@ -73,35 +70,7 @@ func (c *rulesListCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "%-24s %-9s %s\n", "LABEL", "DOMAIN", "MEANING")
-	for _, l := range rules.Labels {
-		if d := book.Labels[l]; d != nil {
-			fmt.Fprintf(p.out, "%-24s %-9s %s\n", l, d.Domain, d.Doc)
-		}
-	}
-	fmt.Fprintf(p.out, "\n%-4s %-24s %-10s %s\n", "PREC", "VERDICT", "AT MOST", "RULE")
-	for _, r := range book.Rules {
-		fmt.Fprintf(p.out, "%4d %-24s %-10s %s\n", r.Precedence, r.Label, r.Confidence, r.ID)
-	}
-	if c.Signals {
-		fmt.Fprintf(p.out, "\n%-32s %-28s %s\n", "SIGNAL", "SOURCES", "MEANING")
-		for _, s := range book.Signals {
-			fmt.Fprintf(p.out, "%-32s %-28s %s\n", s.Name, sourcesText(s), s.Doc)
-		}
-		fmt.Fprintf(p.out, "\n%-32s %s\n", "SECRET", "WHAT IS TAKEN OUT")
-		for _, s := range book.Secrets {
-			fmt.Fprintf(p.out, "%-32s %s\n", s.Name, s.Doc)
-		}
-	}
-	return nil
-}
-
-func sourcesText(s *signal.Def) string {
-	var out []string
-	for _, x := range s.Sources {
-		out = append(out, string(x))
-	}
-	return strings.Join(out, ",")
+	return describe.List(p.out, book, c.Signals)
 }
 
 type rulesDescribeCmd struct {
@@ -115,51 +84,8 @@ func (c *rulesDescribeCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	if d := book.Labels[rules.Label(c.Name)]; d != nil {
-		p.describeLabel(book, d)
-		return nil
-	}
-	if r := book.Rule(c.Name); r != nil {
-		p.describeRule(r)
-		return nil
-	}
-	if s := book.Signal(c.Name); s != nil {
-		fmt.Fprintf(p.out, "%s\n  %s\n  printed by  %s\n  may come from  %s\n",
-			s.Name, s.Doc, s.Printed, sourcesText(s))
-		return nil
-	}
-	for _, s := range book.Secrets {
-		if s.Name == c.Name {
-			fmt.Fprintf(p.out, "%s\n  %s\n  shown as  %s\n", s.Name, s.Doc, redact.Mark(s.Name))
-			return nil
-		}
+	if described, err := describe.Name(p.out, book, c.Name); described {
+		return err
 	}
 	return usage("no label, rule or signal is called %q; coroner rules list --signals names them all", c.Name)
-}
-
-func (p *program) describeLabel(book *rules.Rulebook, d *rules.LabelDef) {
-	fmt.Fprintf(p.out, "%s\n  %s\n\n", d.Label, d.Doc)
-	fmt.Fprintf(p.out, "  domain  %s\n  retry   %s\n", d.Domain, d.Retry)
-	if d.Advice != "" {
-		fmt.Fprintf(p.out, "  advice  %s\n", d.Advice)
-	}
-	for _, c := range d.Confused {
-		fmt.Fprintf(p.out, "\n  or is it %s?\n    %s\n", c.Label, c.Apart)
-	}
-	fmt.Fprintf(p.out, "\nrules, in the order in which they are tried\n")
-	for _, r := range book.Rules {
-		if r.Label == d.Label {
-			p.describeRule(r)
-		}
-	}
-}
-
-func (p *program) describeRule(r *rules.Rule) {
-	fmt.Fprintf(p.out, "\n  %s  (at most %s, precedence %d)\n    %s\n", r.ID, r.Confidence, r.Precedence, r.Doc)
-	if len(r.Signals) > 0 {
-		fmt.Fprintf(p.out, "    looks at  %s\n", strings.Join(slices.Clone(r.Signals), ", "))
-	}
-	for _, n := range r.Needs {
-		fmt.Fprintf(p.out, "    needs     %s read over the death\n", n)
-	}
 }

@@ -1,0 +1,45 @@
+package completion
+
+import (
+	"regexp"
+	"strings"
+
+	"coroner/classify/lookup"
+
+	"github.com/spf13/cobra"
+)
+
+// Names are the names of a kind (runners, nodes or clusters) in verdicts, each once, as
+// candidates for what was begun.
+func Names(verdicts []lookup.Recorded, kind, begun string) (out []string) {
+	seen := map[string]bool{}
+	for _, v := range verdicts {
+		name, means := nameIn(kind, &v, strings.Contains(begun, "/"))
+		if harmless.MatchString(name) && !seen[name] {
+			seen[name] = true
+			out = append(out, cobra.CompletionWithDesc(name, means))
+		}
+	}
+	return out
+}
+
+// nameIn is the name of that kind that a verdict has.
+func nameIn(kind string, v *lookup.Recorded, whole bool) (name, means string) {
+	switch kind {
+	case "clusters":
+		return v.Cluster, ""
+	case "nodes":
+		return v.Node, ""
+	}
+	name, means = v.Runner, string(v.Label)
+	if whole {
+		name = v.Namespace + "/" + v.Runner
+	}
+	if v.DiedAt != nil {
+		means += " " + v.DiedAt.UTC().Format("2006-01-02 15:04Z")
+	}
+	return name, means
+}
+
+// harmless is a name that no shell reads anything into: names come from logs.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
