@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"coroner/rules/regex"
@@ -20,18 +21,18 @@ type Harmless struct {
 	Why     string
 	Reasons []string // of events, pods, containers and nodes
 
-	lines []*regex.Regexp
+	lines, but []*regex.Regexp // but: what takes it back
 }
 
 type harmlessSpec struct {
-	why            yamlfile.Text
-	reasons, lines []yamlfile.Text
+	why                 yamlfile.Text
+	reasons, lines, but []yamlfile.Text
 }
 
 func (r reader) harmless(n *yaml.Node) (s harmlessSpec) {
 	s.why.Pos = r.Pos(n)
 	r.Object(n, "harmless", map[string]func(*yaml.Node){
-		"why": r.Text(&s.why), "reasons": r.Texts(&s.reasons), "lines": r.Texts(&s.lines),
+		"why": r.Text(&s.why), "reasons": r.Texts(&s.reasons), "lines": r.Texts(&s.lines), "but": r.Texts(&s.but),
 	})
 	return s
 }
@@ -48,6 +49,9 @@ func (b *builder) harmless() {
 		for _, x := range s.lines {
 			h.lines = append(h.lines, signal.CompilePattern(x, &b.errs))
 		}
+		for _, x := range s.but {
+			h.but = append(h.but, signal.CompilePattern(x, &b.errs))
+		}
 		b.book.Harmless = append(b.book.Harmless, h)
 	}
 	b.book.named = b.namedReasons()
@@ -60,13 +64,15 @@ func (b *Rulebook) Knows(line string) string {
 		return signal
 	}
 	for _, h := range b.Harmless {
-		for _, p := range h.lines {
-			if p.MatchString(line) {
-				return h.Why
-			}
+		if anyMatches(h.lines, line) && !anyMatches(h.but, line) {
+			return h.Why
 		}
 	}
 	return ""
+}
+
+func anyMatches(patterns []*regex.Regexp, line string) bool {
+	return slices.ContainsFunc(patterns, func(p *regex.Regexp) bool { return p.MatchString(line) })
 }
 
 // KnowsReason is Knows for the reason of an event, a pod, a container or a node:

@@ -66,28 +66,57 @@ func (t template) known(book *rules.Rulebook) string {
 		if what := book.KnowsReason(strings.TrimSpace(reason)); what != "" {
 			return what
 		}
-		return book.Knows(withValues(message))
+		return knows(book, message)
 	}
-	return book.Knows(withValues(t.text))
+	return knows(book, t.text)
+}
+
+// knows asks for a text with names in it, and where that is not known with what else
+// stands in its place: the id of a container, the name of a pod as a runtime writes it.
+func knows(book *rules.Rulebook, text string) string {
+	for _, v := range values {
+		for _, t := range []string{text, keys.ReplaceAllString(text, "")} {
+			if what := book.Knows(v.in(t)); what != "" {
+				return what
+			}
+		}
+	}
+	return ""
+}
+
+// value stands for all names in a template, and for all objects.
+type value struct{ name, object string }
+
+var id = strings.Repeat("0a", 32)
+
+var values = []value{
+	{"name", "name"},
+	{id, "name"},
+	{id, "&PodSandboxMetadata{Name:name,Uid:0a0b0c0d-1111-2222-3333-444455556666,Namespace:name,Attempt:0,}"},
+	{id, "&ContainerMetadata{Name:name,Attempt:0,}"},
 }
 
 var (
 	verbs        = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?[svdqwxTtcfgpo]`)
 	placeholders = regexp.MustCompile(`\$?\{[^{}]*\}`)
+	keys         = regexp.MustCompile(` \{[\w.,/ -]*\}$`) // what a structured line has beside its message
 )
 
-// withValues is a template with values in it that say nothing.
-func withValues(text string) string {
-	text = verbs.ReplaceAllStringFunc(text, func(v string) string {
-		switch v[len(v)-1] {
+// in is a template with the value in it, and numbers that say nothing.
+func (v value) in(text string) string {
+	text = placeholders.ReplaceAllString(text, v.name)
+	return verbs.ReplaceAllStringFunc(text, func(verb string) string {
+		switch verb[len(verb)-1] {
 		case 'd', 'x':
 			return "1"
 		case 'q':
-			return `"name"`
+			return `"` + v.name + `"`
 		case 'f', 'g':
 			return "1.0"
 		}
-		return "name"
+		if strings.Contains(verb, "+") {
+			return v.object
+		}
+		return v.name
 	})
-	return placeholders.ReplaceAllString(text, "name")
 }

@@ -54,7 +54,7 @@ func TestPlaceholdersGetValues(t *testing.T) {
 		"at 0x%08x: %+v":           "at 0x1: name",
 		"100% done":                "100% done",
 	} {
-		if got := withValues(text); got != want {
+		if got := values[0].in(text); got != want {
 			t.Errorf("%s", fmt.Sprintf("%q: %q, want %q", text, got, want))
 		}
 	}
