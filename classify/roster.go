@@ -18,6 +18,9 @@ type Pod struct {
 	Sandboxes   map[string]bool
 	First, Last time.Time // first and last time it was heard of
 
+	heard [clocks]time.Time // the same by whose clock, by records that have its UID or a container's id
+	made  [clocks]moment    // when it was made
+
 	proven      bool // its name and UID belong together: a trusted record said so
 	runner      bool // a trusted record that names its namespace says that it is a runner
 	nodeGuessed bool // nothing said that it was on Node
@@ -34,6 +37,7 @@ type Roster struct {
 	byName map[inCluster][]*Pod
 	pids   map[inCluster][]pidSeen
 	docs   map[inCluster]string // document -> runner name that it gives itself
+	void   map[inCluster]bool   // UIDs that several pods share
 
 	names map[*signal.Signal]names // of the signals that it learns from: they are asked for again and again
 }
@@ -86,6 +90,9 @@ func (r *Roster) namesOf(s *signal.Signal) names {
 	}
 	if n.empty() {
 		n.stream(s)
+	}
+	if masksUID(n.uid) || r.void[n.in(n.uid)] {
+		n.uid = ""
 	}
 	if n.empty() && s.Doc != "" {
 		n.name = r.docs[inCluster{s.Cluster, s.Doc}]
@@ -162,12 +169,14 @@ func first(a, b string) string {
 func (r *Roster) learn(signals []*signal.Signal) {
 	r.nameDocuments(signals)
 	r.nameSignals(signals)
+	r.voidUIDs(signals)
 	for _, proven := range []bool{true, false} {
 		r.learnUIDs(signals, proven)
 		for again, round := true, 0; again && round < 4; round++ {
 			again = r.learnIDs(signals, proven)
 		}
 	}
+	r.learnBirths(signals)
 	for _, proven := range []bool{true, false} {
 		for _, s := range signals {
 			if trusted(s) == proven {
@@ -247,6 +256,10 @@ func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 	if !s.At.IsZero() && (p.First.IsZero() || s.At.Before(p.First)) {
 		p.First = s.At
 	}
+	if heard := &p.heard[clockOf(s)]; !s.At.IsZero() && (n.uid != "" || len(n.ids) > 0) &&
+		(heard.IsZero() || s.At.Before(*heard)) {
+		*heard = s.At
+	}
 	if s.At.After(p.Last) {
 		p.Last = s.At
 	}
@@ -284,7 +297,7 @@ func (r *Roster) learnIDs(signals []*signal.Signal, proven bool) (learned bool) 
 		if n.uid != "" || n.strong() < 2 || n.several || trusted(s) != proven {
 			continue
 		}
-		p, ok := r.known(n, s.At)
+		p, ok := r.known(n, s)
 		if !ok {
 			continue
 		}
@@ -311,7 +324,7 @@ func (r *Roster) learnNames(s *signal.Signal) {
 	if n.uid != "" || n.several || n.strong() == 0 {
 		return
 	}
-	p, ok := r.known(n, s.At)
+	p, ok := r.known(n, s)
 	if !ok {
 		p = r.add(&Pod{Cluster: n.cluster, proven: s.Proven()})
 	}
@@ -325,7 +338,7 @@ func (r *Roster) learnPIDs(signals []*signal.Signal) {
 		if n.pid == "" || n.strong() == 0 {
 			continue
 		}
-		if p, ok := r.known(n, s.At); ok {
+		if p, ok := r.known(n, s); ok {
 			r.pids[n.in(n.pid)] = append(r.pids[n.in(n.pid)], pidSeen{s.Node, s.At, p})
 		}
 	}
@@ -337,8 +350,8 @@ func (r *Roster) add(p *Pod) *Pod {
 	return p
 }
 
-// known finds the pod that names mean at a time.
-func (r *Roster) known(n names, at time.Time) (*Pod, bool) {
+// known finds the pod that the names in a signal mean.
+func (r *Roster) known(n names, s *signal.Signal) (*Pod, bool) {
 	if p := r.byUID[n.in(n.uid)]; n.uid != "" && p != nil {
 		return p, true
 	}
@@ -348,17 +361,19 @@ func (r *Roster) known(n names, at time.Time) (*Pod, bool) {
 		}
 	}
 	if n.name != "" {
-		return r.instance(n.in(n.name), n.namespace, at)
+		return r.instance(n.in(n.name), n.namespace, s)
 	}
 	return nil, false
 }
 
 // instance finds which pod of a name is meant: names are used again when a
 // controller makes the pod anew, and in other namespaces.
-func (r *Roster) instance(name inCluster, namespace string, at time.Time) (*Pod, bool) {
+func (r *Roster) instance(name inCluster, namespace string, s *signal.Signal) (*Pod, bool) {
 	var best *Pod
+	at := s.At
 	for _, p := range r.called(name, namespace) {
 		switch {
+		case p.standing(s) == before:
 		case best == nil:
 			best = p
 		case at.IsZero() || p.First.After(at.Add(2*time.Second)):
@@ -385,9 +400,6 @@ func (r *Roster) called(name inCluster, namespace string) []*Pod {
 	return all
 }
 
-// only says whether a name can mean one pod only.
-func (r *Roster) only(n names) bool { return len(r.called(n.in(n.name), n.namespace)) == 1 }
-
 // byPID finds the pod of a process id that was named close by in time.
 func (r *Roster) byPID(n names, node string, at time.Time) (*Pod, bool) {
 	for _, seen := range r.pids[n.in(n.pid)] {
@@ -405,7 +417,7 @@ func (r *Roster) Attribute(s *signal.Signal) (p *Pod, proven bool) {
 	if n.several {
 		return nil, false
 	}
-	p, ok := r.known(n, s.At)
+	p, ok := r.known(n, s)
 	if !ok && n.pid != "" {
 		if p, ok = r.byPID(n, s.Node, s.At); ok {
 			return p, s.Proven() && p.proven
@@ -414,7 +426,7 @@ func (r *Roster) Attribute(s *signal.Signal) (p *Pod, proven bool) {
 	if !ok {
 		return nil, false
 	}
-	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != "" && r.only(n)
+	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != "" && r.certain(n, p, s)
 	return p, s.Proven() && p.proven && (direct || len(n.ids) > 0 && r.tieProven(n))
 }
 
@@ -431,7 +443,7 @@ func (r *Roster) Named(s *signal.Signal) (out []*Pod) {
 		if !ok {
 			ns, name = "", id.Value
 		}
-		if p, ok := r.instance(inCluster{s.Cluster, name}, ns, s.At); ok && !slices.Contains(out, p) {
+		if p, ok := r.instance(inCluster{s.Cluster, name}, ns, s); ok && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}

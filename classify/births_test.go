@@ -1,0 +1,139 @@
+package classify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/classify"
+	"coroner/ingest/bundle"
+	"coroner/rules"
+
+	"golang.org/x/tools/txtar"
+)
+
+// reused is a name that two pods had, one after the other, and what is told of them.
+type reused struct {
+	ended time.Time // of the earlier life
+	gap   time.Duration
+	lines []string
+}
+
+const (
+	reusedName = "ci/forge-0"
+	earlierUID = "0a0b0c0d-1111-4222-8333-000000000001"
+	laterUID   = "0a0b0c0d-1111-4222-8333-000000000002"
+)
+
+func (l *reused) say(at time.Time, program, text string) {
+	l.lines = append(l.lines, at.Format("2006-01-02T15:04:05.000000-07:00")+" host-1 "+program+"[700]: "+text)
+}
+
+func (l *reused) kubelet(at time.Time, text string) {
+	l.say(at, "kubelet", "I"+at.Format("0102 15:04:05.000000")+"     700 kubelet.go:1] "+text)
+}
+
+// begin tells that a pod was made and that its container runs.
+func (l *reused) begin(at time.Time, uid string) {
+	sandbox, id := strings.Repeat(uid[len(uid)-1:]+"a", 32), strings.Repeat(uid[len(uid)-1:]+"b", 32)
+	l.kubelet(at, fmt.Sprintf(`"SyncLoop ADD" source="api" pods=["%s"]`, reusedName))
+	name := fmt.Sprintf("&PodSandboxMetadata{Name:forge-0,Uid:%s,Namespace:ci,Attempt:0,}", uid)
+	runtime := func(after time.Duration, text string) {
+		at := at.Add(after)
+		l.say(at, "containerd", fmt.Sprintf("time=%q level=info msg=%q", at.Format(time.RFC3339Nano), text))
+	}
+	runtime(400*time.Millisecond, fmt.Sprintf(`RunPodSandbox for %s returns sandbox id "%s"`, name, sandbox))
+	runtime(500*time.Millisecond, fmt.Sprintf(
+		`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id "%s"`, sandbox, id))
+	runtime(600*time.Millisecond, fmt.Sprintf(`StartContainer for "%s" returns successfully`, id))
+}
+
+// earlierEnds are the ways in which the earlier life is told to end, by its name alone.
+var earlierEnds = map[string]func(*reused){
+	"evicted": func(l *reused) {
+		l.kubelet(l.ended, fmt.Sprintf(`"Eviction manager: pod is evicted successfully" pod="%s"`, reusedName))
+	},
+	"deleted": func(l *reused) {
+		l.kubelet(l.ended.Add(-time.Second), fmt.Sprintf(`"SyncLoop DELETE" source="api" pods=["%s"]`, reusedName))
+	},
+	"removed": func(l *reused) {
+		l.kubelet(l.ended, fmt.Sprintf(`"SyncLoop REMOVE" source="api" pods=["%s"]`, reusedName))
+	},
+	"shut down": func(l *reused) {
+		l.kubelet(l.ended, fmt.Sprintf(
+			`"Shutdown manager killing pod with gracePeriod" pod="%s" gracePeriod=30`, reusedName))
+	},
+}
+
+// What is told of a name before a pod of that name was made is never told of that
+// pod: it lives on, however close the two lives are, and whether the earlier one has
+// a UID in what was read or not.
+func TestNameOfEarlierLife(t *testing.T) {
+	b := loadBook(t)
+	for what, end := range earlierEnds {
+		for _, gap := range []time.Duration{50 * time.Millisecond, time.Second, 20 * time.Second, 72 * time.Hour} {
+			for _, known := range []bool{true, false} {
+				l := &reused{ended: time.Date(2026, 3, 1, 10, 0, 0, 250e6, time.UTC), gap: gap}
+				if known {
+					l.begin(l.ended.Add(-10*time.Minute), earlierUID)
+				}
+				end(l)
+				l.begin(l.ended.Add(gap), laterUID)
+				l.kubelet(l.ended.Add(gap+5*time.Minute), `"SyncLoop (housekeeping)"`)
+				for _, v := range replayText(b, "journal.log", strings.Join(l.lines, "\n")+"\n") {
+					if v.PodUID == laterUID && v.Label != "none" {
+						t.Errorf("%s %v before, UID of the earlier life known %v: the living pod is %s (%s) by %s", what, gap,
+							known, v.Label, v.Confidence, v.Rule)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What is told of the name afterwards is told of the later pod, and as surely as if
+// it were the only one.
+func TestNameOfLaterLife(t *testing.T) {
+	b := loadBook(t)
+	l := &reused{ended: time.Date(2026, 3, 1, 10, 0, 0, 250e6, time.UTC)}
+	l.begin(l.ended.Add(-10*time.Minute), earlierUID)
+	earlierEnds["removed"](l)
+	l.begin(l.ended.Add(time.Second), laterUID)
+	l.ended = l.ended.Add(10 * time.Minute)
+	earlierEnds["evicted"](l)
+	l.kubelet(l.ended.Add(time.Minute), `"SyncLoop (housekeeping)"`)
+	for _, v := range replayText(b, "journal.log", strings.Join(l.lines, "\n")+"\n") {
+		if v.PodUID == laterUID && v.Label == "evicted" && v.Confidence == rules.Confirmed {
+			return
+		}
+	}
+	t.Error("the later pod was not found to be evicted, confirmed")
+}
+
+// A masked UID ties nothing together: what happened to one pod is no other's fate.
+func TestMaskedUIDTiesNothing(t *testing.T) {
+	b := loadBook(t)
+	for _, uid := range []string{
+		"***", "<uid>", "REDACTED", "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "[uuid]", "UID",
+		"00000000-0000-0000-0000-000000000000", "0a0b0c0d-1111-4222-8333-00000000000f",
+	} {
+		object := func(pod, reason, message string) string {
+			return fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e-%s","namespace":"ci"},`+
+				`"involvedObject":{"kind":"Pod","name":%q,"namespace":"ci","uid":%q},"reason":%q,"message":%q,"type":"Warning",`+
+				`"source":{"component":"kubelet","host":"host-1"},"lastTimestamp":"2026-03-01T10:00:00Z"}`, pod, pod, uid, reason, message)
+		}
+		text := `{"apiVersion":"v1","kind":"List","items":[` + object("other-1", "Evicted", "The node was low on resource: memory.") +
+			"," + object("forge-0", "Unhealthy", "Readiness probe failed: connection refused") + "]}\n"
+		for _, v := range replayText(b, "events.json", text) {
+			if v.Runner == "forge-0" && v.Label == "evicted" {
+				t.Errorf("UID %q: forge-0 is evicted (%s), which other-1 was", uid, v.Confidence)
+			}
+		}
+	}
+}
+
+func replayText(b *rules.Rulebook, name, text string) []rules.Verdict {
+	archive := txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: name, Data: []byte(text)}}})
+	return classify.Replay(bundle.Bytes("case.txtar", archive, bundle.Options{}).Entries(nil), b, classify.Options{})
+}
