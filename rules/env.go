@@ -19,6 +19,7 @@ import (
 var recordBase = types.Map{
 	"at":        types.TypeOf(time.Time{}),
 	"lag":       types.Float64, // seconds from the line to the death; 0 when either time is unknown
+	"blur":      types.Float64, // seconds that its time may be too early: one where it is in whole seconds
 	"near":      types.Bool,    // within 15 s before and 10 s after the death, or a time is unknown
 	"before":    types.Bool,    // before the death, or a time is unknown
 	"mine":      types.Bool,    // the line names this pod
@@ -169,6 +170,10 @@ func recordOf(c *casefile.Case, i int, died time.Time) map[string]any {
 	}
 	m[indexKey] = i
 	m["at"], m["lag"], m["timed"] = e.At, lag, !e.At.IsZero()
+	m["blur"] = 0.0
+	if e.At.Nanosecond() == 0 {
+		m["blur"] = 1.0
+	}
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
