@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test test-all demo catalogue lint unit checked verdicts reference screenshot race fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
+.PHONY: build test test-all demo catalogue lint unit checked verdicts reference screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -48,10 +48,15 @@ test:
 
 # The long rest: the race detector, fuzzing (whose seeds make test runs, too), the real parts.
 test-all:
-	@$(call step,1 of 3,tests with the race detector,race)
-	@$(call step,2 of 3,every parser fuzzed for $(FUZZ),fuzz)
-	@$(call step,3 of 3,the real parts,e2e)
+	@$(call step,1 of 4,tests with the race detector,race)
+	@$(call step,2 of 4,every incident in every wrapping,wrappings)
+	@$(call step,3 of 4,every parser fuzzed for $(FUZZ),fuzz)
+	@$(call step,4 of 4,the real parts,e2e)
 	@echo "make test-all: all passed"
+
+# Every incident as people hand it on: quoted, numbered, broken into short lines.
+wrappings:
+	CORONER_WRAPPINGS=all $(GO) test -count=1 -run TestIncidentsInAnyWrapping ./classify
 
 # $(call step,COUNT,WHAT,TARGETS) runs targets and says what, and how long it took.
 step = echo "[$(1)] $(2)"; begin=$$(date +%s); $(MAKE) --no-print-directory $(3) && echo "[$(1)] passed in $$(($$(date +%s) - begin)) s"

@@ -12,9 +12,12 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"coroner/ingest/wrapping"
 
 	"golang.org/x/tools/txtar"
 )
@@ -133,13 +136,41 @@ func (x *expander) leaf(s source, head []byte) error {
 		return errStopped
 	}
 	d := rawDocument{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
+	w := wrappingOf(d)
+	if d.head = w.Text(head); !w.None() && !x.quick {
+		d.r = bufio.NewReaderSize(w.Reader(s.r), headSize)
+	}
 	if s.at != nil && s.size > headSize && x.quick {
 		tail := make([]byte, headSize)
 		n, _ := s.at.ReadAt(tail, max(headSize, s.size-headSize))
-		_, d.tail, _ = bytes.Cut(tail[:n], []byte("\n"))
+		_, d.tail, _ = bytes.Cut(w.Text(tail[:n]), []byte("\n"))
 	}
 	return x.visit(d)
 }
+
+// wrappingOf finds what lies around the lines of a document since people handed
+// it on. What coroner kept itself nobody wrapped. A container prints what it likes,
+// so its log is wrapped only where all lines are the kubelet's without it.
+func wrappingOf(d rawDocument) (w wrapping.Wrapping) {
+	if isRecorded(d.name) {
+		return w
+	}
+	w = wrapping.Of(d.head)
+	if !w.None() && streamName.MatchString(hintName(d.name)) {
+		for line := range bytes.Lines(w.Text(d.head)) {
+			line = bytes.TrimSpace(line)
+			if len(line) > 0 && !kubeletLine.Match(line) && !bytes.HasPrefix(line, fence) {
+				return wrapping.Wrapping{}
+			}
+		}
+	}
+	return w
+}
+
+// kubeletLine is how every line of a container's log begins.
+var kubeletLine = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\dT\S+ std(?:out|err) |\{"log":)`)
+
+var fence = []byte("```")
 
 // unpack visits what a compressed file holds.
 func (x *expander) unpack(s source, k kind) error {

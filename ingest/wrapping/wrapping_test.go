@@ -1,0 +1,94 @@
+package wrapping_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"coroner/ingest/wrapping"
+)
+
+const (
+	first  = `2026-03-01T10:00:03+00:00 build-7 kernel: <tun0> "up"`
+	second = `2026-03-01T10:00:04+00:00 build-7 kubelet[812]: ready`
+	plain  = first + "\n" + second + "\n"
+)
+
+// What people put around lines is taken off, and nothing else.
+func TestLayers(t *testing.T) {
+	around := func(before, after string) string {
+		return before + first + after + "\n" + before + second + after + "\n"
+	}
+	for name, wrapped := range map[string]string{
+		"quoted":         around("> ", ""),
+		"quoted twice":   around("> > ", ""),
+		"a difference":   around("+", ""),
+		"a list of code": around("- `", "`"),
+		"a table":        around("| ", " |"),
+		"grep -n":        "12:" + first + "\n40:" + second + "\n",
+		"grep -H":        around("node.log:", ""),
+		"grep -rn":       "logs/node.log:12:" + first + "\nlogs/node.log:40:" + second + "\n",
+		"cat -n":         "     1\t" + first + "\n     2\t" + second + "\n",
+		"less -N":        "      1 " + first + "\n      2 " + second + "\n",
+		"a chat":         around("[10:04 AM] ", ""),
+		"colours":        around("\x1b[33m", "\x1b[0m"),
+		"end blanks":     around("", "     "),
+		"a quoted grep":  "> 12:" + first + "\n> 40:" + second + "\n",
+		"HTML":           strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;").Replace(plain),
+		"hard blanks":    strings.ReplaceAll(plain, " ", "\u00a0"),
+		"curly quotes":   strings.Replace(strings.Replace(plain, `"`, "“", 1), `"`, "”", 1),
+	} {
+		if got := unwrapped(t, wrapped); got != plain {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Lines that were broken are whole again, and those behind keep their numbers.
+func TestBrokenLines(t *testing.T) {
+	const line = `2026-03-01T10:00:04+00:00 build-7 kubelet[812]: E0301 10:00:04.000000 812 pod_workers.go:1301] ` +
+		`"Error syncing pod, skipping" err="the node ran out of what it has" pod="ci/amber-runner-1"`
+	for name, wrapped := range map[string]string{
+		"between words": line[:73] + "\n" + line[74:146] + "\n" + line[147:] + "\n" + second + "\n",
+		"anywhere":      line[:80] + "\n" + line[80:160] + "\n" + line[160:] + "\n" + second + "\n",
+	} {
+		if got, want := unwrapped(t, wrapped), line+"\n\n\n"+second+"\n"; got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What a program itself writes is no wrapping.
+func TestUnwrapped(t *testing.T) {
+	for name, text := range map[string]string{
+		"a log":              plain,
+		"no line end":        first,
+		"nothing":            "",
+		"times of day":       "10:00:01 kubelet[1]: a\n10:00:02 kubelet[1]: b\n",
+		"a shell's trace":    "+ make all\n+ echo done\n",
+		"a job's own file":   "job.log:12:" + first + "\n",
+		"another pod's file": "var/log/pods/ci_a_0a/web/0.log:12:" + first + "\n",
+		"entities in quotes": `{"msg":"a &quot; b"}` + "\n",
+		"rows of one length": "NAME      READY   STATUS    RESTARTS   AGE    IP           NODE        X\n" +
+			"amber-1   0/1     Error     0          5m     10.0.0.10    build-007   1\n" +
+			"amber-2   1/1     Running   0          5m     10.0.0.11    build-007   1\n",
+		"binary": "\x00> a\n> b\n",
+	} {
+		if got := unwrapped(t, text); got != text {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// unwrapped reads text at once and in small pieces, which must be the same.
+func unwrapped(t *testing.T, text string) string {
+	t.Helper()
+	w := wrapping.Of([]byte(text))
+	got := string(w.Text([]byte(text)))
+	slow, err := io.ReadAll(w.Reader(iotest.OneByteReader(strings.NewReader(text))))
+	if err != nil || string(slow) != got {
+		t.Errorf("%q byte by byte, %q at once, %v", slow, got, err)
+	}
+	return got
+}
