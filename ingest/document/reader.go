@@ -183,6 +183,10 @@ func (r *reader) fromNobody(d *draft, raw, text string) {
 		r.emit(d, text)
 	case d.wraps == 0 && !logtext.IsStructured(text) && r.kubectl.Read(raw, r.n):
 	default:
+		if f, ok := kubectl.LoggedEvent(text, r.n); ok && r.contents.program == ingest.Unknown {
+			r.kubeFact(f)
+			return
+		}
 		r.structured(d, raw, text)
 	}
 }

@@ -56,10 +56,18 @@ func (k *Text) readRow(s string) bool {
 	if len(w) < 2 {
 		return false
 	}
-	if isHeader(w) {
+	if columns := eventColumns(s); columns != nil && !isHeader(w) {
+		k.columns = columns
 		return true
 	}
-	f, ok := podRow(w)
+	if isHeader(w) {
+		k.columns = nil
+		return true
+	}
+	f, ok := columnRow(s, k.columns)
+	if !ok {
+		f, ok = podRow(w)
+	}
 	if !ok {
 		f, ok = nodeRow(w)
 	}

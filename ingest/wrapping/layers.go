@@ -164,7 +164,13 @@ func fileNames(lines []string) step {
 		}
 		return line[len(m[0]):]
 	}
-	if most(lines, s, 80) {
+	numbered := 0
+	for _, line := range lines {
+		if inner := s(line); inner != line && logtext.IsDigit(line[len(line)-len(inner)-2]) {
+			numbered++
+		}
+	}
+	if numbered > 1 && numbered == len(lines) || most(lines, s, 80) {
 		return s
 	}
 	return nil
@@ -182,7 +188,7 @@ func namesFile(word string) bool {
 		path.Base(word) == "syslog" || path.Base(word) == "messages"
 }
 
-var clockTime = regexp.MustCompile(`^\[?\d{1,2}:\d\d(?::\d\d)? ?[AaPp][Mm]\]? +`)
+var clockTime = regexp.MustCompile(`^\[?\d{1,2}:\d\d(?::\d\d)? ?[AaPp][Mm]\]? `)
 
 // clockTimes: the time at which a chat got the line.
 func clockTimes(lines []string) step {
