@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -57,5 +58,22 @@ func TestPartsGiveWhatEntriesGive(t *testing.T) {
 	}
 	if last.Read != last.Total || last.Done < 29 {
 		t.Errorf("progress ended at %+v", last)
+	}
+}
+
+// Notes are no evidence, whatever they speak of; what stands between fences in
+// them is read.
+func TestNotesAreSkipped(t *testing.T) {
+	const notes = "# Last night\n\nI think the pod was OOMKilled by the kernel: no space left on device.\n"
+	for text, want := range map[string]bool{notes: true, notes + "```\nkubelet[1]: ready\n```\n": false} {
+		b := Bytes("notes.md", []byte(text), Options{})
+		read := 0
+		for range b.Entries(nil) {
+			read++
+		}
+		skipped := len(b.Problems()) == 1 && strings.Contains(b.Problems()[0].Text, "skipped")
+		if skipped != want || want && read > 0 {
+			t.Errorf("%q: %d entries, problems %v", text, read, b.Problems())
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"coroner/ingest/document"
 	"coroner/ingest/kube"
 	"coroner/ingest/recorded"
+	"coroner/ingest/wrapping"
 )
 
 // Entries streams all documents in the order of their paths: their entries,
@@ -154,6 +155,11 @@ func (r *reading) document(d rawDocument) error {
 	}
 	r.doc = d.name
 	r.tally.begin(d.name)
+	if isProse(d) {
+		r.bundle.problem(d.name, "is prose and no log: skipped; what it quotes of logs belongs into a file of its own")
+		r.tally.done()
+		return nil
+	}
 	doc := document.Document{
 		Name: hintName(d.name),
 		Ref:  r.bundle.ref,
@@ -176,6 +182,16 @@ func (r *reading) document(d rawDocument) error {
 		return errStopped
 	}
 	return err
+}
+
+// isProse says whether a document is somebody's notes: they tell what people think,
+// not what programs wrote.
+func isProse(d rawDocument) bool {
+	switch strings.ToLower(path.Ext(d.name)) {
+	case ".md", ".markdown", ".rst", ".adoc":
+		return len(d.head) > 0 && len(d.head) < headSize && wrapping.Prose(d.head)
+	}
+	return false
 }
 
 // objects reads a document of Kubernetes objects. What is none, or follows
