@@ -166,10 +166,10 @@ func (b *Rulebook) cause(v *Verdict, f *finding) {
 	if v.DiedAt == nil && r.Label.Death() {
 		v.DiedAt = firstTime(f.decisive) // no end was seen: the cause's time is the best there is
 	}
-	v.Summary = r.summary.render(env)
-	v.Resource = r.resource.render(env)
-	v.Initiator = cmp.Or(r.initiator.render(env), "unknown")
-	v.Advice = r.advice.render(env)
+	v.Summary = r.texts.summary.render(env)
+	v.Resource = r.texts.resource.render(env)
+	v.Initiator = cmp.Or(r.texts.initiator.render(env), "unknown")
+	v.Advice = r.texts.advice.render(env)
 	if def := b.Labels[r.Label]; def != nil && v.Advice == "" {
 		v.Advice = def.Advice
 	}

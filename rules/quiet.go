@@ -69,6 +69,7 @@ type sketch struct {
 	members     map[string]string // name of a signal by how expressions spell it
 	own, beside map[string]bool   // signals about the pod, and about its node only
 	facts       map[string]any
+	any         bool // something can have ended, and lines can raise an alarm
 }
 
 // What a sketch of an expression is, if not a bool, an int or a string.
@@ -138,7 +139,9 @@ func (s *sketch) word(name string) any {
 	case "recognised":
 		return true
 	case "ended", "alarmed", "died_known":
-		return false
+		if !s.any {
+			return false
+		}
 	}
 	if v, ok := s.facts[name]; ok {
 		return v
@@ -156,7 +159,7 @@ func (s *sketch) member(n *ast.MemberNode) any {
 	switch {
 	case !ok1 || !ok2:
 		return open{}
-	case of.Value == "exit" && name.Value == "known", of.Value == "pod" && name.Value == "nobody":
+	case !s.any && (of.Value == "exit" && name.Value == "known" || of.Value == "pod" && name.Value == "nobody"):
 		return false
 	case s.book.empty[of.Value] != nil:
 		return s.list(of.Value, name.Value)

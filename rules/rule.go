@@ -25,16 +25,18 @@ type Rule struct {
 	Deciding   []string        // those whose lines can be its decisive ones
 	Tests      []RuleTest
 
-	when      *program
-	sure      *program // else the verdict is one step weaker
-	decisive  []*program
-	lines     []string // the signals that those look at: without any of them no line can decide
-	summary   *template
-	advice    *template
-	initiator *template
-	resource  *template
-	pos       yamlfile.Pos
+	Because string // why it is confirmed though CheckConfirmed misses something
+
+	when     *program
+	sure     *program // else the verdict is one step weaker
+	decisive []*program
+	lines    []string // the signals that those look at: without any of them no line can decide
+	texts    texts
+	pos      yamlfile.Pos
 }
+
+// texts are what a rule writes into its verdict.
+type texts struct{ summary, advice, initiator, resource *template }
 
 // fires says whether the rule fits, and with which deciding evidence. seen are the
 // names of the case's signals.
@@ -80,6 +82,7 @@ func (b *builder) rule(s ruleSpec) {
 	}
 	r := &Rule{
 		ID: s.id.Value, Label: label, Precedence: s.precedence, Doc: s.doc.Value, Tests: s.tests, pos: s.id.Pos,
+		Because:    s.because.Value,
 		Confidence: Confidence(b.errs.OneOf(s.confidence, "confidence", string(Probable), confidences...)),
 		Domain:     b.errs.OneOf(s.domain, "domain", def.Domain, domains...),
 		Retry:      b.errs.OneOf(s.retry, "retry", def.Retry, retries...),
@@ -120,11 +123,11 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		return // the texts speak of what did not compile
 	}
 	env := b.withDecisive(r)
-	r.summary = b.template(s.summary, env)
-	r.advice = b.template(s.advice, env)
-	r.initiator = b.template(s.initiator, env)
-	r.resource = b.template(s.resource, env)
-	if r.summary == nil {
+	r.texts = texts{
+		b.template(s.texts.summary, env), b.template(s.texts.advice, env),
+		b.template(s.texts.initiator, env), b.template(s.texts.resource, env),
+	}
+	if r.texts.summary == nil {
 		b.errs.Add(s.id.Pos, "rule %s has no summary", r.ID)
 	}
 	slices.Sort(r.Signals)

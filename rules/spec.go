@@ -16,12 +16,15 @@ import (
 type factSpec struct{ name, doc, value yamlfile.Text }
 
 type ruleSpec struct {
-	id, verdict, when, sure, confidence, initiator, retry, domain yamlfile.Text
-	summary, advice, resource, doc, before, after                 yamlfile.Text
-	decisive, needs                                               []yamlfile.Text
-	precedence                                                    int
-	tests                                                         []RuleTest
+	id, verdict, when, sure, confidence, because, retry, domain yamlfile.Text
+	doc, before, after                                          yamlfile.Text
+	texts                                                       textsSpec
+	decisive, needs                                             []yamlfile.Text
+	precedence                                                  int
+	tests                                                       []RuleTest
 }
+
+type textsSpec struct{ summary, advice, initiator, resource yamlfile.Text }
 
 type labelSpec struct {
 	name, doc, domain, retry, possible, needs, advice yamlfile.Text
@@ -87,9 +90,10 @@ func (r reader) rule(n *yaml.Node) (s ruleSpec) {
 			&s.precedence,
 		), "before": r.Text(&s.before), "after": r.Text(&s.after),
 		"when": r.Text(&s.when), "decisive": r.Texts(&s.decisive),
-		"confidence": r.Text(&s.confidence), "initiator": r.Text(&s.initiator), "retry": r.Text(&s.retry),
-		"domain": r.Text(&s.domain), "summary": r.Text(&s.summary), "advice": r.Text(&s.advice),
-		"resource": r.Text(&s.resource), "needs": r.Texts(&s.needs), "sure": r.Text(&s.sure),
+		"confidence": r.Text(&s.confidence), "confirmed_because": r.Text(&s.because),
+		"initiator": r.Text(&s.texts.initiator), "retry": r.Text(&s.retry),
+		"domain": r.Text(&s.domain), "summary": r.Text(&s.texts.summary), "advice": r.Text(&s.texts.advice),
+		"resource": r.Text(&s.texts.resource), "needs": r.Texts(&s.needs), "sure": r.Text(&s.sure),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
 	})
 	return s

@@ -62,10 +62,10 @@ func (l *LabelDef) Exclusions() []string {
 
 // Says is what a verdict of the rule reads like: ‹name› stands for a value, […]
 // for what is said only where it applies.
-func (r *Rule) Says() string { return r.summary.words() }
+func (r *Rule) Says() string { return r.texts.summary.words() }
 
 // Advice is what to do where it differs from the label's, or "".
-func (r *Rule) Advice() string { return r.advice.words() }
+func (r *Rule) Advice() string { return r.texts.advice.words() }
 
 // words is the text with a name in place of every value that only a case has.
 func (t *template) words() string {

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"coroner/classify"
+	"coroner/fixtures"
 	"coroner/rules"
 	"coroner/rules/describe"
 )
 
 type rulesCmd struct {
-	Check     rulesCheckCmd     `cmd:"" help:"Compile the rulebook and run its inline tests."`
+	Check     rulesCheckCmd     `cmd:"" help:"Compile the rulebook, check what confirmed rules have, and run its inline tests."`
 	List      rulesListCmd      `cmd:"" help:"List labels, and verdict rules in the order in which they are tried."`
 	Describe  rulesDescribeCmd  `cmd:"" help:"Say what a label, rule or signal means and what decides it."`
 	Explain   rulesExplainCmd   `cmd:"" help:"Say which of two rules wins where both fit, and what tells them apart."`
@@ -25,7 +26,7 @@ type rulesFlag struct {
 
 type rulesCheckCmd struct{ rulesFlag }
 
-// Run compiles the rulebook.
+// Run compiles the rulebook, and refuses rules that claim more than they can show.
 func (c *rulesCheckCmd) Run(p *program) error {
 	book, err := loadBook(c.Rules)
 	if err != nil {
@@ -33,7 +34,18 @@ func (c *rulesCheckCmd) Run(p *program) error {
 	}
 	fmt.Fprintf(p.out, "rulebook %s: %d signals, %d facts, %d verdict rules, %d labels, %d kinds of secrets\n",
 		book.Hash, len(book.Signals), len(book.Facts), len(book.Rules), len(book.Labels), len(book.Secrets))
-	return runTests(p, book)
+	losers, err := fixtures.NearMisses()
+	if err != nil {
+		return err
+	}
+	missing := book.CheckConfirmed(losers)
+	for _, m := range missing {
+		fmt.Fprintln(p.out, m)
+	}
+	if err := runTests(p, book); err != nil || len(missing) == 0 {
+		return err
+	}
+	return exitError{exitUsage, fmt.Errorf("%d times a rule claims confirmed without what that takes", len(missing))}
 }
 
 type rulesTestCmd struct{ rulesFlag }
