@@ -66,9 +66,9 @@ func Load(systems ...fs.FS) (*Rulebook, error) {
 			r := reader{yamlfile.NewReader(f, &b.errs)}
 			r.document(r.Root(), &s)
 		}
-		b.merge(s)
+		b.mergeLayer(s)
 	}
-	book := b.compile(layers)
+	book := b.compileAll(layers)
 	if err := b.errs.Join(); err != nil {
 		return nil, err
 	}

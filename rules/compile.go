@@ -17,8 +17,8 @@ type builder struct {
 	members map[string]string // signal as expressions spell it -> its name
 }
 
-// merge lays one layer over what was read before it.
-func (b *builder) merge(s specs) {
+// mergeLayer lays one layer over what was read before it.
+func (b *builder) mergeLayer(s specs) {
 	b.specs.signals.LayOver(s.signals, &b.errs)
 	yamlfile.Overlay(&b.errs, &b.specs.facts, s.facts, func(x factSpec) yamlfile.Text { return x.name })
 	yamlfile.Overlay(&b.errs, &b.specs.verdicts, s.verdicts, func(x ruleSpec) yamlfile.Text { return x.id })
@@ -26,7 +26,7 @@ func (b *builder) merge(s specs) {
 	b.specs.harmless = append(b.specs.harmless, s.harmless...)
 }
 
-func (b *builder) compile(from yamlfile.Layers) *Rulebook {
+func (b *builder) compileAll(from yamlfile.Layers) *Rulebook {
 	taken := func(name string) bool { return recordBase[name] != nil }
 	b.book = &Rulebook{
 		Book:   signal.Compile(&b.specs.signals, from, taken, &b.errs),
@@ -36,16 +36,16 @@ func (b *builder) compile(from yamlfile.Layers) *Rulebook {
 	b.harmless()
 	b.environment()
 	for _, s := range b.specs.facts {
-		b.fact(s)
+		b.compileFact(s)
 	}
 	for _, s := range b.specs.labels {
-		b.label(s)
+		b.compileLabel(s)
 	}
 	b.book.mirrorConfusions()
 	for _, s := range b.specs.verdicts {
-		b.rule(s)
+		b.compileRule(s)
 	}
-	b.order()
+	b.orderRules()
 	if len(b.errs) == 0 {
 		b.book.findQuiet(b.members)
 	}

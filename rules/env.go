@@ -82,9 +82,9 @@ func (b *builder) environment() {
 		if families[d.Family] == nil {
 			families[d.Family], empty[d.Family] = types.Map{}, map[string]any{}
 		}
-		families[d.Family][member(d.Name)] = types.Array(recordType(d))
-		b.members[d.Family+"."+member(d.Name)] = d.Name
-		empty[d.Family].(map[string]any)[member(d.Name)] = []any{}
+		families[d.Family][memberName(d.Name)] = types.Array(recordType(d))
+		b.members[d.Family+"."+memberName(d.Name)] = d.Name
+		empty[d.Family].(map[string]any)[memberName(d.Name)] = []any{}
 	}
 	for name, t := range families {
 		env[name] = worked{t, t.Nature()}
@@ -102,9 +102,9 @@ type worked struct {
 // Nature returns it.
 func (w worked) Nature() nature.Nature { return w.nature }
 
-// environ is the value of that environment for one case. Records and facts join it
+// caseEnvironment is the value of that environment for one case. Records and facts join it
 // when they are asked for: of most cases few are.
-func (b *Rulebook) environ(c *casefile.Case, f casefile.Findings) map[string]any {
+func (b *Rulebook) caseEnvironment(c *casefile.Case, f casefile.Findings) map[string]any {
 	env := make(map[string]any, len(b.empty)+32)
 	for family, none := range b.empty {
 		env[family] = none
@@ -130,8 +130,8 @@ type recordLists struct {
 // listsKey is where an environment keeps them; no expression can spell it.
 const listsKey = "#lists"
 
-// ready puts the records of the signals into the environment.
-func (l *recordLists) ready(env map[string]any, signals []*signal.Def) {
+// makeRecords puts the records of the signals into the environment.
+func (l *recordLists) makeRecords(env map[string]any, signals []*signal.Def) {
 	for _, d := range signals {
 		numbers := l.waiting[d.Name]
 		if numbers == nil {
@@ -147,7 +147,7 @@ func (l *recordLists) ready(env map[string]any, signals []*signal.Def) {
 		for i, number := range numbers {
 			list[i] = recordOf(l.c, number, l.died)
 		}
-		family[member(d.Name)] = list
+		family[memberName(d.Name)] = list
 	}
 }
 

@@ -32,8 +32,8 @@ type program struct {
 	lists   []*signal.Def // whose records it names
 }
 
-// written is the expression as the rulebook has it.
-func (p *program) written() string {
+// asWritten is the expression as the rulebook has it.
+func (p *program) asWritten() string {
 	if p == nil {
 		return ""
 	}
@@ -49,7 +49,7 @@ func newHyphenNames(families []string) hyphenNames {
 	return hyphenNames{regexp.MustCompile(`\b(?:` + strings.Join(families, "|") + `)\.[a-z][a-z0-9]*(?:-[a-z0-9]+)+`)}
 }
 
-func (h hyphenNames) flatten(s string) string {
+func (h hyphenNames) flattenNames(s string) string {
 	return h.re.ReplaceAllStringFunc(s, func(m string) string { return strings.ReplaceAll(m, "-", "_") })
 }
 
@@ -66,7 +66,7 @@ var exprOptions = []expr.Option{
 		func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil },
 		new(func(float64) string),
 	),
-	expr.Function("gist", func(p ...any) (any, error) { return gist(p[0]), nil }, new(func(any) string)),
+	expr.Function("gist", func(p ...any) (any, error) { return gistOf(p[0]), nil }, new(func(any) string)),
 	expr.Function(
 		"or_else",
 		func(p ...any) (any, error) { return cmp.Or(p[0].(string), p[1].(string)), nil },
@@ -74,9 +74,9 @@ var exprOptions = []expr.Option{
 	),
 }
 
-// gist is what a line of evidence says without its clockwork: the message or
+// gistOf is what a line of evidence says without its clockwork: the message or
 // error in it where it has one, else its text.
-func gist(record any) string {
+func gistOf(record any) string {
 	m, _ := record.(map[string]any)
 	for _, name := range []string{"message", "err", "error", "said", "status"} {
 		if s, _ := m[name].(string); s != "" {
@@ -113,7 +113,7 @@ func secondsText(s float64) string {
 
 // expression compiles s against env; want is what it must yield ("" = any).
 func (b *builder) expression(s yamlfile.Text, env types.Map, want string) *program {
-	text := b.book.hyphens.flatten(s.Value)
+	text := b.book.hyphens.flattenNames(s.Value)
 	opts := append([]expr.Option{expr.Env(env), expr.MaxNodes(2000)}, exprOptions...)
 	p, err := expr.Compile(text, opts...)
 	if err != nil {
@@ -145,21 +145,21 @@ func (b *builder) expressionError(s yamlfile.Text, err error) {
 	at := s.At(fe.Line, fe.Column+1)
 	msg := fe.Message
 	if word, ok := strings.CutPrefix(msg, "unknown field "); ok {
-		msg = fmt.Sprintf("unknown signal or field %s%s", word, yamlfile.Nearest(word, b.words()))
+		msg = fmt.Sprintf("unknown signal or field %s%s", word, yamlfile.Nearest(word, b.knownWords()))
 	} else if word, ok := strings.CutPrefix(msg, "unknown name "); ok {
-		msg = fmt.Sprintf("unknown name %s%s", word, yamlfile.Nearest(word, b.words()))
+		msg = fmt.Sprintf("unknown name %s%s", word, yamlfile.Nearest(word, b.knownWords()))
 	}
 	b.errs.Add(at, "%s", msg)
 }
 
-// words lists everything that an expression can name, for suggestions.
-func (b *builder) words() []string {
+// knownWords lists everything that an expression can name, for suggestions.
+func (b *builder) knownWords() []string {
 	set := map[string]bool{}
 	for name := range b.book.env {
 		set[name] = true
 	}
 	for _, d := range b.book.Signals {
-		set[member(d.Name)] = true
+		set[memberName(d.Name)] = true
 		for name := range d.CaptureTypes() {
 			set[name] = true
 		}
@@ -212,28 +212,28 @@ func (v *memberVisitor) Visit(n *ast.Node) {
 	}
 }
 
-// run evaluates the program, and first the records and facts that it names where
+// evaluate evaluates the program, and first the records and facts that it names where
 // nothing asked for them before. The environment is closed and typed, so an error
 // can only be an index out of range or the like: it counts as "no". Verify
 // finds such expressions.
-func (p *program) run(env map[string]any) any {
-	out, err := p.try(env)
+func (p *program) evaluate(env map[string]any) any {
+	out, err := p.tryEvaluate(env)
 	if err != nil {
 		return nil
 	}
 	return out
 }
 
-func (p *program) try(env map[string]any) (any, error) {
+func (p *program) tryEvaluate(env map[string]any) (any, error) {
 	if p == nil {
 		return nil, nil
 	}
 	if lists, ok := env[listsKey].(*recordLists); ok {
-		lists.ready(env, p.lists)
+		lists.makeRecords(env, p.lists)
 	}
 	for _, f := range p.facts {
 		if _, known := env[f.Name]; !known {
-			env[f.Name] = f.value.run(env)
+			env[f.Name] = f.value.evaluate(env)
 		}
 	}
 	out, err := expr.Run(p.vm, env)
@@ -243,12 +243,12 @@ func (p *program) try(env map[string]any) (any, error) {
 	return out, nil
 }
 
-func (p *program) true(env map[string]any) bool {
-	v, _ := p.run(env).(bool)
+func (p *program) isTrue(env map[string]any) bool {
+	v, _ := p.evaluate(env).(bool)
 	return v
 }
 
-func (p *program) list(env map[string]any) []any {
-	v, _ := p.run(env).([]any)
+func (p *program) evaluateList(env map[string]any) []any {
+	v, _ := p.evaluate(env).([]any)
 	return v
 }

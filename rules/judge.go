@@ -19,16 +19,16 @@ import (
 // What better evidence confirms by itself stands, whatever is claimed beside
 // it: a claim can add to a verdict, it cannot take a proven cause away.
 func (b *Rulebook) Judge(c *casefile.Case) Verdict {
-	all := b.examine(c)
+	all := b.examineCase(c)
 	for _, better := range []func(*casefile.Evidence) bool{
 		func(e *casefile.Evidence) bool { return e.Proven },
 		func(e *casefile.Evidence) bool { return !e.Unsigned },
 	} {
 		if f := b.examineSome(c, better); f != nil && f.outweighs(all) {
-			return b.verdict(c, f, all)
+			return b.writeVerdict(c, f, all)
 		}
 	}
-	return b.verdict(c, all, all)
+	return b.writeVerdict(c, all, all)
 }
 
 // examineSome looks at a part of the evidence only; nil where that is all of
@@ -38,13 +38,14 @@ func (b *Rulebook) examineSome(c *casefile.Case, some func(*casefile.Evidence) b
 	if only == nil {
 		return nil
 	}
-	return b.examine(only)
+	return b.examineCase(only)
 }
 
 // outweighs says whether a finding of better evidence stands against all. An
 // all-clear never does: what is claimed against it may be true.
 func (f *finding) outweighs(all *finding) bool {
-	return f.confidence == Confirmed && f.label().Death() && (f.label() != all.label() || all.confidence != Confirmed)
+	label := f.foundLabel()
+	return f.confidence == Confirmed && label.Death() && (label != all.foundLabel() || all.confidence != Confirmed)
 }
 
 // finding is a case with the rule that it fits.
@@ -57,24 +58,24 @@ type finding struct {
 	c          *casefile.Case
 }
 
-func (b *Rulebook) examine(c *casefile.Case) *finding {
+func (b *Rulebook) examineCase(c *casefile.Case) *finding {
 	f := &finding{Findings: casefile.Examine(c), c: c, confidence: Suspected}
-	f.env = b.environ(c, f.Findings)
-	if f.rule, f.decisive = b.winner(f.env, c.SignalNames()); f.rule != nil {
+	f.env = b.caseEnvironment(c, f.Findings)
+	if f.rule, f.decisive = b.firstFit(f.env, c.SignalNames()); f.rule != nil {
 		f.confidence = f.confidenceOf()
 	}
 	return f
 }
 
-func (f *finding) label() Label {
+func (f *finding) foundLabel() Label {
 	if f.rule == nil {
 		return Unknown
 	}
 	return f.rule.Label
 }
 
-// verdict writes down what was found; all is what all evidence says.
-func (b *Rulebook) verdict(c *casefile.Case, found, all *finding) Verdict {
+// writeVerdict writes down what was found; all is what all evidence says.
+func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	f := found.Findings
 	v := Verdict{
 		Cluster: c.Cluster, Runner: cmp.Or(c.Name, all.Fills["runner"]), Namespace: c.Namespace,
@@ -90,26 +91,26 @@ func (b *Rulebook) verdict(c *casefile.Case, found, all *finding) Verdict {
 		died := f.Died
 		v.DiedAt = &died
 	}
-	b.cause(&v, found)
+	b.fillCause(&v, found)
 	if f.Died.IsZero() && v.DiedAt != nil {
 		f = f.At(found.c, *v.DiedAt)
 	}
 	v.Evidence, v.EvidenceOmitted = evidenceLines(c, f, found.deciding())
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
 	b.differential(&v, all.env, f)
-	if claimed := all.label(); claimed != found.label() && claimed.Death() && claimed != Unknown {
+	if claimed := all.foundLabel(); claimed != found.foundLabel() && claimed.Death() && claimed != Unknown {
 		v.Open = append(
 			v.Open,
 			OpenLabel{claimed, "lines that nobody attests say so; they do not outweigh what is proven"},
 		)
 	}
 	if v.Label.Death() || len(c.Evidence) == 0 {
-		v.Missing = missing(c, f)
+		v.Missing = missingSources(c, f)
 	}
 	if v.Label.Death() {
 		v.Coverage = c.Spans(f.Died)
 	}
-	v.limit()
+	v.limitSizes()
 	return v
 }
 
@@ -139,18 +140,18 @@ func repository(owner, name string) string {
 	return owner + "/" + name
 }
 
-// winner evaluates the rules from the highest precedence down.
-func (b *Rulebook) winner(env map[string]any, seen map[string]bool) (*Rule, []map[string]any) {
+// firstFit evaluates the rules from the highest precedence down.
+func (b *Rulebook) firstFit(env map[string]any, seen map[string]bool) (*Rule, []map[string]any) {
 	for _, r := range b.Rules {
-		if decisive, ok := r.fires(env, seen); ok {
+		if decisive, ok := r.firesOn(env, seen); ok {
 			return r, decisive
 		}
 	}
 	return nil, nil
 }
 
-// cause fills in what the winning rule says.
-func (b *Rulebook) cause(v *Verdict, f *finding) {
+// fillCause fills in what the winning rule says.
+func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 	r, env := f.rule, f.env
 	v.Confidence = f.confidence
 	if r == nil {
@@ -166,10 +167,10 @@ func (b *Rulebook) cause(v *Verdict, f *finding) {
 	if v.DiedAt == nil && r.Label.Death() {
 		v.DiedAt = firstTime(f.decisive) // no end was seen: the cause's time is the best there is
 	}
-	v.Summary = r.texts.summary.render(env)
-	v.Resource = r.texts.resource.render(env)
-	v.Initiator = cmp.Or(r.texts.initiator.render(env), "unknown")
-	v.Advice = r.texts.advice.render(env)
+	v.Summary = r.texts.summary.renderText(env)
+	v.Resource = r.texts.resource.renderText(env)
+	v.Initiator = cmp.Or(r.texts.initiator.renderText(env), "unknown")
+	v.Advice = r.texts.advice.renderText(env)
 	if def := b.Labels[r.Label]; def != nil && v.Advice == "" {
 		v.Advice = def.Advice
 	}
@@ -198,8 +199,8 @@ func (f *finding) confidenceOf() Confidence {
 		conf = Probable
 	}
 	unread := slices.ContainsFunc(f.rule.Needs, func(s ingest.Source) bool { return !f.Covered[s] })
-	if unread || f.rule.sure != nil && !f.rule.sure.true(f.env) {
-		return conf.weaker()
+	if unread || f.rule.sure != nil && !f.rule.sure.isTrue(f.env) {
+		return conf.oneStepWeaker()
 	}
 	return conf
 }
@@ -246,7 +247,7 @@ func toldLater(s ingest.Source) time.Duration {
 func (b *Rulebook) differential(v *Verdict, env map[string]any, f casefile.Findings) {
 	for _, name := range Labels {
 		l := b.Labels[name]
-		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v.Label) || !l.possible.true(env) {
+		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v.Label) || !l.possible.isTrue(env) {
 			continue
 		}
 		if because, ok := l.excluded(env); ok {
@@ -279,8 +280,8 @@ func (l *LabelDef) stillNeeds(f casefile.Findings) string {
 
 func (l *LabelDef) excluded(env map[string]any) (string, bool) {
 	for _, x := range l.ruledOut {
-		if x.when.true(env) {
-			return x.because.render(env), true
+		if x.when.isTrue(env) {
+			return x.because.renderText(env), true
 		}
 	}
 	return "", false
@@ -309,8 +310,8 @@ func SourceNoun(source ingest.Source) string {
 	return string(source) + "'s log"
 }
 
-// missing names every source that was not read over the death, and why.
-func missing(c *casefile.Case, f casefile.Findings) []string {
+// missingSources names every source that was not read over the death, and why.
+func missingSources(c *casefile.Case, f casefile.Findings) []string {
 	out := []string{}
 	for _, s := range sourceNouns {
 		if f.Covered[s.source] || (s.source == ingest.Runner && c.Log.Read) {
@@ -357,8 +358,8 @@ func lineOf(e *casefile.Evidence, decisive bool) EvidenceLine {
 	l := EvidenceLine{
 		Source: string(
 			e.Source,
-		), Node: limited(e.Node, maxName), Signal: e.Def.Name, Text: limited(e.Text, maxLineText),
-		Decisive: decisive, Mine: e.Mine, Where: limited(e.Doc, maxWords),
+		), Node: limitText(e.Node, maxName), Signal: e.Def.Name, Text: limitText(e.Text, maxLineText),
+		Decisive: decisive, Mine: e.Mine, Where: limitText(e.Doc, maxWords),
 	}
 	if e.Line > 0 {
 		l.Where = fmt.Sprintf("%s:%d", l.Where, e.Line)

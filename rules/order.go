@@ -7,17 +7,17 @@ import (
 	"coroner/rules/yamlfile"
 )
 
-// order puts the rules into the order in which they are tried: by precedence, of
+// orderRules puts the rules into the order in which they are tried: by precedence, of
 // two with the same by name, and one that names a neighbour beside that.
-func (b *builder) order() {
+func (b *builder) orderRules() {
 	slices.SortStableFunc(b.book.Rules, func(x, y *Rule) int {
 		return cmp.Or(cmp.Compare(y.Precedence, x.Precedence), cmp.Compare(x.ID, y.ID))
 	})
 	for _, s := range b.specs.verdicts {
-		b.place(s)
+		b.placeRule(s)
 	}
 	for _, s := range b.specs.verdicts {
-		b.placed(s)
+		b.checkPlace(s)
 	}
 }
 
@@ -29,8 +29,8 @@ func (s ruleSpec) neighbour() (id yamlfile.Text, before bool) {
 	return s.after, false
 }
 
-// place puts a rule that names a neighbour directly beside it.
-func (b *builder) place(s ruleSpec) {
+// placeRule puts a rule that names a neighbour directly beside it.
+func (b *builder) placeRule(s ruleSpec) {
 	id, before := s.neighbour()
 	if id.Value == "" {
 		return
@@ -55,9 +55,9 @@ func (b *builder) place(s ruleSpec) {
 	b.book.Rules = slices.Insert(all, at, rule)
 }
 
-// placed holds that a rule stands on the side of its neighbour that it asks for:
+// checkPlace holds that a rule stands on the side of its neighbour that it asks for:
 // another rule's wish can be against it.
-func (b *builder) placed(s ruleSpec) {
+func (b *builder) checkPlace(s ruleSpec) {
 	id, before := s.neighbour()
 	at := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == s.id.Value })
 	other := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == id.Value })

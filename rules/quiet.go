@@ -20,8 +20,8 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 		if r == nil {
 			break
 		}
-		if !forget(own, r.Deciding) && !forget(beside, r.Deciding) && !forget(own, r.Signals) &&
-			!forget(beside, r.Signals) {
+		if !removeNames(own, r.Deciding) && !removeNames(beside, r.Deciding) && !removeNames(own, r.Signals) &&
+			!removeNames(beside, r.Signals) {
 			return // a rule that fits without any line: nothing is quiet
 		}
 	}
@@ -30,8 +30,8 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 	}
 }
 
-// forget takes names out of a set and says whether one was in it.
-func forget(set map[string]bool, names []string) (found bool) {
+// removeNames takes names out of a set and says whether one was in it.
+func removeNames(set map[string]bool, names []string) (found bool) {
 	for _, name := range names {
 		found = found || set[name]
 		delete(set, name)
@@ -43,10 +43,10 @@ func forget(set map[string]bool, names []string) (found bool) {
 // with nothing but the signals of the sketch, nil where a rule of none fits before.
 func (b *Rulebook) firstLoud(s sketch) *Rule {
 	for _, f := range b.Facts {
-		s.facts[f.Name] = s.program(f.value)
+		s.facts[f.Name] = s.programValue(f.value)
 	}
 	for _, r := range b.Rules {
-		fits := s.fits(r)
+		fits := s.ruleFits(r)
 		switch {
 		case fits == false:
 		case r.Label != None:
@@ -55,11 +55,11 @@ func (b *Rulebook) firstLoud(s sketch) *Rule {
 			return nil
 		}
 	}
-	return b.unfit()
+	return b.noRuleFits()
 }
 
-// unfit stands for the verdict that a case has when no rule fits.
-func (b *Rulebook) unfit() *Rule { return &Rule{Label: Unknown} }
+// noRuleFits stands for the verdict that a case has when no rule fits.
+func (b *Rulebook) noRuleFits() *Rule { return &Rule{Label: Unknown} }
 
 // sketch works out what an expression gives for every case that has no evidence
 // but some of the signals, and in which nothing ended. What depends on anything
@@ -79,25 +79,25 @@ type (
 	notMine  struct{} // a list of records that do not name the pod
 )
 
-// fits says whether a rule fits: true, false or open.
-func (s *sketch) fits(r *Rule) any {
-	if r.when != nil && s.program(r.when) == false {
+// ruleFits says whether a rule fits: true, false or open.
+func (s *sketch) ruleFits(r *Rule) any {
+	if r.when != nil && s.programValue(r.when) == false {
 		return false
 	}
 	for _, p := range r.decisive {
-		if s.program(p) != (noRecord{}) {
+		if s.programValue(p) != (noRecord{}) {
 			return open{}
 		}
 	}
 	if len(r.decisive) > 0 {
 		return false
 	}
-	return s.program(r.when)
+	return s.programValue(r.when)
 }
 
-func (s *sketch) program(p *program) any { return s.node(p.vm.Node()) }
+func (s *sketch) programValue(p *program) any { return s.nodeValue(p.vm.Node()) }
 
-func (s *sketch) node(n ast.Node) any {
+func (s *sketch) nodeValue(n ast.Node) any {
 	switch n := n.(type) {
 	case *ast.BoolNode:
 		return n.Value
@@ -106,24 +106,24 @@ func (s *sketch) node(n ast.Node) any {
 	case *ast.StringNode:
 		return n.Value
 	case *ast.IdentifierNode:
-		return s.word(n.Value)
+		return s.wordValue(n.Value)
 	case *ast.MemberNode:
-		return s.member(n)
+		return s.memberValue(n)
 	case *ast.UnaryNode:
-		if v, ok := s.node(n.Node).(bool); ok && (n.Operator == "not" || n.Operator == "!") {
+		if v, ok := s.nodeValue(n.Node).(bool); ok && (n.Operator == "not" || n.Operator == "!") {
 			return !v
 		}
 	case *ast.BinaryNode:
-		return s.binary(n)
+		return s.binaryValue(n)
 	case *ast.ConditionalNode:
 		return s.conditional(n)
 	case *ast.VariableDeclaratorNode:
-		return s.node(n.Expr)
+		return s.nodeValue(n.Expr)
 	case *ast.BuiltinNode:
-		return s.builtin(n.Name, n.Arguments)
+		return s.builtinValue(n.Name, n.Arguments)
 	case *ast.CallNode:
 		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return s.builtin(callee.Value, n.Arguments)
+			return s.builtinValue(callee.Value, n.Arguments)
 		}
 	case *ast.ArrayNode:
 		if len(n.Nodes) == 0 {
@@ -133,8 +133,8 @@ func (s *sketch) node(n ast.Node) any {
 	return open{}
 }
 
-// word is a word of the case or a fact.
-func (s *sketch) word(name string) any {
+// wordValue is a word of the case or a fact.
+func (s *sketch) wordValue(name string) any {
 	switch name {
 	case "recognised":
 		return true
@@ -149,8 +149,8 @@ func (s *sketch) word(name string) any {
 	return open{}
 }
 
-// member is a signal's list of records, or a word of a part of the case.
-func (s *sketch) member(n *ast.MemberNode) any {
+// memberValue is a signal's list of records, or a word of a part of the case.
+func (s *sketch) memberValue(n *ast.MemberNode) any {
 	of, ok1 := n.Node.(*ast.IdentifierNode)
 	name, ok2 := n.Property.(*ast.StringNode)
 	if _, ofRecord := n.Node.(*ast.PointerNode); ofRecord && ok2 && name.Value == "mine" {
@@ -162,13 +162,13 @@ func (s *sketch) member(n *ast.MemberNode) any {
 	case !s.any && (of.Value == "exit" && name.Value == "known" || of.Value == "pod" && name.Value == "nobody"):
 		return false
 	case s.book.empty[of.Value] != nil:
-		return s.list(of.Value, name.Value)
+		return s.listValue(of.Value, name.Value)
 	}
 	return open{}
 }
 
-// list is what records the case can have of a signal, as expressions spell it.
-func (s *sketch) list(family, name string) any {
+// listValue is what records the case can have of a signal, as expressions spell it.
+func (s *sketch) listValue(family, name string) any {
 	switch signal := s.members[family+"."+name]; {
 	case s.own[signal]:
 		return open{}
@@ -178,8 +178,8 @@ func (s *sketch) list(family, name string) any {
 	return noRecord{}
 }
 
-func (s *sketch) binary(n *ast.BinaryNode) any {
-	x, y := s.node(n.Left), s.node(n.Right)
+func (s *sketch) binaryValue(n *ast.BinaryNode) any {
+	x, y := s.nodeValue(n.Left), s.nodeValue(n.Right)
 	switch n.Operator {
 	case "and", "&&":
 		return junction(x, y, false)
@@ -220,31 +220,31 @@ func junction(x, y any, decides bool) any {
 }
 
 func (s *sketch) conditional(n *ast.ConditionalNode) any {
-	switch s.node(n.Cond) {
+	switch s.nodeValue(n.Cond) {
 	case true:
-		return s.node(n.Exp1)
+		return s.nodeValue(n.Exp1)
 	case false:
-		return s.node(n.Exp2)
+		return s.nodeValue(n.Exp2)
 	}
-	if x, y := s.node(n.Exp1), s.node(n.Exp2); x == y {
+	if x, y := s.nodeValue(n.Exp1), s.nodeValue(n.Exp2); x == y {
 		return x
 	}
 	return open{}
 }
 
-// builtin is what a function of lists gives where there are no records, or none
+// builtinValue is what a function of lists gives where there are no records, or none
 // that its condition can hold for.
-func (s *sketch) builtin(name string, args []ast.Node) any {
+func (s *sketch) builtinValue(name string, args []ast.Node) any {
 	if len(args) == 0 {
 		return open{}
 	}
-	list := s.node(args[0])
+	list := s.nodeValue(args[0])
 	for _, other := range args[1:] {
-		if name == "concat" && s.node(other) != list {
+		if name == "concat" && s.nodeValue(other) != list {
 			return open{}
 		}
 	}
-	if list == (notMine{}) && len(args) == 2 && s.never(args[1]) {
+	if list == (notMine{}) && len(args) == 2 && s.neverHolds(args[1]) {
 		switch name {
 		case "any", "one", "filter", "count":
 			list = noRecord{}
@@ -266,9 +266,9 @@ func (s *sketch) builtin(name string, args []ast.Node) any {
 	return open{}
 }
 
-// never says whether a condition on a record holds for none that does not name the
+// neverHolds says whether a condition on a record holds for none that does not name the
 // pod.
-func (s *sketch) never(condition ast.Node) bool {
+func (s *sketch) neverHolds(condition ast.Node) bool {
 	p, ok := condition.(*ast.PredicateNode)
-	return ok && s.node(p.Node) == false
+	return ok && s.nodeValue(p.Node) == false
 }

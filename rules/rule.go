@@ -38,17 +38,17 @@ type Rule struct {
 // texts are what a rule writes into its verdict.
 type texts struct{ summary, advice, initiator, resource *template }
 
-// fires says whether the rule fits, and with which deciding evidence. seen are the
+// firesOn says whether the rule fits, and with which deciding evidence. seen are the
 // names of the case's signals.
-func (r *Rule) fires(env map[string]any, seen map[string]bool) (decisive []map[string]any, ok bool) {
+func (r *Rule) firesOn(env map[string]any, seen map[string]bool) (decisive []map[string]any, ok bool) {
 	if len(r.decisive) > 0 && !slices.ContainsFunc(r.lines, func(name string) bool { return seen[name] }) {
 		return nil, false
 	}
-	if r.when != nil && !r.when.true(env) {
+	if r.when != nil && !r.when.isTrue(env) {
 		return nil, false
 	}
 	for _, p := range r.decisive {
-		for _, x := range p.list(env) {
+		for _, x := range p.evaluateList(env) {
 			if rec, isRecord := x.(map[string]any); isRecord {
 				decisive = append(decisive, rec)
 			}
@@ -58,12 +58,12 @@ func (r *Rule) fires(env map[string]any, seen map[string]bool) (decisive []map[s
 }
 
 // When is the condition of the rule as it is written, "" for none.
-func (r *Rule) When() string { return r.when.written() }
+func (r *Rule) When() string { return r.when.asWritten() }
 
 // Decisive are the expressions for the rule's decisive lines, as they are written.
 func (r *Rule) Decisive() (out []string) {
 	for _, p := range r.decisive {
-		out = append(out, p.written())
+		out = append(out, p.asWritten())
 	}
 	return out
 }
@@ -74,7 +74,7 @@ var (
 	confidences = []string{string(Confirmed), string(Probable), string(Suspected)}
 )
 
-func (b *builder) rule(s ruleSpec) {
+func (b *builder) compileRule(s ruleSpec) {
 	label := b.labelName(s.verdict)
 	def := b.book.Labels[label]
 	if def == nil {
@@ -173,7 +173,7 @@ func (b *builder) labelName(s yamlfile.Text) Label {
 	return Label(s.Value)
 }
 
-func (b *builder) label(s labelSpec) {
+func (b *builder) compileLabel(s labelSpec) {
 	l := &LabelDef{
 		Label: b.labelName(s.name), Doc: s.doc.Value, Advice: s.advice.Value, Needs: s.needs.Value,
 		Domain: b.errs.OneOf(s.domain, "domain", "none", domains...),
@@ -194,7 +194,7 @@ func (b *builder) label(s labelSpec) {
 	b.book.Labels[l.Label] = l
 }
 
-func (b *builder) fact(s factSpec) {
+func (b *builder) compileFact(s factSpec) {
 	if _, taken := b.book.env[s.name.Value]; taken {
 		b.errs.Add(s.name.Pos, "fact %q has the name of something else", s.name.Value)
 		return

@@ -49,7 +49,7 @@ func chooseLines(c *casefile.Case, died time.Time, all []int, decides map[*signa
 	slices.SortStableFunc(ranked, func(i, j int) int {
 		x, y := &c.Evidence[i], &c.Evidence[j]
 		return cmp.Or(
-			rank(!decides[x.Signal])-rank(!decides[y.Signal]),
+			falseFirst(!decides[x.Signal])-falseFirst(!decides[y.Signal]),
 			cmp.Compare(distance(x, died), distance(y, died)),
 			j-i,
 		)
@@ -58,7 +58,7 @@ func chooseLines(c *casefile.Case, died time.Time, all []int, decides map[*signa
 	printed, printedSize := 0, 0 // of them, what a job can print
 	for _, i := range ranked {
 		e := &c.Evidence[i]
-		one := lineSize + written(e.Text[:min(len(e.Text), maxLineText)]) + min(len(e.Doc), maxWords)
+		one := lineSize + sizeInJSON(e.Text[:min(len(e.Text), maxLineText)]) + min(len(e.Doc), maxWords)
 		if lines == maxEvidence || size+one > evidenceSize {
 			break
 		}
@@ -75,8 +75,8 @@ func chooseLines(c *casefile.Case, died time.Time, all []int, decides map[*signa
 	return chosen
 }
 
-// written is how many bytes a text takes in JSON.
-func written(s string) int {
+// sizeInJSON is how many bytes a text takes in JSON.
+func sizeInJSON(s string) int {
 	n := len(s)
 	for i := range len(s) {
 		switch s[i] {
@@ -89,7 +89,7 @@ func written(s string) int {
 	return n
 }
 
-func rank(later bool) int {
+func falseFirst(later bool) int {
 	if later {
 		return 1
 	}
@@ -105,34 +105,34 @@ func distance(e *casefile.Evidence, died time.Time) time.Duration {
 	return e.At.Sub(died).Abs()
 }
 
-// limit bounds what the verdict says in words, which may be a log's.
-func (v *Verdict) limit() {
+// limitSizes bounds what the verdict says in words, which may be a log's.
+func (v *Verdict) limitSizes() {
 	for _, name := range []*string{
 		&v.Initiator, &v.Resource, &v.Exit.Reason, &v.Job.ID, &v.Job.RunID, &v.Job.Repository,
 	} {
-		*name = limited(*name, maxName)
+		*name = limitText(*name, maxName)
 	}
 	for _, words := range []*string{
 		&v.Summary, &v.Advice, &v.Job.Name, &v.Job.Step, &v.Runner, &v.Namespace, &v.Node, &v.PodUID, &v.Pool,
 	} {
-		*words = limited(*words, maxWords)
+		*words = limitText(*words, maxWords)
 	}
 	for i := range v.RuledOut {
-		v.RuledOut[i].Because = limited(v.RuledOut[i].Because, maxWords)
+		v.RuledOut[i].Because = limitText(v.RuledOut[i].Because, maxWords)
 	}
 	for i := range v.Open {
-		v.Open[i].Needs = limited(v.Open[i].Needs, maxWords)
+		v.Open[i].Needs = limitText(v.Open[i].Needs, maxWords)
 	}
 	for i := range v.Missing {
-		v.Missing[i] = limited(v.Missing[i], maxWords)
+		v.Missing[i] = limitText(v.Missing[i], maxWords)
 	}
 	for i := range v.Coverage {
-		v.Coverage[i].Lost = limited(v.Coverage[i].Lost, maxName)
+		v.Coverage[i].Lost = limitText(v.Coverage[i].Lost, maxName)
 	}
 }
 
-// limited cuts a text that is longer than so many bytes, and says so.
-func limited(s string, most int) string {
+// limitText cuts a text that is longer than so many bytes, and says so.
+func limitText(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

@@ -53,9 +53,9 @@ func (r reader) document(n *yaml.Node, into *specs) {
 	}
 	sections := into.signals.Sections(r.Reader)
 	maps.Copy(sections, map[string]func(*yaml.Node){
-		"facts":    r.List(func(n *yaml.Node) { into.facts = append(into.facts, r.fact(n)) }),
-		"verdicts": r.List(func(n *yaml.Node) { into.verdicts = append(into.verdicts, r.rule(n)) }),
-		"labels":   r.List(func(n *yaml.Node) { into.labels = append(into.labels, r.label(n)) }),
+		"facts":    r.List(func(n *yaml.Node) { into.facts = append(into.facts, r.readFact(n)) }),
+		"verdicts": r.List(func(n *yaml.Node) { into.verdicts = append(into.verdicts, r.readRule(n)) }),
+		"labels":   r.List(func(n *yaml.Node) { into.labels = append(into.labels, r.readLabel(n)) }),
 		"harmless": r.List(func(n *yaml.Node) { into.harmless = append(into.harmless, r.harmless(n)) }),
 	})
 	r.Object(n, "rulebook file", sections)
@@ -75,14 +75,14 @@ type RuleTest struct {
 // Pos says where the test stands in its rulebook file.
 func (t RuleTest) Pos() string { return t.pos.String() }
 
-func (r reader) fact(n *yaml.Node) (s factSpec) {
+func (r reader) readFact(n *yaml.Node) (s factSpec) {
 	r.Object(n, "fact", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "value": r.Text(&s.value),
 	})
 	return s
 }
 
-func (r reader) rule(n *yaml.Node) (s ruleSpec) {
+func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 	s.id.Pos = r.Pos(n)
 	r.Object(n, "verdict rule", map[string]func(*yaml.Node){
 		"id": r.Text(&s.id), "verdict": r.Text(&s.verdict), "doc": r.Text(&s.doc),
@@ -111,7 +111,7 @@ func (r reader) ruleTest(n *yaml.Node) RuleTest {
 	return t
 }
 
-func (r reader) label(n *yaml.Node) (s labelSpec) {
+func (r reader) readLabel(n *yaml.Node) (s labelSpec) {
 	s.name.Pos = r.Pos(n)
 	r.Object(n, "label", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "domain": r.Text(&s.domain), "retry": r.Text(&s.retry),
@@ -130,8 +130,8 @@ func (r reader) label(n *yaml.Node) (s labelSpec) {
 	return s
 }
 
-// member is the name of a signal as expressions see it.
-func member(name string) string {
+// memberName is the name of a signal as expressions see it.
+func memberName(name string) string {
 	_, short, _ := strings.Cut(name, ".")
 	return strings.ReplaceAll(short, "-", "_")
 }

@@ -45,7 +45,7 @@ func (b *builder) template(s yamlfile.Text, env types.Map) *template {
 	}
 }
 
-func (t *template) render(env map[string]any) string {
+func (t *template) renderText(env map[string]any) string {
 	if t == nil {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (t *template) render(env map[string]any) string {
 	for _, p := range t.parts {
 		sb.WriteString(p.text)
 		if p.value != nil {
-			sb.WriteString(valueText(p.value.run(env)))
+			sb.WriteString(valueText(p.value.evaluate(env)))
 		}
 	}
 	return strings.TrimSpace(sb.String())
@@ -64,7 +64,7 @@ func valueText(v any) string {
 	case nil:
 		return ""
 	case string:
-		return clip(v)
+		return clipValue(v)
 	case time.Time:
 		return clockText(v)
 	case float64:
@@ -76,7 +76,7 @@ func valueText(v any) string {
 // maxValue is how much of one log value goes into a sentence.
 const maxValue = 300
 
-func clip(s string) string {
+func clipValue(s string) string {
 	if len(s) <= maxValue {
 		return s
 	}

@@ -96,8 +96,8 @@ func (c Confidence) rank() int {
 // Better says whether c is the stronger confidence.
 func (c Confidence) Better(d Confidence) bool { return c.rank() < d.rank() }
 
-// weaker returns the confidence one step below c, or the weakest.
-func (c Confidence) weaker() Confidence {
+// oneStepWeaker returns the confidence one step below c, or the weakest.
+func (c Confidence) oneStepWeaker() Confidence {
 	if c == Confirmed {
 		return Probable
 	}

@@ -8,10 +8,10 @@ import (
 // Judge would reach it, and returns the errors that Judge takes for "no". A
 // rulebook's tests call it on every case that they have.
 func (b *Rulebook) Verify(c *casefile.Case) (bad []error) {
-	env := b.environ(c, casefile.Examine(c))
+	env := b.caseEnvironment(c, casefile.Examine(c))
 	try := func(programs ...*program) {
 		for _, p := range programs {
-			if _, err := p.try(env); err != nil {
+			if _, err := p.tryEvaluate(env); err != nil {
 				bad = append(bad, err)
 			}
 		}

@@ -55,20 +55,20 @@ func (l *LabelDef) confusedWith(other Label) bool {
 func (l *LabelDef) Exclusions() []string {
 	var out []string
 	for _, x := range l.ruledOut {
-		out = append(out, x.because.words())
+		out = append(out, x.because.plainWords())
 	}
 	return out
 }
 
 // Says is what a verdict of the rule reads like: ‹name› stands for a value, […]
 // for what is said only where it applies.
-func (r *Rule) Says() string { return r.texts.summary.words() }
+func (r *Rule) Says() string { return r.texts.summary.plainWords() }
 
 // Advice is what to do where it differs from the label's, or "".
-func (r *Rule) Advice() string { return r.texts.advice.words() }
+func (r *Rule) Advice() string { return r.texts.advice.plainWords() }
 
-// words is the text with a name in place of every value that only a case has.
-func (t *template) words() string {
+// plainWords is the text with a name in place of every value that only a case has.
+func (t *template) plainWords() string {
 	if t == nil {
 		return ""
 	}
@@ -145,20 +145,20 @@ func placeholder(name string) string {
 // those that its conditions only look at.
 func (b *builder) deciding(r *Rule) (out []string) {
 	for _, p := range r.decisive {
-		out = append(out, b.yields(p.vm.Node())...)
+		out = append(out, b.signalsIn(p.vm.Node())...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// yields lists the signals that a list of evidence can hold.
-func (b *builder) yields(n ast.Node) (out []string) {
+// signalsIn lists the signals that a list of evidence can hold.
+func (b *builder) signalsIn(n ast.Node) (out []string) {
 	switch n := n.(type) {
 	case *ast.ConditionalNode:
-		return append(b.yields(n.Exp1), b.yields(n.Exp2)...)
+		return append(b.signalsIn(n.Exp1), b.signalsIn(n.Exp2)...)
 	case *ast.BuiltinNode: // filter(list, …), concat(list, list)
 		for _, a := range n.Arguments {
-			out = append(out, b.yields(a)...)
+			out = append(out, b.signalsIn(a)...)
 		}
 	case *ast.MemberNode:
 		if name, ok := b.members[n.String()]; ok {
@@ -173,7 +173,7 @@ func (b *builder) yields(n ast.Node) (out []string) {
 func (b *builder) factYields(name string) []string {
 	for _, f := range b.book.Facts {
 		if f.Name == name {
-			return b.yields(f.value.vm.Node())
+			return b.signalsIn(f.value.vm.Node())
 		}
 	}
 	return nil

@@ -99,16 +99,16 @@ func (p *Loki) Flush(ctx context.Context) error {
 		if len(items) == 0 || ctx.Err() != nil || p.Now().Before(p.retryAt) {
 			return nil
 		}
-		if err := p.send(ctx, items); err != nil {
+		if err := p.sendItems(ctx, items); err != nil {
 			return err
 		}
 	}
 }
 
-// send tries all of the items in one request, and one by one if Loki refuses
+// sendItems tries all of the items in one request, and one by one if Loki refuses
 // that: one bad line must not hold up the others.
-func (p *Loki) send(ctx context.Context, items []ledger.OutboxItem) error {
-	body, err := p.encode(items)
+func (p *Loki) sendItems(ctx context.Context, items []ledger.OutboxItem) error {
+	body, err := p.encodePush(items)
 	if err != nil {
 		return err
 	}
@@ -117,25 +117,25 @@ func (p *Loki) send(ctx context.Context, items []ledger.OutboxItem) error {
 	switch {
 	case err == nil:
 		p.Metrics.sent.WithLabelValues("sent").Add(float64(len(items)))
-		return p.sent(ctx, items)
+		return p.markSent(ctx, items)
 	case ctx.Err() != nil:
 		return nil
 	case errors.As(err, &refused) && len(items) > 1:
 		for i := range items {
-			if err := p.send(ctx, items[i:i+1]); err != nil {
+			if err := p.sendItems(ctx, items[i:i+1]); err != nil {
 				return err
 			}
 		}
 		return nil
 	case errors.As(err, &refused):
-		return p.refused(ctx, items[0], refused)
+		return p.handleRefusal(ctx, items[0], refused)
 	}
 	p.Metrics.sent.WithLabelValues("postponed").Add(float64(len(items)))
 	p.Log.Warn().Err(err).Int("verdicts", len(items)).Msg("Loki did not accept verdicts; they will be sent again")
 	return p.postpone(ctx, items, err)
 }
 
-func (p *Loki) sent(ctx context.Context, items []ledger.OutboxItem) error {
+func (p *Loki) markSent(ctx context.Context, items []ledger.OutboxItem) error {
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
 		for _, item := range items {
 			if err := tx.Sent(item); err != nil {
@@ -146,17 +146,17 @@ func (p *Loki) sent(ctx context.Context, items []ledger.OutboxItem) error {
 	})
 }
 
-// refused handles a line that Loki will not have. The usual reason is that it
+// handleRefusal handles a line that Loki will not have. The usual reason is that it
 // is too old for its stream: then it goes under the time of its verdict, and
 // under the present one where Loki was away so long that this is too old too.
-func (p *Loki) refused(ctx context.Context, item ledger.OutboxItem, why push.Refused) error {
+func (p *Loki) handleRefusal(ctx context.Context, item ledger.OutboxItem, why push.Refused) error {
 	p.Log.Warn().Str("runner", item.Verdict.Runner).Int("status", why.Status).Str("answer", why.Text).
 		Msg("Loki refused a verdict")
 	if item.Stamp.After(item.Recorded) && item.Attempts >= maxAttempts {
 		p.Metrics.sent.WithLabelValues("given-up").Inc()
 		p.Log.Error().Str("runner", item.Verdict.Runner).
 			Msg("Loki keeps refusing a verdict; no more attempts, the verdict stays in the ledger")
-		return p.sent(ctx, []ledger.OutboxItem{item})
+		return p.markSent(ctx, []ledger.OutboxItem{item})
 	}
 	p.Metrics.sent.WithLabelValues("refused").Inc()
 	stamp := item.Recorded
@@ -164,7 +164,7 @@ func (p *Loki) refused(ctx context.Context, item ledger.OutboxItem, why push.Ref
 		stamp = p.Now()
 	}
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
-		return tx.Postpone(item, p.Now().Add(backoff(item.Attempts)), stamp)
+		return tx.Postpone(item, p.Now().Add(backoffTime(item.Attempts)), stamp)
 	})
 }
 
@@ -177,7 +177,7 @@ func (p *Loki) postpone(ctx context.Context, items []ledger.OutboxItem, why erro
 	p.retryAt = p.Now().Add(max(asked, pause)) // also for new verdicts
 	return p.Ledger.Write(ctx, p.Now(), func(tx *ledger.Tx) error {
 		for _, item := range items {
-			if err := tx.Postpone(item, p.Now().Add(max(asked, backoff(item.Attempts))), time.Time{}); err != nil {
+			if err := tx.Postpone(item, p.Now().Add(max(asked, backoffTime(item.Attempts))), time.Time{}); err != nil {
 				return err
 			}
 		}
@@ -185,23 +185,23 @@ func (p *Loki) postpone(ctx context.Context, items []ledger.OutboxItem, why erro
 	})
 }
 
-// backoff doubles from a second.
-func backoff(attempts int) time.Duration {
+// backoffTime doubles from a second.
+func backoffTime(attempts int) time.Duration {
 	return min(maxBackoff, time.Second<<min(attempts, 10))
 }
 
-// encode makes the push request: few labels, names in structured metadata, the
+// encodePush makes the push request: few labels, names in structured metadata, the
 // JSON verdict as the line.
-func (p *Loki) encode(items []ledger.OutboxItem) ([]byte, error) {
+func (p *Loki) encodePush(items []ledger.OutboxItem) ([]byte, error) {
 	streams := map[string]int{}
 	var req logproto.PushRequest
 	for i := range items {
 		v := &items[i].Verdict
-		line, err := json.Marshal(brief(v))
+		line, err := json.Marshal(briefVerdict(v))
 		if err != nil {
 			return nil, err
 		}
-		labels := p.labels(v)
+		labels := p.streamLabels(v)
 		at, ok := streams[labels]
 		if !ok {
 			at = len(req.Streams)
@@ -227,9 +227,9 @@ const (
 	maxText     = 240 // bytes of each line's text
 )
 
-// brief is the verdict with its telling evidence: what decides, and the other
+// briefVerdict is the verdict with its telling evidence: what decides, and the other
 // lines of this runner that are nearest to its death.
-func brief(v *rules.Verdict) *rules.Verdict {
+func briefVerdict(v *rules.Verdict) *rules.Verdict {
 	short := *v
 	short.Evidence = []rules.EvidenceLine{}
 	room := map[bool]int{true: maxDecisive, false: maxEvidence}
@@ -248,7 +248,7 @@ func brief(v *rules.Verdict) *rules.Verdict {
 	return &short
 }
 
-func (p *Loki) labels(v *rules.Verdict) string {
+func (p *Loki) streamLabels(v *rules.Verdict) string {
 	out := `{job="coroner"`
 	add := func(name, value string) {
 		if value != "" {
@@ -291,8 +291,8 @@ func metadata(id string, v *rules.Verdict) (m []logproto.LabelAdapter) {
 	add("job_id", v.Job.ID)
 	add("run_id", v.Job.RunID)
 	add("repository", v.Job.Repository)
-	add("missing", sources(v.Missing, ""))
-	add("lost", sources(v.Missing, "lost "))
+	add("missing", missingSources(v.Missing, ""))
+	add("lost", missingSources(v.Missing, "lost "))
 	return m
 }
 
@@ -307,9 +307,9 @@ var readable = []struct{ source, noun string }{
 	{"controller", rules.SourceNoun("controller")},
 }
 
-// sources names what is missing in a few words that a query can match, always
+// missingSources names what is missing in a few words that a query can match, always
 // in the same order; only what is missing for a reason that begins with why.
-func sources(missing []string, why string) string {
+func missingSources(missing []string, why string) string {
 	var out []string
 	for _, r := range readable {
 		if slices.ContainsFunc(missing, func(m string) bool { return strings.HasPrefix(m, r.noun+": "+why) }) {

@@ -322,7 +322,7 @@ func TestWhatWasMissingCanBeAskedFor(t *testing.T) {
 		t.Errorf("the kernel's and the controller's log have gaps, and missing=%q, lost=%q", some["missing"],
 			some["lost"])
 	}
-	if none := verdict("amber"); sources(none.Missing, "") != "" {
+	if none := verdict("amber"); missingSources(none.Missing, "") != "" {
 		t.Error("something of nothing")
 	}
 }
@@ -412,7 +412,7 @@ func TestBackoff(t *testing.T) {
 	for attempts, want := range map[int]time.Duration{
 		0: time.Second, 1: 2 * time.Second, 8: 256 * time.Second, 9: maxBackoff, 64: maxBackoff, 1 << 20: maxBackoff,
 	} {
-		if got := backoff(attempts); got != want {
+		if got := backoffTime(attempts); got != want {
 			t.Errorf("%d: %s, want %s", attempts, got, want)
 		}
 	}
@@ -638,7 +638,7 @@ func TestTextIsCutBetweenRunes(t *testing.T) {
 		v.Evidence = []rules.EvidenceLine{
 			{Text: text + strings.Repeat("y", pad), Decisive: true}, {Text: text + "😀 and more", Decisive: true},
 		}
-		got := brief(v).Evidence
+		got := briefVerdict(v).Evidence
 		want := text + "…"
 		if pad == 4 {
 			want = text + "😀…"

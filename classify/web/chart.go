@@ -56,9 +56,9 @@ const (
 	bars                    = 48
 )
 
-// charts fills in both charts, of the time from the filter's beginning up to
+// fillCharts fills in both charts, of the time from the filter's beginning up to
 // where this page of the list begins.
-func (p *Pages) charts(r *http.Request, data *listing, q ledger.Query) error {
+func (p *Pages) fillCharts(r *http.Request, data *listing, q ledger.Query) error {
 	to := p.Now()
 	if data.Later {
 		to = q.Until
@@ -95,7 +95,7 @@ func widthOf(whole time.Duration) time.Duration {
 }
 
 func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) chart {
-	c := chart{Width: chartWidth, Height: chartHeight, Labels: legend(counts, f)}
+	c := chart{Width: chartWidth, Height: chartHeight, Labels: legendOf(counts, f)}
 	n := max(1, int((s.To.Sub(s.From)+s.Width-1)/s.Width))
 	for i := range n {
 		at := s.From.Add(time.Duration(i) * s.Width)
@@ -104,7 +104,10 @@ func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) 
 			From: at,
 			X:    float64(i) * width,
 			W:    max(1, width-1.5),
-			link: []string{"since", stamp(later(at, since)), "until", stamp(earlier(at.Add(s.Width), s.To))},
+			link: []string{
+				"since", timeForPrograms(laterOf(at, since)),
+				"until", timeForPrograms(earlierOf(at.Add(s.Width), s.To)),
+			},
 		}
 		b.Link = f.With(b.link...)
 		c.Bars = append(c.Bars, b)
@@ -114,13 +117,13 @@ func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) 
 		b.N += k.N
 		b.Parts = append(b.Parts, part{Label: k.Label, N: k.N})
 	}
-	c.scale(f)
-	c.mark(s.Width)
+	c.scaleParts(f)
+	c.markTimes(s.Width)
 	return c
 }
 
-// legend counts labels, the most frequent first.
-func legend(counts []ledger.Count, f filter) (out []labelCount) {
+// legendOf counts labels, the most frequent first.
+func legendOf(counts []ledger.Count, f filter) (out []labelCount) {
 	for _, k := range counts {
 		i := slices.IndexFunc(out, func(l labelCount) bool { return l.Label == k.Label })
 		if i < 0 {
@@ -133,8 +136,8 @@ func legend(counts []ledger.Count, f filter) (out []labelCount) {
 	return out
 }
 
-// scale gives every part its height, the legend's first label at the bottom.
-func (c *chart) scale(f filter) {
+// scaleParts gives every part its height, the legend's first label at the bottom.
+func (c *chart) scaleParts(f filter) {
 	most := 0
 	for _, b := range c.Bars {
 		most = max(most, b.N)
@@ -172,8 +175,8 @@ func roundUp(n int) int {
 	}
 }
 
-// mark writes times below about every eighth of the chart.
-func (c *chart) mark(span time.Duration) {
+// markTimes writes times below about every eighth of the chart.
+func (c *chart) markTimes(span time.Duration) {
 	layout := "15:04"
 	if span >= 2*time.Hour {
 		layout = "01-02 15:04"
@@ -235,13 +238,13 @@ func newNodeChart(counts []ledger.Count, f filter) (c nodeChart) {
 		most = max(most, r.N)
 	}
 	for i := range c.Rows {
-		c.Rows[i].scale(most)
+		c.Rows[i].scaleTo(most)
 	}
 	slices.SortStableFunc(c.Rows, func(a, b nodeRow) int { return boolLast(a.Node == "") - boolLast(b.Node == "") })
 	return c
 }
 
-func (r *nodeRow) scale(most int) {
+func (r *nodeRow) scaleTo(most int) {
 	slices.SortFunc(r.Parts, func(a, b nodePart) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Label, b.Label)) })
 	x := 0.0
 	for i := range r.Parts {
@@ -251,14 +254,14 @@ func (r *nodeRow) scale(most int) {
 	}
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

@@ -16,32 +16,32 @@ import (
 // functions are what templates may call.
 var functions = template.FuncMap{
 	"asset":  func(name string) string { return "/assets/" + name + "?v=" + assetHash },
-	"clean":  clean,
-	"short":  func(s string) string { return cut(clean(s), 160) },
-	"when":   when,
-	"stamp":  stamp,
+	"clean":  cleanText,
+	"short":  func(s string) string { return cutText(cleanText(s), 160) },
+	"when":   timeForPeople,
+	"stamp":  timeForPrograms,
 	"runner": lookup.PagePath,
 	"escape": url.PathEscape,
-	"plural": plural,
+	"plural": pluralOf,
 	"death":  rules.Label.Death,
 }
 
 // maxText is how many characters of one text a page shows at most.
 const maxText = 2000
 
-// clean makes a text from a log fit to be shown: no control characters, no
+// cleanText makes a text from a log fit to be shown: no control characters, no
 // text direction marks, not endless.
-func clean(s any) string { return cut(postmortem.Clean(fmt.Sprint(s)), maxText) }
+func cleanText(s any) string { return cutText(postmortem.Clean(fmt.Sprint(s)), maxText) }
 
-func cut(s string, n int) string {
+func cutText(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// when is a time for people; a page's times are all UTC.
-func when(t any) string {
+// timeForPeople is a time for people; a page's times are all UTC.
+func timeForPeople(t any) string {
 	switch t := t.(type) {
 	case time.Time:
 		if !t.IsZero() {
@@ -49,26 +49,26 @@ func when(t any) string {
 		}
 	case *time.Time:
 		if t != nil {
-			return when(*t)
+			return timeForPeople(*t)
 		}
 	}
 	return "—"
 }
 
-// stamp is a time for programs.
-func stamp(t any) string {
+// timeForPrograms is a time for programs.
+func timeForPrograms(t any) string {
 	switch t := t.(type) {
 	case time.Time:
 		return t.UTC().Format(time.RFC3339Nano)
 	case *time.Time:
 		if t != nil {
-			return stamp(*t)
+			return timeForPrograms(*t)
 		}
 	}
 	return ""
 }
 
-func plural(n int, one string) string {
+func pluralOf(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}

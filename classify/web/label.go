@@ -8,8 +8,8 @@ import (
 	"coroner/rules/manual"
 )
 
-// labels lists what a verdict can be.
-func (p *Pages) labels(_ http.ResponseWriter, _ *http.Request) (view, error) {
+// labelsView lists what a verdict can be.
+func (p *Pages) labelsView(_ http.ResponseWriter, _ *http.Request) (view, error) {
 	var all []manual.Page
 	for _, l := range rules.Labels {
 		if page, ok := p.Manual(l); ok {
@@ -19,12 +19,12 @@ func (p *Pages) labels(_ http.ResponseWriter, _ *http.Request) (view, error) {
 	return view{template: "labels", Title: "Verdicts", Data: all}, nil
 }
 
-// label says what one verdict means, by the rulebook in force.
-func (p *Pages) label(_ http.ResponseWriter, r *http.Request) (view, error) {
+// labelView says what one verdict means, by the rulebook in force.
+func (p *Pages) labelView(_ http.ResponseWriter, r *http.Request) (view, error) {
 	name := r.PathValue("label")
 	page, ok := p.Manual(rules.Label(name))
 	if !ok {
-		return view{}, problem{http.StatusNotFound, fmt.Sprintf("There is no verdict %s.", clean(name))}
+		return view{}, problem{http.StatusNotFound, fmt.Sprintf("There is no verdict %s.", cleanText(name))}
 	}
 	return view{template: "label", Title: name, Data: page}, nil
 }

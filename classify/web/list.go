@@ -51,16 +51,16 @@ func (f *found) Table() table {
 	return table{f.Runners, several}
 }
 
-// list is the first page: the search box, the charts, the latest deaths.
-func (p *Pages) list(w http.ResponseWriter, r *http.Request) (view, error) {
+// listView is the first page: the search box, the charts, the latest deaths.
+func (p *Pages) listView(w http.ResponseWriter, r *http.Request) (view, error) {
 	if text := strings.TrimSpace(r.URL.Query().Get("q")); text != "" {
-		return p.search(w, r, text)
+		return p.searchView(w, r, text)
 	}
-	return p.listing(r)
+	return p.listingView(r)
 }
 
-func (p *Pages) listing(r *http.Request) (view, error) {
-	f, q, err := p.filter(r.URL.Query())
+func (p *Pages) listingView(r *http.Request) (view, error) {
+	f, q, err := p.readFilter(r.URL.Query())
 	if err != nil {
 		return view{}, problem{http.StatusBadRequest, err.Error()}
 	}
@@ -72,17 +72,17 @@ func (p *Pages) listing(r *http.Request) (view, error) {
 	}
 	if q.Limit--; len(data.Verdicts) > q.Limit {
 		data.Verdicts = data.Verdicts[:q.Limit]
-		data.Older = f.With("until", stamp(data.Verdicts[q.Limit-1].Recorded))
+		data.Older = f.With("until", timeForPrograms(data.Verdicts[q.Limit-1].Recorded))
 	}
-	if err := p.charts(r, &data, q); err != nil {
+	if err := p.fillCharts(r, &data, q); err != nil {
 		return view{}, err
 	}
 	data.Clusters, err = p.clusters(r.Context())
 	return view{template: "list", Title: "Deaths", Data: &data}, err
 }
 
-// search goes to the one runner that is meant, or shows those that may be.
-func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (view, error) {
+// searchView goes to the one runner that is meant, or shows those that may be.
+func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) (view, error) {
 	if len(text) > lookup.MaxName {
 		return view{}, problem{http.StatusBadRequest,
 			"This is too long for a runner's name, a pod UID or a job's address."}
@@ -98,11 +98,11 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request, text string) (vie
 		http.Redirect(w, r, lookup.PagePath(one.Namespace, one.Runner, one.ID), http.StatusSeeOther)
 		return view{}, nil
 	}
-	return p.answer(&found{text, a.Meaning, strings.ContainsAny(text, " @:"), a.Runners})
+	return p.answerView(&found{text, a.Meaning, strings.ContainsAny(text, " @:"), a.Runners})
 }
 
-// answer shows what was found, and nothing else.
-func (p *Pages) answer(hits *found) (view, error) {
+// answerView shows what was found, and nothing else.
+func (p *Pages) answerView(hits *found) (view, error) {
 	v := view{template: "list", Title: "Search", Search: hits.Text, Data: &listing{Found: hits}}
 	if len(hits.Runners) == 0 {
 		v.code = http.StatusNotFound
@@ -123,8 +123,8 @@ type choice struct {
 	Chosen      bool
 }
 
-// filter reads the list's parameters.
-func (p *Pages) filter(v url.Values) (filter, ledger.Query, error) {
+// readFilter reads the list's parameters.
+func (p *Pages) readFilter(v url.Values) (filter, ledger.Query, error) {
 	f := filter{values: url.Values{}, Labels: rules.Labels}
 	known := []string{"cluster", "runner", "verdict", "node", "pool", "repository", "job", "run", "since", "until"}
 	for _, name := range known {
@@ -140,7 +140,7 @@ func (p *Pages) filter(v url.Values) (filter, ledger.Query, error) {
 	if verdict == everyEnd {
 		asked.Del("verdict")
 	}
-	f.Spans = spans(f.Get("since"))
+	f.Spans = timeSpans(f.Get("since"))
 	q, err := lookup.Filter(asked, p.Now())
 	if err == nil && verdict == everyDeath {
 		q.Labels = deaths
@@ -150,8 +150,8 @@ func (p *Pages) filter(v url.Values) (filter, ledger.Query, error) {
 
 var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return !l.Death() })
 
-// spans are the times that the form offers, and the one that was asked for.
-func spans(since string) []choice {
+// timeSpans are the times that the form offers, and the one that was asked for.
+func timeSpans(since string) []choice {
 	all := []choice{{"1h", "the last hour", false}, {"6h", "the last 6 hours", false}, {dayAgo, "the last day", false},
 		{"168h", "the last 7 days", false}, {"720h", "the last 30 days", false}, {"2160h", "the last 90 days", false}}
 	for i := range all {

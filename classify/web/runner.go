@@ -46,8 +46,8 @@ type copyable struct{ ID, Name, Text string }
 // again is how often the page of a case that is being judged asks again.
 const again = 5 // s
 
-// runner is the post-mortem of one runner, or the choice between those of a name.
-func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
+// runnerView is the post-mortem of one runner, or the choice between those of a name.
+func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error) {
 	name, id := r.PathValue("name"), r.URL.Query().Get("case")
 	if name == "" && id == "" || len(name)+len(id) > lookup.MaxName {
 		return view{}, problem{http.StatusBadRequest,
@@ -62,7 +62,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		return view{}, err
 	}
 	if len(a.Runners) != 1 || !a.Exact {
-		return p.answer(&found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
+		return p.answerView(&found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
 	}
 	one := a.Runners[0]
 	if home := lookup.PagePath(one.Namespace, one.Runner, one.ID); id != "" && !sameRunner(r.URL, home) {
@@ -91,7 +91,7 @@ func (p *Pages) runner(w http.ResponseWriter, r *http.Request) (view, error) {
 		v.Refresh = again
 	}
 	if data.Says != nil {
-		data.explain(r)
+		data.fillExplanation(r)
 		v.Title = fmt.Sprintf("%s: %s", v.Title, data.Says.Label)
 	}
 	v.Data = data
@@ -113,18 +113,19 @@ func sameRunner(asked *url.URL, home string) bool {
 	return err == nil && strings.TrimSuffix(asked.Path, "/") == h.Path
 }
 
-// explain fills in what is said of a verdict.
-func (a *autopsy) explain(r *http.Request) {
+// fillExplanation fills in what is said of a verdict.
+func (a *autopsy) fillExplanation(r *http.Request) {
 	v := &a.Says.Verdict
 	a.Rows, a.Left = timeline(v, r.URL.Query().Has("all"))
 	a.All = a.Permalink + "&all=1#timeline"
 	a.Lanes = newLanes(v)
 	a.Exit = exitText(v.Exit)
-	a.Copies = copies(v, a.below(r))
+	a.Copies = copyableTexts(v, a.textBelow(r))
 	a.Sick = a.Runner.Siblings != nil && len(a.Runner.Siblings.Died) > 1 && v.Domain == "platform"
 	if v.Node != "" && v.DiedAt != nil {
 		since, until := v.DiedAt.Add(-15*time.Minute), v.DiedAt.Add(time.Hour)
-		near := url.Values{"node": {v.Node}, "verdict": {everyEnd}, "since": {stamp(since)}, "until": {stamp(until)}}
+		near := url.Values{"node": {v.Node}, "verdict": {everyEnd},
+			"since": {timeForPrograms(since)}, "until": {timeForPrograms(until)}}
 		a.Near = "/?" + near.Encode() + inCluster("&", v.Cluster)
 	}
 }
@@ -143,9 +144,9 @@ func exitText(e rules.Exit) string {
 // host is a host that a link may name; a request can claim any.
 var host = regexp.MustCompile(`^[A-Za-z0-9.-]+(:\d{1,5})?$`)
 
-// below is what the Markdown says beside the verdict: who else died, and where
+// textBelow is what the Markdown says beside the verdict: who else died, and where
 // the page is, as far as the request tells.
-func (a *autopsy) below(r *http.Request) string {
+func (a *autopsy) textBelow(r *http.Request) string {
 	text := ""
 	if a.Runner.Siblings != nil {
 		text = "\n" + a.Runner.Siblings.Sentence(a.Runner.ID) + ".\n"
@@ -160,8 +161,8 @@ func (a *autopsy) below(r *http.Request) string {
 	return text
 }
 
-// copies are the texts for elsewhere: an incident's channel, Grafana, a shell.
-func copies(v *rules.Verdict, below string) (out []copyable) {
+// copyableTexts are the texts for elsewhere: an incident's channel, Grafana, a shell.
+func copyableTexts(v *rules.Verdict, below string) (out []copyable) {
 	add := func(id, name, text string) {
 		if text != "" {
 			out = append(out, copyable{id, name, text})

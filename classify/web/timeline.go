@@ -40,7 +40,7 @@ func timeline(v *rules.Verdict, all bool) (out []row, left int) {
 		out = append(out, lineRow(v, r))
 	}
 	out = mergeGaps(out, gapRows(v))
-	days(out)
+	markDays(out)
 	return out, left
 }
 
@@ -57,10 +57,11 @@ func mergeGaps(lines, gaps []row) (out []row) {
 }
 
 func lineRow(v *rules.Verdict, r postmortem.Row) row {
-	out := row{At: r.At, Lag: lag(v.DiedAt, r.At), Source: r.Source, Text: r.Brief(), Times: r.Times, Until: r.Until,
+	out := row{At: r.At, Lag: lagText(v.DiedAt, r.At),
+		Source: r.Source, Text: r.Brief(), Times: r.Times, Until: r.Until,
 		Decisive: r.Decisive, Mine: r.Mine, Where: r.Where}
 	if whole := postmortem.Clean(r.Text); whole != out.Text || len(whole) > maxText {
-		out.Whole = cut(whole, 8*maxText)
+		out.Whole = cutText(whole, 8*maxText)
 	}
 	return out
 }
@@ -68,18 +69,18 @@ func lineRow(v *rules.Verdict, r postmortem.Row) row {
 func gapRows(v *rules.Verdict) (out []row) {
 	for _, s := range v.Coverage {
 		if s.Lost != "" {
-			out = append(out, row{At: &s.From, Lag: lag(v.DiedAt, &s.From), Source: s.Source, Gap: true,
-				Text: fmt.Sprintf("not read from %s to %s: %s", clock(s.From), clock(s.To), s.Lost)})
+			out = append(out, row{At: &s.From, Lag: lagText(v.DiedAt, &s.From), Source: s.Source, Gap: true,
+				Text: fmt.Sprintf("not read from %s to %s: %s", clockTime(s.From), clockTime(s.To), s.Lost)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b row) int { return a.At.Compare(*b.At) })
 	return out
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// days marks the first row of each day.
-func days(rows []row) {
+// markDays marks the first row of each day.
+func markDays(rows []row) {
 	day := ""
 	for i := range rows {
 		if rows[i].At == nil {
@@ -91,8 +92,8 @@ func days(rows []row) {
 	}
 }
 
-// lag says how long before or after the death a line was written.
-func lag(died, at *time.Time) string {
+// lagText says how long before or after the death a line was written.
+func lagText(died, at *time.Time) string {
 	if died == nil || at == nil {
 		return ""
 	}
@@ -149,7 +150,7 @@ func newLanes(v *rules.Verdict) (l lanes) {
 		return l
 	}
 	l = lanes{From: v.DiedAt.Add(-10 * time.Minute), To: v.DiedAt.Add(10 * time.Second), Width: 1000}
-	l.Death = l.x(*v.DiedAt)
+	l.Death = l.xOf(*v.DiedAt)
 	sources := slices.Clone(laneSources)
 	for _, s := range v.Coverage {
 		if !slices.Contains(sources, s.Source) {
@@ -157,24 +158,24 @@ func newLanes(v *rules.Verdict) (l lanes) {
 		}
 	}
 	for _, source := range sources {
-		l.Lanes = append(l.Lanes, l.lane(v, source))
+		l.Lanes = append(l.Lanes, l.laneOf(v, source))
 	}
 	l.Height = laneHeight * len(l.Lanes)
 	return l
 }
 
-func (l *lanes) x(t time.Time) float64 {
+func (l *lanes) xOf(t time.Time) float64 {
 	return min(1, max(0, float64(t.Sub(l.From))/float64(l.To.Sub(l.From)))) * 1000
 }
 
-func (l *lanes) lane(v *rules.Verdict, source string) lane {
+func (l *lanes) laneOf(v *rules.Verdict, source string) lane {
 	out := lane{Source: source, Y: laneHeight * len(l.Lanes)}
 	for _, s := range v.Coverage {
 		if s.Source != source {
 			continue
 		}
-		x := l.x(s.From)
-		part := span{x, max(2, l.x(s.To)-x), fmt.Sprintf("%s–%s", clock(s.From), clock(s.To))}
+		x := l.xOf(s.From)
+		part := span{x, max(2, l.xOf(s.To)-x), fmt.Sprintf("%s–%s", clockTime(s.From), clockTime(s.To))}
 		if s.Lost != "" {
 			part.Text = fmt.Sprintf("lost %s: %s", part.Text, postmortem.Clean(s.Lost))
 			out.Lost = append(out.Lost, part)
@@ -184,14 +185,14 @@ func (l *lanes) lane(v *rules.Verdict, source string) lane {
 	}
 	for _, e := range v.Evidence {
 		if e.Source == source && e.At != nil && e.At.After(l.From) && e.At.Before(l.To) {
-			out.Lines = append(out.Lines, mark{l.x(*e.At), e.Decisive})
+			out.Lines = append(out.Lines, mark{l.xOf(*e.At), e.Decisive})
 		}
 	}
-	out.Words = words(&out)
+	out.Words = laneWords(&out)
 	return out
 }
 
-func words(l *lane) string {
+func laneWords(l *lane) string {
 	text := "not read"
 	for i, s := range append(slices.Clone(l.Read), l.Lost...) {
 		switch {

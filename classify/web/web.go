@@ -51,10 +51,10 @@ type Pages struct {
 
 // Register adds the pages' routes.
 func (p *Pages) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /{$}", p.page(p.list))
-	mux.HandleFunc("GET /runners/{name...}", p.page(p.runner))
-	mux.HandleFunc("GET /verdicts/{$}", p.page(p.labels))
-	mux.HandleFunc("GET /verdicts/{label}", p.page(p.label))
+	mux.HandleFunc("GET /{$}", p.pageHandler(p.listView))
+	mux.HandleFunc("GET /runners/{name...}", p.pageHandler(p.runnerView))
+	mux.HandleFunc("GET /verdicts/{$}", p.pageHandler(p.labelsView))
+	mux.HandleFunc("GET /verdicts/{label}", p.pageHandler(p.labelView))
 	mux.HandleFunc("GET /assets/{file}", serveAsset)
 }
 
@@ -100,8 +100,8 @@ func (e problem) Error() string { return e.text }
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// page answers with what f makes, or with what went wrong.
-func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
+// pageHandler answers with what f makes, or with what went wrong.
+func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
 	return p.API.Places.Bounded(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -109,15 +109,15 @@ func (p *Pages) page(f func(w http.ResponseWriter, r *http.Request) (view, error
 		h.Set("Cache-Control", "no-cache")
 		v, err := f(w, r)
 		if err != nil {
-			v = p.failed(r, err)
+			v = p.failedView(r, err)
 		}
 		if v.template != "" {
-			p.write(w, v)
+			p.writePage(w, v)
 		}
 	})
 }
 
-func (p *Pages) failed(r *http.Request, err error) view {
+func (p *Pages) failedView(r *http.Request, err error) view {
 	if bad, ok := err.(problem); ok {
 		return view{template: "problem", code: bad.code, Title: http.StatusText(bad.code), Data: bad.text}
 	}
@@ -138,8 +138,8 @@ func (p *Pages) failed(r *http.Request, err error) view {
 	}
 }
 
-// write renders into memory first: half a page with a good status would be a lie.
-func (p *Pages) write(w http.ResponseWriter, v view) {
+// writePage renders into memory first: half a page with a good status would be a lie.
+func (p *Pages) writePage(w http.ResponseWriter, v view) {
 	var b bytes.Buffer
 	if err := templates[v.template].ExecuteTemplate(&b, "page", v); err != nil {
 		p.Log.Error().Err(err).Str("page", v.template).Msg("a page could not be made")
@@ -153,11 +153,11 @@ func (p *Pages) write(w http.ResponseWriter, v view) {
 	_, _ = w.Write(b.Bytes()) // the reader has gone
 }
 
-var templates = parse()
+var templates = parsePages()
 
-// parse reads each page together with the frame. A mistake in one is the
+// parsePages reads each page together with the frame. A mistake in one is the
 // program's, and found by any test.
-func parse() map[string]*template.Template {
+func parsePages() map[string]*template.Template {
 	out := map[string]*template.Template{}
 	frame := template.Must(template.New("").Funcs(functions).ParseFS(pageFiles, "pages/frame.html"))
 	names, _ := fs.Glob(pageFiles, "pages/*.html")

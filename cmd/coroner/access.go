@@ -24,7 +24,7 @@ type accessFlags struct {
 	WebToken     string   `name:"web.token-file" help:"${serve_web_token_file}" placeholder:"FILE"`
 }
 
-func (f *accessFlags) check() error {
+func (f *accessFlags) checkAccess() error {
 	for _, a := range f.AgentAccount {
 		if ns, name, ok := strings.Cut(a, "/"); !ok || ns == "" || name == "" || strings.Contains(name, "/") {
 			return fmt.Errorf("--push.agent-account %s: want NAMESPACE/NAME", a)
@@ -44,8 +44,8 @@ func (f *accessFlags) check() error {
 	return nil
 }
 
-// guard gives the server's door its credentials.
-func (s *server) guard(now func() time.Time) error {
+// guardDoor gives the server's door its credentials.
+func (s *server) guardDoor(now func() time.Time) error {
 	c, door := s.cmd, s.daemon.Door
 	shared, err := c.pushers()
 	if err != nil {
@@ -60,16 +60,16 @@ func (s *server) guard(now func() time.Time) error {
 	if len(c.AgentAccount) == 0 {
 		return nil
 	}
-	return s.reviews(now)
+	return s.addReviewers(now)
 }
 
-// reviews adds the API servers that know agents' tokens and where their pods are.
-func (s *server) reviews(now func() time.Time) error {
+// addReviewers adds the API servers that know agents' tokens and where their pods are.
+func (s *server) addReviewers(now func() time.Time) error {
 	s.daemon.Door.Agents = map[string]access.Reviewer{}
 	own, err := kubewatch.Config(s.cmd.KubeConfig)
 	switch {
 	case err == nil:
-		err = s.review(s.cmd.Cluster, own, now)
+		err = s.addReviewer(s.cmd.Cluster, own, now)
 		s.daemon.Door.Agents[""] = s.daemon.Door.Agents[s.cmd.Cluster] // agents need not say that they are here
 	case len(s.cmd.Review) > 0 && s.cmd.KubeConfig == "":
 		err = nil // this is no pod, and need not be
@@ -78,7 +78,7 @@ func (s *server) reviews(now func() time.Time) error {
 		cluster, file, _ := strings.Cut(r, "=")
 		config, bad := kubewatch.Config(file)
 		if err = errors.Join(err, bad); err == nil {
-			err = s.review(cluster, config, now)
+			err = s.addReviewer(cluster, config, now)
 		}
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *server) reviews(now func() time.Time) error {
 	return nil
 }
 
-func (s *server) review(cluster string, config *rest.Config, now func() time.Time) error {
+func (s *server) addReviewer(cluster string, config *rest.Config, now func() time.Time) error {
 	if s.intake.Places[cluster] != nil {
 		return fmt.Errorf("--push.review %s: this is the server's own cluster", cluster)
 	}
@@ -117,8 +117,8 @@ func (s *server) kubeMetrics(cluster string) *kubewatch.Metrics {
 	return s.kube[cluster]
 }
 
-// warn says what the configuration leaves open.
-func (s *server) warn() {
+// warnOfOpenDoors says what the configuration leaves open.
+func (s *server) warnOfOpenDoors() {
 	door, log := s.daemon.Door, s.daemon.Log
 	web := door.Web()
 	bare := len(door.Shared)+len(door.Agents) == 0 && !door.SAN && !web.Passwords && !web.Certs

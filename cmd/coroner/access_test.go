@@ -410,7 +410,7 @@ func TestAccessFlags(t *testing.T) {
 		var out strings.Builder
 		p := &program{out: &out, err: &out, now: time.Now, tty: func(any) bool { return false }}
 		base := []string{"serve", "--web.listen-address=127.0.0.1:0", "--ledger=" + filepath.Join(t.TempDir(), "l.db")}
-		code := p.run(append(base, strings.Fields(args)...))
+		code := p.runCommand(append(base, strings.Fields(args)...))
 		if code != exitUsage || !strings.Contains(out.String(), says) {
 			t.Errorf("%s: code %d, %s", args, code, out.String())
 		}

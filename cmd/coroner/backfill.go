@@ -31,13 +31,13 @@ type lokiFlags struct {
 	Controller string `name:"loki-controller" help:"${help_arc}" default:"${loki_controller}" placeholder:"SELECTOR"`
 }
 
-// source is the Loki that the flags name, and the time.
-func (f *lokiFlags) source(p *program) (*backfill.Source, error) {
-	header, err := f.header()
+// lokiSource is the Loki that the flags name, and the time.
+func (f *lokiFlags) lokiSource(p *program) (*backfill.Source, error) {
+	header, err := f.lokiHeader()
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := f.span(p.now())
+	from, to, err := f.timeSpan(p.now())
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (f *lokiFlags) source(p *program) (*backfill.Source, error) {
 	}, nil
 }
 
-// header says who asks.
-func (f *lokiFlags) header() (http.Header, error) {
+// lokiHeader says who asks.
+func (f *lokiFlags) lokiHeader() (http.Header, error) {
 	header := http.Header{}
 	if f.Tenant != "" {
 		header.Set("X-Scope-OrgID", f.Tenant)
@@ -77,8 +77,8 @@ func (f *lokiFlags) header() (http.Header, error) {
 	return header, nil
 }
 
-// span is the time that is asked for.
-func (f *lokiFlags) span(now time.Time) (from, to time.Time, err error) {
+// timeSpan is the time that is asked for.
+func (f *lokiFlags) timeSpan(now time.Time) (from, to time.Time, err error) {
 	to = now
 	if f.Until != "" {
 		if to, err = lookup.Since(f.Until, now); err != nil {
@@ -105,7 +105,7 @@ func (c *explainCmd) fromLoki(p *program, form string) error {
 	if err != nil {
 		return err
 	}
-	source, err := c.Loki.source(p)
+	source, err := c.Loki.lokiSource(p)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (c *rulesCatalogueCmd) Run(p *program) error {
 		return err
 	}
 	for _, path := range c.Files {
-		known, all, err := c.share(p, book, path)
+		known, all, err := c.printShare(p, book, path)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (c *rulesCatalogueCmd) Run(p *program) error {
 	return nil
 }
 
-func (c *rulesCatalogueCmd) share(p *program, book *rules.Rulebook, path string) (known, all int, err error) {
+func (c *rulesCatalogueCmd) printShare(p *program, book *rules.Rulebook, path string) (known, all int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, 0, err

@@ -7,9 +7,9 @@ import (
 	"coroner/cmd/choice"
 )
 
-// choice is the runners that are shown: all that were found, or the one that a
+// chooseRunners is the runners that are shown: all that were found, or the one that a
 // person at a terminal chooses. Nobody is asked where a program reads the answer.
-func (p *program) choice(form string, found lookup.Answer) ([]lookup.Runner, error) {
+func (p *program) chooseRunners(form string, found lookup.Answer) ([]lookup.Runner, error) {
 	runners := choice.LatestFirst(found.Runners)
 	person := p.tty(p.in) && p.tty(p.err)
 	if form == asJSON || form == asYAML {

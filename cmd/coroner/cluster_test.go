@@ -184,7 +184,7 @@ func TestPushTokenFiles(t *testing.T) {
 		{[]string{"east="}, "want FILE or CLUSTER=FILE"},
 		{[]string{"east=" + filepath.Join(dir, "none")}, "no such file"},
 	} {
-		err := (&pushFlags{PushToken: tt.files}).check()
+		err := (&pushFlags{PushToken: tt.files}).checkPushes()
 		if tt.want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.files, err, tt.want)
 		}

@@ -56,7 +56,7 @@ func (p *program) complete(app *kong.Node, words []string) {
 	_ = root.Execute() // what cannot be completed has no candidates
 }
 
-func child(n *kong.Node, name string) *kong.Node {
+func childNamed(n *kong.Node, name string) *kong.Node {
 	if i := slices.IndexFunc(n.Children, func(c *kong.Node) bool { return c.Name == name }); i >= 0 {
 		return n.Children[i]
 	}
@@ -66,7 +66,7 @@ func child(n *kong.Node, name string) *kong.Node {
 // candidates are the labels, or the names that the server knows.
 func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
 	if kind != "labels" {
-		return known(cmd, kind, begun)
+		return knownNames(cmd, kind, begun)
 	}
 	done := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
 	for _, l := range labelCandidates() {
@@ -90,9 +90,9 @@ func labelCandidates() (out []string) {
 // tabTimeout is how long a person who pressed Tab waits for a server.
 const tabTimeout = time.Second
 
-// known are the names of that kind that the server knows; none if it does not
+// knownNames are the names of that kind that the server knows; none if it does not
 // answer at once.
-func known(cmd *cobra.Command, kind, begun string) []string {
+func knownNames(cmd *cobra.Command, kind, begun string) []string {
 	q := url.Values{"limit": {"100"}}
 	if kind == "runners" {
 		q.Set("runner", begun)
@@ -107,7 +107,7 @@ func known(cmd *cobra.Command, kind, begun string) []string {
 		CAFile:    flagValue(cmd, "ca-file"),
 		Timeout:   tabTimeout,
 	}
-	client, err := f.client()
+	client, err := f.newClient()
 	if err != nil {
 		return nil
 	}

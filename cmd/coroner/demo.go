@@ -52,7 +52,7 @@ func (c *demoCmd) Run(p *program) error {
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1) // the server's end
-	go func() { served <- s.run(ctx) }()
+	go func() { served <- s.runParts(ctx) }()
 	err = c.play(ctx, p, s)
 	cancel()
 	return errors.Join(err, <-served)
@@ -145,9 +145,9 @@ func diedAt(v *rules.Verdict) time.Time {
 // list prints a line for each verdict, or its post-mortem.
 func (c *demoCmd) list(p *program, table []rules.Verdict) error {
 	if !c.Full {
-		return postmortem.List(p.out, table, width(p.out))
+		return postmortem.List(p.out, table, terminalWidth(p.out))
 	}
-	style := postmortem.Style{Color: p.color, Width: width(p.out)}
+	style := postmortem.Style{Color: p.color, Width: terminalWidth(p.out)}
 	for i := range table {
 		if err := postmortem.Write(p.out, &table[i], style); err != nil {
 			return err

@@ -74,7 +74,7 @@ func transcript(t *testing.T, block string) (ran int) {
 func coroner(args ...string) (string, int) {
 	var out bytes.Buffer
 	p := &program{out: &out, err: &out, now: time.Now, tty: func(any) bool { return false }}
-	code := p.run(args)
+	code := p.runCommand(args)
 	return out.String(), code
 }
 

@@ -35,7 +35,7 @@ func (explainCmd) Help() string {
 
 // Run explains the input.
 func (c *explainCmd) Run(p *program) error {
-	form, err := c.form()
+	form, err := c.outputForm()
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *explainCmd) Run(p *program) error {
 func (r *reading) lookAgain(p *program, f *inputFlags, verdicts []rules.Verdict) bool {
 	understood := slices.ContainsFunc(verdicts, func(v rules.Verdict) bool { return len(v.Evidence) > 0 })
 	if u := classify.NewUnexplained(r.book, verdicts); u.Wanted() {
-		if again, err := f.reopen(p); err == nil { // else what was readable a moment ago is gone: nothing is added
+		if again, err := f.reopenInput(p); err == nil { // else what was readable a moment ago is gone: nothing is added
 			again.Parts(1, r.show, func(_ int, entries iter.Seq[ingest.Entry]) { u.Take(entries) })
 			_ = again.Close()
 			r.clear()
@@ -120,7 +120,7 @@ func others(all []rules.Verdict) string {
 
 // pages writes the post-mortems of deaths in full and the others as a line.
 func (p *program) pages(verdicts []rules.Verdict, all bool) error {
-	style := postmortem.Style{Color: p.color, Width: width(p.out), All: all}
+	style := postmortem.Style{Color: p.color, Width: terminalWidth(p.out), All: all}
 	for i := range verdicts {
 		if i > 0 {
 			fmt.Fprintln(p.out)

@@ -21,8 +21,8 @@ type filterFlags struct {
 	Since      string   `help:"${filter_since}" placeholder:"TIME"`
 }
 
-// query is the filter as the API takes it.
-func (f *filterFlags) query(now time.Time) (url.Values, error) {
+// makeQuery is the filter as the API takes it.
+func (f *filterFlags) makeQuery(now time.Time) (url.Values, error) {
 	q := url.Values{}
 	for name, value := range map[string]string{
 		"cluster":    f.Cluster,

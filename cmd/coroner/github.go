@@ -20,7 +20,7 @@ type githubFlags struct {
 	GitHubPace  int    `name:"github.requests-per-minute" help:"${serve_github_requests_per_minute}" default:"30"`
 }
 
-func (f *githubFlags) check() error {
+func (f *githubFlags) checkGitHub() error {
 	if f.GitHubToken == "" {
 		return nil
 	}

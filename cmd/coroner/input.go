@@ -61,8 +61,8 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 	return b, nil
 }
 
-// open finds the documents; the caller closes the bundle.
-func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, error) {
+// openInput finds the documents; the caller closes the bundle.
+func (f *inputFlags) openInput(p *program, book *rules.Rulebook) (*bundle.Bundle, error) {
 	if len(f.Paths) == 0 {
 		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\n" +
 			"hint: coroner --help")
@@ -74,9 +74,9 @@ func (f *inputFlags) open(p *program, book *rules.Rulebook) (*bundle.Bundle, err
 	return f.openWith(o)
 }
 
-// reopen finds the documents once more, for who wants every line of them. Of standard
+// reopenInput finds the documents once more, for who wants every line of them. Of standard
 // input the beginning is there again; what comes from other pipes is gone.
-func (f *inputFlags) reopen(p *program) (*bundle.Bundle, error) {
+func (f *inputFlags) reopenInput(p *program) (*bundle.Bundle, error) {
 	return f.openWith(bundle.Options{Now: p.now(), Stdin: bytes.NewReader(f.piped.data)})
 }
 
@@ -132,7 +132,7 @@ func (f *inputFlags) start(p *program) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(p, book)
+	in, err := f.openInput(p, book)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-func width(w io.Writer) int {
+func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0

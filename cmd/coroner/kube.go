@@ -42,9 +42,9 @@ func (c *serveCmd) checkKube() error {
 	return nil
 }
 
-// living names the runners of a namespace of the server's own cluster that are not
+// livingRunners names the runners of a namespace of the server's own cluster that are not
 // known to have ended.
-func (s *server) living(namespace string) []ingest.Entry {
+func (s *server) livingRunners(namespace string) []ingest.Entry {
 	out, err := s.intake.Living(s.cmd.Cluster, namespace)
 	if err != nil {
 		s.daemon.Log.Error().Err(err).Msg("cannot look for the runners that lived before the restart")
@@ -67,7 +67,7 @@ func (s *server) watchKube(now func() time.Time) error {
 		Namespaces: f.KubeNamespace,
 		Runners:    f.KubeRunner,
 		Nodes:      f.KubeNodes,
-		Open:       s.living,
+		Open:       s.livingRunners,
 		Now:        now,
 		Log:        s.daemon.Log,
 		Receive:    s.docket.Receive,

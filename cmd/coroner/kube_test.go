@@ -45,7 +45,7 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.run(ctx) }()
+	go func() { done <- s.runParts(ctx) }()
 	live := &liveServer{server: s, stop: func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -255,7 +255,7 @@ func TestWatchFlags(t *testing.T) {
 	} {
 		var out strings.Builder
 		p := &program{out: &out, err: &out, now: time.Now, tty: func(any) bool { return false }}
-		code := p.run(append([]string{
+		code := p.runCommand(append([]string{
 			"serve", "--web.listen-address=127.0.0.1:0", "--ledger=" + filepath.Join(t.TempDir(), "l.db"),
 		}, strings.Fields(args)...))
 		if code != exitUsage || !strings.Contains(out.String(), says) {

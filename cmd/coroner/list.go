@@ -26,15 +26,15 @@ func (listCmd) Help() string {
 
 // Run lists the latest verdicts of a server.
 func (c *listCmd) Run(p *program) error {
-	form, err := c.form()
+	form, err := c.outputForm()
 	if err != nil {
 		return err
 	}
-	client, err := c.client()
+	client, err := c.newClient()
 	if err != nil {
 		return err
 	}
-	q, err := c.query(p.now())
+	q, err := c.makeQuery(p.now())
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func (c *listCmd) Run(p *program) error {
 	q.Set("limit", strconv.Itoa(c.Limit))
 	found, err := client.Verdicts(context.Background(), q)
 	if err != nil {
-		return c.failed(err)
+		return c.requestError(err)
 	}
 	c.note(p, len(found.Verdicts), filtered)
-	return c.write(p, form, found.Verdicts)
+	return c.writeList(p, form, found.Verdicts)
 }
 
 // note says on standard error what the table alone would hide.
@@ -64,7 +64,7 @@ func (c *listCmd) note(p *program, n int, filtered bool) {
 	}
 }
 
-func (c *listCmd) write(p *program, form string, all []lookup.Recorded) error {
+func (c *listCmd) writeList(p *program, form string, all []lookup.Recorded) error {
 	switch {
 	case form == asJSON:
 		return writeJSON(p.out, all)
@@ -75,5 +75,5 @@ func (c *listCmd) write(p *program, form string, all []lookup.Recorded) error {
 	case form == asMarkdown:
 		return postmortem.MarkdownList(p.out, plainVerdicts(all))
 	}
-	return postmortem.List(p.out, plainVerdicts(all), width(p.out))
+	return postmortem.List(p.out, plainVerdicts(all), terminalWidth(p.out))
 }

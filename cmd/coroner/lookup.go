@@ -37,41 +37,41 @@ When several runners fit, a person at a terminal is asked which one; else all ar
 
 // Run asks a server for a runner.
 func (c *lookupCmd) Run(p *program) error {
-	form, err := c.form()
+	form, err := c.outputForm()
 	if err != nil {
 		return err
 	}
-	client, err := c.client()
+	client, err := c.newClient()
 	if err != nil {
 		return err
 	}
-	what, err := c.what()
+	what, err := c.questionText()
 	if err != nil {
 		return err
 	}
 	found, err := client.Search(context.Background(), c.Cluster, what)
 	if err != nil {
-		return c.failed(err)
+		return c.requestError(err)
 	}
 	if len(found.Runners) == 0 {
-		return c.nobody(p, client, what, found.Meaning)
+		return c.nobodyFound(p, client, what, found.Meaning)
 	}
 	if !found.Exact {
 		fmt.Fprintf(p.err, "coroner: %s is not known; these are %s\n",
 			postmortem.Clean(what), postmortem.Clean(found.Meaning))
 	}
-	runners, err := p.choice(form, found)
+	runners, err := p.chooseRunners(form, found)
 	if err != nil || len(runners) == 0 {
 		return err
 	}
 	if c.Incident {
 		return c.incident(p, client, runners)
 	}
-	return c.show(p, form, runners)
+	return c.showVerdicts(p, form, runners)
 }
 
-// what is the question as one text: a time may have come as words of its own.
-func (c *lookupCmd) what() (string, error) {
+// questionText is the question as one text: a time may have come as words of its own.
+func (c *lookupCmd) questionText() (string, error) {
 	what := strings.TrimSpace(strings.Join(c.What, " "))
 	if what == "" {
 		return "", usage("the name is empty; " +
@@ -90,14 +90,14 @@ type found struct {
 	Page     string           `json:"page"` // address of the post-mortem
 }
 
-// show writes the verdicts, and on standard error who has none yet.
-func (c *lookupCmd) show(p *program, form string, runners []lookup.Runner) error {
+// showVerdicts writes the verdicts, and on standard error who has none yet.
+func (c *lookupCmd) showVerdicts(p *program, form string, runners []lookup.Runner) error {
 	var verdicts []rules.Verdict
 	var all []found
 	for i := range runners {
 		if v := runners[i].Verdict; v != nil {
 			verdicts = append(verdicts, v.Verdict)
-			all = append(all, found{*v, runners[i].Siblings, c.page(&runners[i])})
+			all = append(all, found{*v, runners[i].Siblings, c.pageAddress(&runners[i])})
 		} else {
 			fmt.Fprintf(p.err, "coroner: %s\n", unjudged(&runners[i]))
 		}
@@ -122,12 +122,12 @@ func (c *lookupCmd) around(p *program, r *lookup.Runner) error {
 	if r.Siblings != nil {
 		fmt.Fprintf(p.out, "\n  %s.\n", r.Siblings.Sentence(r.ID))
 	}
-	_, err := fmt.Fprintf(p.out, "  %s\n", c.page(r))
+	_, err := fmt.Fprintf(p.out, "  %s\n", c.pageAddress(r))
 	return err
 }
 
-func (c *lookupCmd) page(r *lookup.Runner) string {
-	return strings.TrimRight(c.shown(), "/") + lookup.PagePath(r.Namespace, r.Runner, r.ID)
+func (c *lookupCmd) pageAddress(r *lookup.Runner) string {
+	return strings.TrimRight(c.shownAddress(), "/") + lookup.PagePath(r.Namespace, r.Runner, r.ID)
 }
 
 // tickets writes Markdown, with who else died and the page below each.
@@ -167,21 +167,21 @@ func (c *lookupCmd) incident(p *program, client *lookup.Client, runners []lookup
 	}
 	data, err := client.Incident(context.Background(), runners[0].ID)
 	if err != nil {
-		return c.failed(err)
+		return c.requestError(err)
 	}
 	_, err = p.out.Write(data)
 	return err
 }
 
-// nobody names the latest deaths instead.
-func (c *lookupCmd) nobody(p *program, client *lookup.Client, what, meaning string) error {
+// nobodyFound names the latest deaths instead.
+func (c *lookupCmd) nobodyFound(p *program, client *lookup.Client, what, meaning string) error {
 	latest, err := client.Verdicts(context.Background(), map[string][]string{"limit": {"10"}})
 	if err == nil && len(latest.Verdicts) > 0 {
 		fmt.Fprintln(p.err, "coroner: the latest verdicts are")
-		err = postmortem.List(p.err, plainVerdicts(latest.Verdicts), cmp.Or(width(p.err), 120))
+		err = postmortem.List(p.err, plainVerdicts(latest.Verdicts), cmp.Or(terminalWidth(p.err), 120))
 	}
 	if err != nil {
-		err = c.failed(err)
+		err = c.requestError(err)
 	}
 	none := fmt.Errorf("no runner has %s in its name", postmortem.Clean(what))
 	if meaning != "" && strings.ContainsAny(what, ": @") {

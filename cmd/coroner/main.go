@@ -75,7 +75,7 @@ func main() {
 		tty:    isTerminal,
 		plugin: isPlugin(os.Args[0]),
 	}
-	os.Exit(p.run(os.Args[1:]))
+	os.Exit(p.runCommand(os.Args[1:]))
 }
 
 // isPlugin says whether the program runs under the name by which kubectl finds
@@ -105,8 +105,8 @@ const description = `coroner names the cause of death of CI runners on Kubernete
 
 Exit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a broken rulebook.`
 
-// run parses the arguments and runs one command.
-func (p *program) run(args []string) int {
+// runCommand parses the arguments and runs one command.
+func (p *program) runCommand(args []string) int {
 	var c cli
 	done := -1
 	parser, err := kong.New(&c,
@@ -115,7 +115,7 @@ func (p *program) run(args []string) int {
 		kong.UsageOnError(),
 		kong.Description(description),
 		helpTexts,
-		kong.Vars{"version": version(args), "listen": ":9095"},
+		kong.Vars{"version": versionText(args), "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),
 		kong.Exit(func(code int) { done = code }),
@@ -155,7 +155,8 @@ func (p *program) arguments(app *kong.Node, args []string) []string {
 	switch {
 	case len(args) == 0:
 		return []string{"--help"}
-	case p.plugin && child(app, args[0]) == nil && !slices.Contains([]string{"-h", "--help", "--version"}, args[0]):
+	case p.plugin && childNamed(app, args[0]) == nil &&
+		!slices.Contains([]string{"-h", "--help", "--version"}, args[0]):
 		return append([]string{"lookup"}, args...)
 	}
 	return args
@@ -170,9 +171,9 @@ func (p *program) fail(err error) int {
 	return exitUnreadable
 }
 
-// version is what a bug report needs: the build, and the built-in rulebook. It
+// versionText is what a bug report needs: the build, and the built-in rulebook. It
 // takes a moment, so it is there when it is asked for.
-func version(args []string) string {
+func versionText(args []string) string {
 	if !slices.Contains(args, "--version") {
 		return ""
 	}

@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	coroner := func() {
 		p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, plugin: isPlugin(os.Args[0]),
 			tty: func(stream any) bool { return os.Getenv("FAKE_TTY") != "" || isTerminal(stream) }}
-		os.Exit(p.run(os.Args[1:]))
+		os.Exit(p.runCommand(os.Args[1:]))
 	}
 	testscript.Main(m, map[string]func(){"coroner": coroner, "kubectl-coroner": coroner})
 }

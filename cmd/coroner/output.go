@@ -24,7 +24,7 @@ const (
 	asText, asJSON, asYAML, asMarkdown = "text", "json", "yaml", "markdown"
 )
 
-func (o *outputFlags) form() (string, error) {
+func (o *outputFlags) outputForm() (string, error) {
 	switch {
 	case o.JSON && o.Output != "" && o.Output != asJSON:
 		return "", usage("--json and -o %s at one time; give one of them", o.Output)

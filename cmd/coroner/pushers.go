@@ -32,9 +32,9 @@ func (f *pushFlags) pushers() (out []access.Shared, _ error) {
 	return out, nil
 }
 
-// check reads every token once, so that a mistake is told at once. No token may
+// checkPushes reads every token once, so that a mistake is told at once. No token may
 // speak for two clusters.
-func (f *pushFlags) check() error {
+func (f *pushFlags) checkPushes() error {
 	all, err := f.pushers()
 	if err != nil {
 		return err

@@ -55,12 +55,12 @@ func (c *serveCmd) Run(p *program) error {
 		return err
 	}
 	log.Info().Int64("bytes", limit).Msg("memory limit")
-	return s.run(context.Background())
+	return s.runParts(context.Background())
 }
 
 // open checks and opens everything, so that a mistake is told at once.
 func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, error) {
-	if err := c.check(); err != nil {
+	if err := c.checkFlags(); err != nil {
 		return nil, err
 	}
 	book, err := loadBook(c.Rules)
@@ -74,7 +74,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	if s.ledger, err = ledger.Open(c.Ledger); err != nil {
 		return nil, usage("%w", err)
 	}
-	if err := s.adopt(); err != nil {
+	if err := s.adoptCluster(); err != nil {
 		return nil, err
 	}
 	reg := s.daemon.Registry
@@ -86,18 +86,18 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 		Began:  time.Now(),
 	}
 	reg.MustRegister(docket.NewState(s.ledger, now))
-	s.daemon.Reload, s.daemon.Content = s.reload, func() (string, error) { return daemon.RulebookContent(c.Rules) }
+	s.daemon.Reload, s.daemon.Content = s.reloadBook, func() (string, error) { return daemon.RulebookContent(c.Rules) }
 	if c.Loki != "" {
 		s.loki = &publish.Loki{
 			Ledger:  s.ledger,
-			Sender:  c.sender(),
+			Sender:  c.lokiSender(),
 			Log:     log,
 			Now:     now,
 			Metrics: publish.NewMetrics(reg),
 		}
 	}
-	s.routes(reg, now)
-	return s, errors.Join(s.guard(now), s.watchKube(now), s.askGitHub(now))
+	s.addRoutes(reg, now)
+	return s, errors.Join(s.guardDoor(now), s.watchKube(now), s.askGitHub(now))
 }
 
 // docketOptions are the flags that the docket obeys.
@@ -118,8 +118,8 @@ func (c *serveCmd) docketOptions() docket.Options {
 	}
 }
 
-// adopt gives what was recorded without a cluster the server's own.
-func (s *server) adopt() error {
+// adoptCluster gives what was recorded without a cluster the server's own.
+func (s *server) adoptCluster() error {
 	done, err := s.ledger.Adopt(context.Background(), s.cmd.Cluster)
 	if err == nil && !done && s.cmd.Cluster != "" {
 		s.daemon.Log.Info().Str("cluster", s.cmd.Cluster).
@@ -129,7 +129,7 @@ func (s *server) adopt() error {
 	return err
 }
 
-func (s *server) reload() error {
+func (s *server) reloadBook() error {
 	book, err := loadBook(s.cmd.Rules)
 	if err == nil {
 		s.docket.SetBook(book)
@@ -137,7 +137,7 @@ func (s *server) reload() error {
 	return err
 }
 
-func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
+func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "coroner_pushes_refused_total",
 		Help: "Pushes that were not taken, by reason.",
@@ -155,13 +155,13 @@ func (s *server) routes(reg *prometheus.Registry, now func() time.Time) {
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
 	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Now: now}
 	api.Register(inner)
-	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.manual(), Log: s.daemon.Log, Now: now}
+	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.labelPages(), Log: s.daemon.Log, Now: now}
 	pages.Register(inner)
 	mux.Handle("GET /", door.Read(inner))
 }
 
-// manual says what the rulebook in force has on a label.
-func (s *server) manual() func(rules.Label) (manual.Page, bool) {
+// labelPages says what the rulebook in force has on a label.
+func (s *server) labelPages() func(rules.Label) (manual.Page, bool) {
 	incidents, err := fixtures.All()
 	if err != nil { // they are part of the program
 		panic(err)
@@ -169,7 +169,7 @@ func (s *server) manual() func(rules.Label) (manual.Page, bool) {
 	return func(l rules.Label) (manual.Page, bool) { return manual.PageOf(s.docket.Book(), l, incidents) }
 }
 
-func (s *server) run(ctx context.Context) error {
+func (s *server) runParts(ctx context.Context) error {
 	defer s.ledger.Close()
 	tasks := append([]func(context.Context) error{s.docket.Run}, s.more...)
 	if s.loki != nil {
@@ -177,7 +177,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).
 		Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
-	s.warn()
+	s.warnOfOpenDoors()
 	s.daemon.Ready()
 	err := s.daemon.Run(ctx, tasks...)
 	s.daemon.Log.Info().Msg("coroner stopped")

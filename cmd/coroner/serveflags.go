@@ -68,14 +68,15 @@ pushes are accepted from this machine only, unless --push.open is given. docs/ac
 explains who may do what.`
 }
 
-// check refuses values that no run could use.
-func (c *serveCmd) check() error {
+// checkFlags refuses values that no run could use.
+func (c *serveCmd) checkFlags() error {
 	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 || c.MemoryLimit < 0 || c.MaxConns < 0 {
 		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes, --max-open-cases, " +
 			"--memory-limit and --web.max-connections cannot be below zero")
 	}
-	err := errors.Join(c.caseFlags.check(), c.retentionFlags.check(), c.accessFlags.check(), c.checkKube(),
-		c.githubFlags.check(), c.publishFlags.check(), c.pushFlags.check())
+	err := errors.Join(c.caseFlags.checkCases(), c.retentionFlags.checkRetention(), c.accessFlags.checkAccess(),
+		c.checkKube(),
+		c.githubFlags.checkGitHub(), c.publishFlags.checkPublishing(), c.pushFlags.checkPushes())
 	if token := daemon.Token(c.WebToken); token != nil {
 		_, bad := token()
 		err = errors.Join(err, bad)
@@ -96,7 +97,7 @@ func above(times map[string]time.Duration) error {
 	return nil
 }
 
-func (f *caseFlags) check() error {
+func (f *caseFlags) checkCases() error {
 	for _, glob := range append(slices.Clone(f.Runner), f.Controller...) {
 		if _, err := path.Match(glob, ""); err != nil {
 			return fmt.Errorf("--runner, --controller %s: not a glob: %w", glob, err)
@@ -109,14 +110,14 @@ func (f *caseFlags) check() error {
 	})
 }
 
-func (f *retentionFlags) check() error {
+func (f *retentionFlags) checkRetention() error {
 	return above(map[string]time.Duration{
 		"retention.verdicts": f.KeepVerdicts,
 		"retention.evidence": f.KeepEvidence,
 	})
 }
 
-func (f *publishFlags) check() error {
+func (f *publishFlags) checkPublishing() error {
 	if u, err := url.Parse(f.Loki); f.Loki != "" && (err != nil || !isHTTP(u)) {
 		return fmt.Errorf("--loki.url %s: want http://HOST:PORT", f.Loki)
 	}
@@ -130,8 +131,8 @@ func (f *publishFlags) check() error {
 // isHTTP says whether an address names a server that speaks HTTP.
 func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
 
-// sender sends verdicts to the Loki.
-func (f *publishFlags) sender() *push.Sender {
+// lokiSender sends verdicts to the Loki.
+func (f *publishFlags) lokiSender() *push.Sender {
 	return &push.Sender{
 		URL:    strings.TrimRight(f.Loki, "/") + push.Path,
 		Tenant: f.LokiTenant,

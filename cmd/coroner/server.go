@@ -22,8 +22,8 @@ type serverFlags struct {
 	Timeout   time.Duration `help:"How long to wait for an answer." default:"15s"`
 }
 
-// client is who asks it.
-func (f *serverFlags) client() (*lookup.Client, error) {
+// newClient is who asks it.
+func (f *serverFlags) newClient() (*lookup.Client, error) {
 	if !strings.Contains(f.Server, "://") {
 		f.Server = "http://" + f.Server
 	}
@@ -49,30 +49,30 @@ func (f *serverFlags) client() (*lookup.Client, error) {
 	return c, nil
 }
 
-// failed says in one line why the server did not answer, and what to do.
-func (f *serverFlags) failed(err error) error {
+// requestError says in one line why the server did not answer, and what to do.
+func (f *serverFlags) requestError(err error) error {
 	var refused lookup.Refusal
 	var sending *url.Error
 	var foreign *json.SyntaxError
 	switch {
 	case errors.As(err, &refused) && refused.Unauthorized():
 		return unreadable("server %s: it requires a credential: give a token with --token-file FILE or "+
-			"CORONER_TOKEN_FILE, or a password in the address", f.shown())
+			"CORONER_TOKEN_FILE, or a password in the address", f.shownAddress())
 	case errors.As(err, &sending) && (sending.Timeout() || errors.Is(err, context.DeadlineExceeded)):
 		return unreadable("server %s: no answer in %s; --timeout allows more time, "+
-			"--server or CORONER_SERVER names another server", f.shown(), f.Timeout)
+			"--server or CORONER_SERVER names another server", f.shownAddress(), f.Timeout)
 	case errors.As(err, &sending):
 		return unreadable("server %s: %w; does coroner serve run there? "+
-			"--server URL or CORONER_SERVER says where it listens", f.shown(), sending.Err)
+			"--server URL or CORONER_SERVER says where it listens", f.shownAddress(), sending.Err)
 	case errors.As(err, &foreign):
 		return unreadable("server %s: what answers there is not coroner serve; "+
-			"--server URL or CORONER_SERVER says where that listens", f.shown())
+			"--server URL or CORONER_SERVER says where that listens", f.shownAddress())
 	}
-	return unreadable("%s", strings.ReplaceAll(err.Error(), f.Server, f.shown()))
+	return unreadable("%s", strings.ReplaceAll(err.Error(), f.Server, f.shownAddress()))
 }
 
-// shown is the server's address without a password.
-func (f *serverFlags) shown() string {
+// shownAddress is the server's address without a password.
+func (f *serverFlags) shownAddress() string {
 	u, err := url.Parse(f.Server)
 	if err != nil {
 		return f.Server

@@ -36,7 +36,7 @@ func TestShortLinesAreCounted(t *testing.T) {
 			now: time.Now,
 			tty: func(any) bool { return false },
 		}
-		if code := p.run([]string{command, path}); code != 0 ||
+		if code := p.runCommand([]string{command, path}); code != 0 ||
 			!strings.Contains(errs.String(), "of 7 lines not all was matched") {
 			t.Errorf("%s: %d %s", command, code, errs.String())
 		}

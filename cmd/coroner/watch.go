@@ -32,25 +32,25 @@ Examples:
 
 // Run follows the verdicts of a server.
 func (c *watchCmd) Run(p *program) error {
-	w, err := c.watcher(p)
+	w, err := c.newWatcher(p)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return w.run(ctx)
+	return w.runUntilDone(ctx)
 }
 
-func (c *watchCmd) watcher(p *program) (*watcher, error) {
-	form, err := c.form()
+func (c *watchCmd) newWatcher(p *program) (*watcher, error) {
+	form, err := c.outputForm()
 	if err != nil {
 		return nil, err
 	}
-	client, err := c.client()
+	client, err := c.newClient()
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.query(p.now())
+	q, err := c.makeQuery(p.now())
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *watchCmd) watcher(p *program) (*watcher, error) {
 		cmd:    c,
 		p:      p,
 		form:   form,
-		layout: postmortem.Layout{Node: 12, Runner: 36, Width: width(p.out)},
+		layout: postmortem.Layout{Node: 12, Runner: 36, Width: terminalWidth(p.out)},
 		feed:   lookup.NewFeed(client.Verdicts, q),
 	}, nil
 }
@@ -80,14 +80,14 @@ type watcher struct {
 // longestPause is between two questions to a server that is away.
 const longestPause = 10 * time.Second
 
-func (w *watcher) run(ctx context.Context) error {
+func (w *watcher) runUntilDone(ctx context.Context) error {
 	found, err := w.feed.Start(ctx, w.cmd.Last)
 	if err != nil && ctx.Err() == nil {
-		return w.cmd.failed(err)
+		return w.cmd.requestError(err)
 	}
 	pause := w.cmd.Interval
 	for {
-		if err := w.show(found); err != nil {
+		if err := w.showAll(found); err != nil {
 			return err
 		}
 		if !waitFor(ctx, pause) {
@@ -116,20 +116,20 @@ func (w *watcher) noteAnswer(ctx context.Context, err error, pause time.Duration
 		return w.cmd.Interval
 	case err == nil:
 		w.lost = false
-		fmt.Fprintf(w.p.err, "coroner: server %s is back\n", w.cmd.shown())
+		fmt.Fprintf(w.p.err, "coroner: server %s is back\n", w.cmd.shownAddress())
 		return w.cmd.Interval
 	case !w.lost:
 		w.lost = true
-		fmt.Fprintf(w.p.err, "coroner: %v; trying again until Ctrl-C\n", w.cmd.failed(err))
+		fmt.Fprintf(w.p.err, "coroner: %v; trying again until Ctrl-C\n", w.cmd.requestError(err))
 	}
 	return min(2*pause, max(longestPause, w.cmd.Interval))
 }
 
-// show writes verdicts, each with one write, so that a reader of a pipe has it
+// showAll writes verdicts, each with one write, so that a reader of a pipe has it
 // at once.
-func (w *watcher) show(all []lookup.Recorded) error {
+func (w *watcher) showAll(all []lookup.Recorded) error {
 	for i := range all {
-		if err := w.write(all[i : i+1]); err != nil {
+		if err := w.writeOne(all[i : i+1]); err != nil {
 			return err
 		}
 		w.shown++
@@ -137,7 +137,7 @@ func (w *watcher) show(all []lookup.Recorded) error {
 	return nil
 }
 
-func (w *watcher) write(v []lookup.Recorded) error {
+func (w *watcher) writeOne(v []lookup.Recorded) error {
 	switch w.form {
 	case asJSON:
 		return writeJSON(w.p.out, v)

@@ -70,10 +70,10 @@ func TestAReloadIsNotOfBefore(t *testing.T) {
 		return nil
 	}
 	first := make(chan error)
-	go func() { first <- d.reload() }()
+	go func() { first <- d.reloadNow() }()
 	<-in
 	second := make(chan error)
-	go func() { second <- d.reload() }() // what the first one reads may be older
+	go func() { second <- d.reloadNow() }() // what the first one reads may be older
 	close(out)
 	if err := errors.Join(<-first, <-second); err != nil || loads.Load() != 2 {
 		t.Errorf("%d loads: %v", loads.Load(), err)

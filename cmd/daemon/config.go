@@ -29,13 +29,13 @@ func Config(r io.Reader) (kong.Resolver, error) {
 		return nil, fmt.Errorf("%s:%d: a second document; want one", c.name, more.Line)
 	case err != io.EOF:
 		return nil, fmt.Errorf("%s: %w", c.name, err)
-	case len(root.Content) == 0 || null(root.Content[0]): // nothing but comments
+	case len(root.Content) == 0 || isNull(root.Content[0]): // nothing but comments
 		return c, nil
 	}
-	return c, c.read("", root.Content[0])
+	return c, c.readNode("", root.Content[0])
 }
 
-func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 type config struct {
 	name   string
@@ -47,7 +47,7 @@ type setting struct {
 	value any
 }
 
-func (c *config) read(prefix string, n *yaml.Node) error {
+func (c *config) readNode(prefix string, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s:%d: want `flag: value` lines", c.name, n.Line)
 	}
@@ -58,12 +58,12 @@ func (c *config) read(prefix string, n *yaml.Node) error {
 			return fmt.Errorf("%s:%d: %s is given twice", c.name, key.Line, name)
 		}
 		if value.Kind == yaml.MappingNode {
-			if err := c.read(name+".", value); err != nil {
+			if err := c.readNode(name+".", value); err != nil {
 				return err
 			}
 			continue
 		}
-		text, err := c.text(name, value)
+		text, err := c.textOf(name, value)
 		if err != nil {
 			return err
 		}
@@ -72,9 +72,9 @@ func (c *config) read(prefix string, n *yaml.Node) error {
 	return nil
 }
 
-// text is a value as it would stand on the command line.
-func (c *config) text(name string, n *yaml.Node) (any, error) {
-	if null(n) {
+// textOf is a value as it would stand on the command line.
+func (c *config) textOf(name string, n *yaml.Node) (any, error) {
+	if isNull(n) {
 		return nil, fmt.Errorf("%s:%d: %s has no value", c.name, n.Line, name)
 	}
 	if n.Kind == yaml.ScalarNode {
@@ -85,7 +85,7 @@ func (c *config) text(name string, n *yaml.Node) (any, error) {
 	}
 	list := []any{}
 	for _, item := range n.Content {
-		if item.Kind != yaml.ScalarNode || null(item) {
+		if item.Kind != yaml.ScalarNode || isNull(item) {
 			return nil, fmt.Errorf("%s:%d: want a plain value", c.name, item.Line)
 		}
 		list = append(list, item.Value)

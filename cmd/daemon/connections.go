@@ -23,8 +23,8 @@ type phase struct {
 	since time.Time
 }
 
-// change notes what became of a connection; it is a http.Server's ConnState.
-func (c *connections) change(conn net.Conn, state http.ConnState) {
+// noteState notes what became of a connection; it is a http.Server's ConnState.
+func (c *connections) noteState(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch state {

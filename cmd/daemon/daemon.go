@@ -125,16 +125,16 @@ func (d *Daemon) endpoints() {
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	d.operate("POST /-/reload", d.serveReload)
+	d.addOperatorEndpoint("POST /-/reload", d.serveReload)
 	if d.Flags.Pprof {
-		d.operate("/debug/pprof/", pprof.Index)
-		d.operate("/debug/pprof/profile", pprof.Profile)
-		d.operate("/debug/pprof/trace", pprof.Trace)
+		d.addOperatorEndpoint("/debug/pprof/", pprof.Index)
+		d.addOperatorEndpoint("/debug/pprof/profile", pprof.Profile)
+		d.addOperatorEndpoint("/debug/pprof/trace", pprof.Trace)
 	}
 }
 
-// operate adds an endpoint for operators.
-func (d *Daemon) operate(pattern string, f http.HandlerFunc) {
+// addOperatorEndpoint adds an endpoint for operators.
+func (d *Daemon) addOperatorEndpoint(pattern string, f http.HandlerFunc) {
 	d.Mux.Handle(pattern, d.Door.Operator(f))
 }
 
@@ -182,10 +182,10 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 		WriteTimeout:      answered,
 		IdleTimeout:       idle,
 		MaxHeaderBytes:    maxHeader,
-		ConnState:         open.change,
+		ConnState:         open.noteState,
 		ErrorLog:          slog.NewLogLogger(d.warnings(), slog.LevelWarn),
 	}
-	g.Go(func() error { return d.serve(server) })
+	g.Go(func() error { return d.serveUntilStopped(server) })
 	g.Go(func() error {
 		<-ctx.Done()
 		d.state.Store(stopping)
@@ -193,14 +193,14 @@ func (d *Daemon) Run(ctx context.Context, tasks ...func(context.Context) error) 
 		defer done()
 		return server.Shutdown(stop)
 	})
-	g.Go(func() error { return d.hangups(ctx) })
+	g.Go(func() error { return d.reloadOnHangup(ctx) })
 	for _, task := range tasks {
 		g.Go(func() error { return task(ctx) })
 	}
 	return g.Wait()
 }
 
-func (d *Daemon) serve(server *http.Server) error {
+func (d *Daemon) serveUntilStopped(server *http.Server) error {
 	noSystemd := false
 	flags := &web.FlagConfig{
 		WebListenAddresses: &[]string{d.Flags.Listen},

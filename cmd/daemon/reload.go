@@ -39,7 +39,7 @@ func (e tooSoon) Error() string {
 	return fmt.Sprintf("what was reloaded last is too young; come again in %s", e.wait.Round(time.Second))
 }
 
-func (d *Daemon) reload() error {
+func (d *Daemon) reloadNow() error {
 	if d.Reload == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (d *Daemon) reload() error {
 // reloadIfChanged reloads, unless what would be read is what was read last.
 func (d *Daemon) reloadIfChanged(r *reloads, now time.Time) error {
 	if d.Content == nil {
-		return d.load()
+		return d.loadAndTell()
 	}
 	content, err := d.Content()
 	if err != nil {
@@ -71,12 +71,12 @@ func (d *Daemon) reloadIfChanged(r *reloads, now time.Time) error {
 		return tooSoon{wait}
 	}
 	r.last, r.of = now, content
-	r.read = d.load()
+	r.read = d.loadAndTell()
 	return r.read
 }
 
-// load reloads, says so and shows it.
-func (d *Daemon) load() error {
+// loadAndTell reloads, says so and shows it.
+func (d *Daemon) loadAndTell() error {
 	if err := d.Reload(); err != nil {
 		d.reloaded.Set(0)
 		d.Log.Error().Err(err).Msg("the rulebook has mistakes; the one before stays in force")
@@ -90,7 +90,7 @@ func (d *Daemon) load() error {
 
 // serveReload answers POST /-/reload.
 func (d *Daemon) serveReload(w http.ResponseWriter, _ *http.Request) {
-	err := d.reload()
+	err := d.reloadNow()
 	var soon tooSoon
 	switch {
 	case errors.As(err, &soon):
@@ -103,8 +103,8 @@ func (d *Daemon) serveReload(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// hangups reloads on SIGHUP; where it is too soon for that, when it may be.
-func (d *Daemon) hangups(ctx context.Context) error {
+// reloadOnHangup reloads on SIGHUP; where it is too soon for that, when it may be.
+func (d *Daemon) reloadOnHangup(ctx context.Context) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -118,7 +118,7 @@ func (d *Daemon) hangups(ctx context.Context) error {
 		}
 		again = nil
 		var soon tooSoon
-		if errors.As(d.reload(), &soon) { // any other is logged, and shown by the gauge
+		if errors.As(d.reloadNow(), &soon) { // any other is logged, and shown by the gauge
 			again = time.After(soon.wait)
 		}
 	}

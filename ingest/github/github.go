@@ -94,12 +94,12 @@ func (c *Client) Job(ctx context.Context, q *Question) (Job, error) {
 		return Job{}, ErrNoAnswer
 	}
 	if !number.MatchString(q.Run) {
-		p, err := c.page(ctx, "/repos/"+q.Repository+"/actions/jobs/"+q.Job)
-		return q.choose(p.jobs, err)
+		p, err := c.askPage(ctx, "/repos/"+q.Repository+"/actions/jobs/"+q.Job)
+		return q.chooseJob(p.jobs, err)
 	}
 	var all []Job
 	for n := 1; n <= maxPages; n++ {
-		p, err := c.page(ctx, fmt.Sprintf("/repos/%s/actions/runs/%s/jobs?filter=all&per_page=%d&page=%d",
+		p, err := c.askPage(ctx, fmt.Sprintf("/repos/%s/actions/runs/%s/jobs?filter=all&per_page=%d&page=%d",
 			q.Repository, q.Run, perPage, n))
 		if err != nil {
 			return Job{}, err
@@ -108,11 +108,11 @@ func (c *Client) Job(ctx context.Context, q *Question) (Job, error) {
 			break
 		}
 	}
-	return q.choose(all, nil)
+	return q.chooseJob(all, nil)
 }
 
-// choose takes the job that GitHub gave to the runner, the latest of them.
-func (q *Question) choose(all []Job, err error) (Job, error) {
+// chooseJob takes the job that GitHub gave to the runner, the latest of them.
+func (q *Question) chooseJob(all []Job, err error) (Job, error) {
 	best := Job{}
 	for _, j := range all {
 		if j.Runner == q.Runner && (best.ID == 0 || j.Started.After(best.Started)) {
@@ -125,13 +125,13 @@ func (q *Question) choose(all []Job, err error) (Job, error) {
 	return best, err
 }
 
-// page asks for one address, within the limits.
-func (c *Client) page(ctx context.Context, path string) (page, error) {
-	if wait := c.limit.wait(c.Now()); wait > 0 {
+// askPage asks for one address, within the limits.
+func (c *Client) askPage(ctx context.Context, path string) (page, error) {
+	if wait := c.limit.waitTime(c.Now()); wait > 0 {
 		return page{}, Later{wait}
 	}
 	old, _ := c.pages.Get(path)
-	req, err := c.request(ctx, path, old.etag)
+	req, err := c.newRequest(ctx, path, old.etag)
 	if err != nil {
 		return page{}, err
 	}
@@ -140,7 +140,7 @@ func (c *Client) page(ctx context.Context, path string) (page, error) {
 		return page{}, withoutURL(err)
 	}
 	defer res.Body.Close()
-	if err := c.limit.update(res, c.Now()); err != nil {
+	if err := c.limit.readHeaders(res, c.Now()); err != nil {
 		return page{}, err
 	}
 	if res.StatusCode == http.StatusNotModified && old.etag != "" {
@@ -153,7 +153,7 @@ func (c *Client) page(ctx context.Context, path string) (page, error) {
 	return p, err
 }
 
-func (c *Client) request(ctx context.Context, path, etag string) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, path, etag string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
 	if err != nil {
 		return nil, err

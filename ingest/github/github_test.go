@@ -364,7 +364,7 @@ func TestNotStored(t *testing.T) {
 // Names come from whoever writes a workflow.
 func TestEntryIsClean(t *testing.T) {
 	q := Question{Repository: "o/r"}
-	e := q.entry(&Job{Name: "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400), Status: "in_progress"},
+	e := q.entryOf(&Job{Name: "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400), Status: "in_progress"},
 		time.Unix(1e9, 0))
 	if strings.ContainsAny(e.Text, "\x1b\n\u202e") || len(e.Text) > 600 ||
 		strings.Contains(strings.ReplaceAll(e.Text, `name="`, ""), `completed é"`) ||
@@ -383,7 +383,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("jobs and an error")
 		}
 		for i := range all {
-			e := (&Question{}).entry(&all[i], time.Unix(1e9, 0))
+			e := (&Question{}).entryOf(&all[i], time.Unix(1e9, 0))
 			if len(e.Text) > ingest.MaxText || strings.ContainsAny(e.Text, "\n\x1b") {
 				t.Fatalf("%q", e.Text)
 			}

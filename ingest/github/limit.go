@@ -29,15 +29,15 @@ const (
 	maxBackoff = time.Hour
 )
 
-// wait is how long GitHub must not be asked.
-func (l *limit) wait(now time.Time) time.Duration {
+// waitTime is how long GitHub must not be asked.
+func (l *limit) waitTime(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(0, l.until.Sub(now))
 }
 
-// update reads an answer's headers. A refusal for too many requests is a Later.
-func (l *limit) update(res *http.Response, now time.Time) error {
+// readHeaders reads an answer's headers. A refusal for too many requests is a Later.
+func (l *limit) readHeaders(res *http.Response, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left, total := headerNumber(res, "X-RateLimit-Remaining"), headerNumber(res, "X-RateLimit-Limit")

@@ -28,4 +28,4 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-func (m *Metrics) asked(outcome string) { m.questions.WithLabelValues(outcome).Inc() }
+func (m *Metrics) countAsked(outcome string) { m.questions.WithLabelValues(outcome).Inc() }

@@ -93,21 +93,21 @@ func (p *Poller) Enqueue(q Question) {
 		return
 	}
 	p.asked[q.Case] = now
-	p.insert(&waitingQuestion{q, now})
+	p.insertQuestion(&waitingQuestion{q, now})
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// insert puts a question among the others.
-func (p *Poller) insert(o *waitingQuestion) {
+// insertQuestion puts a question among the others.
+func (p *Poller) insertQuestion(o *waitingQuestion) {
 	later := func(q *waitingQuestion, at time.Time) int { return q.due.Compare(at) }
 	i, _ := slices.BinarySearchFunc(p.waiting, o.due, later)
 	p.waiting = slices.Insert(p.waiting, i, o)
 	if len(p.waiting) > maxWaiting {
 		p.waiting = slices.Delete(p.waiting, 0, 1)
-		p.metrics.asked("dropped")
+		p.metrics.countAsked("dropped")
 	}
 	p.metrics.open.Set(float64(len(p.waiting)))
 }
@@ -134,7 +134,7 @@ const idleWait = time.Minute
 // askNext puts the first question that is due to GitHub and says how long nothing
 // else is.
 func (p *Poller) askNext(ctx context.Context) time.Duration {
-	o, wait := p.next()
+	o, wait := p.nextQuestion()
 	if o == nil {
 		return wait
 	}
@@ -146,12 +146,12 @@ func (p *Poller) askNext(ctx context.Context) time.Duration {
 	}
 	job, err := p.client.Job(ctx, &o.Question)
 	if err == nil {
-		err = p.receive(ctx, []ingest.Entry{o.entry(&job, p.client.Now())})
+		err = p.receive(ctx, []ingest.Entry{o.entryOf(&job, p.client.Now())})
 	}
 	return p.handleAnswer(o, &job, err)
 }
 
-func (p *Poller) next() (*waitingQuestion, time.Duration) {
+func (p *Poller) nextQuestion() (*waitingQuestion, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.waiting) == 0 {
@@ -170,7 +170,7 @@ func (p *Poller) postpone(o *waitingQuestion, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.due = p.client.Now().Add(wait)
-	p.insert(o)
+	p.insertQuestion(o)
 }
 
 // handleAnswer decides whether a question is asked again.
@@ -179,17 +179,17 @@ func (p *Poller) handleAnswer(o *waitingQuestion, job *Job, err error) time.Dura
 	now := p.client.Now()
 	switch {
 	case errors.As(err, &later):
-		p.metrics.asked("limited")
+		p.metrics.countAsked("limited")
 		p.postpone(o, later.After)
 		return later.After
 	case errors.Is(err, ErrNoAnswer):
-		p.metrics.asked("unknown")
+		p.metrics.countAsked("unknown")
 		return 0
 	case err != nil:
 		return p.handleFailure(o, err)
 	}
 	p.failures, p.logged = 0, ""
-	p.metrics.asked("answered")
+	p.metrics.countAsked("answered")
 	for _, after := range askAgain {
 		if at := o.Died.Add(after); job.Status != "completed" && at.After(now) {
 			p.postpone(o, at.Sub(now))
@@ -201,7 +201,7 @@ func (p *Poller) handleAnswer(o *waitingQuestion, job *Job, err error) time.Dura
 
 // handleFailure logs a failure, each kind once, and says how long to wait.
 func (p *Poller) handleFailure(o *waitingQuestion, err error) time.Duration {
-	p.metrics.asked("failed")
+	p.metrics.countAsked("failed")
 	if text := err.Error(); text != p.logged {
 		p.logged = text
 		p.log.Warn().Err(err).Msg("cannot ask GitHub about a job; verdicts are given without its answer")
@@ -214,9 +214,9 @@ func (p *Poller) handleFailure(o *waitingQuestion, err error) time.Duration {
 	return wait
 }
 
-// entry is the record of an answer. What is concluded stands where it was
+// entryOf is the record of an answer. What is concluded stands where it was
 // concluded; what is not, where it was asked.
-func (q *Question) entry(j *Job, now time.Time) ingest.Entry {
+func (q *Question) entryOf(j *Job, now time.Time) ingest.Entry {
 	at := now.UTC()
 	if j.Status == "completed" && !j.Completed.IsZero() {
 		at = j.Completed.UTC()
@@ -239,8 +239,8 @@ func (q *Question) entry(j *Job, now time.Time) ingest.Entry {
 		{"conclusion", j.Conclusion},
 		{"runner_name", j.Runner},
 		{"repository", q.Repository},
-		{"run_id", decimal(j.RunID)},
-		{"job_id", decimal(j.ID)},
+		{"run_id", decimalText(j.RunID)},
+		{"job_id", decimalText(j.ID)},
 		{"started_at", timestamp(j.Started)},
 		{"completed_at", timestamp(j.Completed)},
 		{"name", j.Name},
@@ -255,8 +255,8 @@ func (q *Question) entry(j *Job, now time.Time) ingest.Entry {
 
 const message = "github job"
 
-// decimal is a number as GitHub writes it, "" for none.
-func decimal(n int64) string {
+// decimalText is a number as GitHub writes it, "" for none.
+func decimalText(n int64) string {
 	if n <= 0 {
 		return ""
 	}

@@ -58,15 +58,15 @@ func livesThatEnded(c *Case) (lives []attempt) {
 		if k < 0 {
 			lives, k = append(lives, attempt{id: id}), len(lives)
 		}
-		lives[k].heard(e)
+		lives[k].noteLine(e)
 	}
 	lives = slices.DeleteFunc(lives, func(a attempt) bool { return a.ended.IsZero() })
 	slices.SortFunc(lives, func(a, b attempt) int { return a.ended.Compare(b.ended) })
 	return lives
 }
 
-// heard takes in what a line says of the life's beginning and end.
-func (a *attempt) heard(e *Evidence) {
+// noteLine takes in what a line says of the life's beginning and end.
+func (a *attempt) noteLine(e *Evidence) {
 	at := e.At
 	if began, _ := e.Value("started_at").(time.Time); e.Def.Exit && !began.IsZero() {
 		a.began = began

@@ -33,7 +33,7 @@ type Case struct {
 // nothing.
 func (c *Case) WithOnly(some func(*Evidence) bool) *Case {
 	only := *c
-	only.life = &life{earlier: c.lived().earlier}
+	only.life = &life{earlier: c.workedOutLife().earlier}
 	only.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e Evidence) bool { return !some(&e) })
 	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {
 		return nil

@@ -127,7 +127,7 @@ func ContainerID(e *Evidence) string {
 // MayBeRunners says whether a container of that name, "" if it is not known,
 // can be the runner's own.
 func (c *Case) MayBeRunners(name string) bool {
-	main := c.lived().main
+	main := c.workedOutLife().main
 	return name == "" || name == main || main == "" && !isHelper(name)
 }
 
@@ -153,7 +153,7 @@ func (c *Case) isRunners(e *Evidence) bool {
 // the pod is heard of, unless its sandbox lives on: then the only one that there is,
 // if it failed. An init container may end well.
 func (c *Case) runnersOwn(e *Evidence, name string) bool {
-	main := c.lived().main
+	main := c.workedOutLife().main
 	if init, _ := e.Value("init").(bool); init || isHelper(name) && name != main {
 		return false
 	}
@@ -166,15 +166,16 @@ func (c *Case) runnersOwn(e *Evidence, name string) bool {
 	if name == "" && c.SpokeAfter(e) && c.OpenWhose(ContainerID(e), "", e.At) {
 		return false // the runner speaks on, and another container can have ended
 	}
-	l := c.lived()
+	l := c.workedOutLife()
 	if l.lastStart.After(e.At) && !e.At.IsZero() {
 		return false
 	}
-	return main != "" || len(c.Sandboxes) == 0 || l.sandboxOver || failed(e) && !c.OpenWhose(ContainerID(e), name, e.At)
+	return main != "" || len(c.Sandboxes) == 0 || l.sandboxOver ||
+		exitFailed(e) && !c.OpenWhose(ContainerID(e), name, e.At)
 }
 
-// failed says whether a record of an end has another code than 0.
-func failed(e *Evidence) bool {
+// exitFailed says whether a record of an end has another code than 0.
+func exitFailed(e *Evidence) bool {
 	code, ok := e.Value("exit_code").(int)
 	return e.Def.Exit && ok && code > 0
 }
@@ -191,7 +192,7 @@ const spokeOn = 5 * time.Second
 // be the runner's own: another one of the pod can be, which was not over then, nor
 // soon after, as it is where the runner's end takes the pod with it.
 func (c *Case) OpenWhose(id, name string, at time.Time) bool {
-	l := c.lived()
+	l := c.workedOutLife()
 	if id == "" && name == "" || c.Sandboxes[id] || name != "" && name == l.main {
 		return false
 	}
@@ -217,10 +218,10 @@ const takenAlong = 30 * time.Second
 
 // MainContainer is the name of the container whose end is the runner's end, "" if it
 // is not known.
-func (c *Case) MainContainer() string { return c.lived().main }
+func (c *Case) MainContainer() string { return c.workedOutLife().main }
 
 // SandboxOver says whether the pod's sandbox, or the whole pod, is over.
-func (c *Case) SandboxOver() bool { return c.lived().sandboxOver }
+func (c *Case) SandboxOver() bool { return c.workedOutLife().sandboxOver }
 
 // life is what the evidence as a whole says of the pod's containers.
 type life struct {
@@ -234,8 +235,8 @@ type life struct {
 	killedIn map[string]string    // process id -> id of its container
 }
 
-// lived works the life out, once.
-func (c *Case) lived() *life {
+// workedOutLife works the life out, once.
+func (c *Case) workedOutLife() *life {
 	if c.life != nil && c.life.over != nil {
 		return c.life
 	}
@@ -247,13 +248,13 @@ func (c *Case) lived() *life {
 	c.life = l
 	for i := range c.Evidence {
 		if e := &c.Evidence[i]; e.Mine {
-			c.life.add(c, e)
+			c.life.addLine(c, e)
 		}
 	}
 	return c.life
 }
 
-func (l *life) add(c *Case, e *Evidence) {
+func (l *life) addLine(c *Case, e *Evidence) {
 	id := ContainerID(e)
 	l.proven = l.proven || e.Proven
 	if e.Def.Ends || e.Def.Exit {
@@ -272,6 +273,6 @@ func (l *life) add(c *Case, e *Evidence) {
 		l.started = at
 	}
 	if e.Def.Starts && !c.Sandboxes[id] {
-		l.lastStart = later(l.lastStart, e.At)
+		l.lastStart = laterOf(l.lastStart, e.At)
 	}
 }

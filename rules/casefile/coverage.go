@@ -36,7 +36,7 @@ func Join(all []Coverage) []Coverage {
 		return whole
 	})
 	for _, source := range slices.Sorted(maps.Keys(spans)) {
-		out = append(out, joined(spans[source])...)
+		out = append(out, joinSpans(spans[source])...)
 	}
 	return out
 }
@@ -61,15 +61,15 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 			spans = append(spans, k)
 		}
 	}
-	return read || !died.IsZero() && slices.ContainsFunc(joined(spans), func(k Coverage) bool {
+	return read || !died.IsZero() && slices.ContainsFunc(joinSpans(spans), func(k Coverage) bool {
 		return !k.To.Before(died.Add(-time.Second)) &&
-			(!k.From.After(died.Add(-lookBack)) || !k.From.After(c.started()))
+			(!k.From.After(died.Add(-lookBack)) || !k.From.After(c.podStart()))
 	})
 }
 
-// joined makes one span of those that overlap: a reader that was stopped and
+// joinSpans makes one span of those that overlap: a reader that was stopped and
 // went on where it was has read without a gap.
-func joined(spans []Coverage) []Coverage {
+func joinSpans(spans []Coverage) []Coverage {
 	slices.SortFunc(spans, func(a, b Coverage) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
 	var out []Coverage
 	for _, k := range spans {
@@ -115,7 +115,7 @@ func (c *Case) Spans(died time.Time) []Span {
 	for _, source := range ingest.Sources {
 		read, lost := c.spansOf(source, from, to)
 		read = read[max(0, len(read)-maxSpans):] // what is not told counts as not read
-		out = append(append(out, read...), fewer(lost)...)
+		out = append(append(out, read...), keepNearest(lost)...)
 	}
 	slices.SortStableFunc(out, func(a, b Span) int {
 		return cmp.Or(
@@ -126,8 +126,8 @@ func (c *Case) Spans(died time.Time) []Span {
 	return out
 }
 
-// fewer keeps the holes nearest to the death, and makes one of those before.
-func fewer(holes []Span) []Span {
+// keepNearest keeps the holes nearest to the death, and makes one of those before.
+func keepNearest(holes []Span) []Span {
 	n := len(holes) - maxSpans
 	if n <= 0 {
 		return holes
@@ -157,8 +157,8 @@ func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []S
 	slices.SortFunc(holes, func(a, b Coverage) int {
 		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Why, b.Why))
 	})
-	span := func(k Coverage) Span { return Span{string(source), later(k.From, from), earlier(k.To, to), k.Why} }
-	for _, k := range joined(all) {
+	span := func(k Coverage) Span { return Span{string(source), laterOf(k.From, from), earlierOf(k.To, to), k.Why} }
+	for _, k := range joinSpans(all) {
 		read = append(read, span(k))
 	}
 	for _, k := range slices.Compact(holes) {
@@ -167,14 +167,14 @@ func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []S
 	return read, lost
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

@@ -44,7 +44,7 @@ type ExitRecord struct {
 func Examine(c *Case) Findings {
 	f := Findings{}
 	f.Exit = c.exitRecord()
-	f.Died, f.Ended = c.death(f.Exit)
+	f.Died, f.Ended = c.timeOfDeath(f.Exit)
 	f.Proven = f.Exit.Proven ||
 		!f.Exit.Known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Proven && c.endsRunner(&e) })
 	if c.Log.Last.Sub(f.Died) > 5*time.Second && !f.Died.IsZero() {
@@ -67,10 +67,10 @@ func whatLinesFill(evidence []Evidence) (fills map[string]string, claimed bool) 
 	for i := range evidence {
 		e := &evidence[i]
 		for target, capture := range e.Def.Fills {
-			if v := e.Str(capture); e.Mine && v != "" && e.rank() >= ranks[target] {
-				fills[target], ranks[target] = v, e.rank()
+			if v := e.Str(capture); e.Mine && v != "" && e.trustRank() >= ranks[target] {
+				fills[target], ranks[target] = v, e.trustRank()
 				if identifiesJob(target) {
-					told = max(told, e.rank())
+					told = max(told, e.trustRank())
 				}
 			}
 		}
@@ -89,8 +89,8 @@ func identifiesJob(target string) bool {
 	return strings.HasPrefix(target, "job.") && target != "job.step"
 }
 
-// rank is how far a line's word counts: 0 for what the job itself can print.
-func (e *Evidence) rank() int {
+// trustRank is how far a line's word counts: 0 for what the job itself can print.
+func (e *Evidence) trustRank() int {
 	switch {
 	case e.Source.Forgeable() || e.Unsigned:
 		return 0
@@ -140,7 +140,7 @@ func oneEnd(all []ExitRecord) {
 		case !ok || r.Proven && !known.Proven:
 			ends[r.ID] = r
 		default:
-			known.at, known.finished = moment(known, r)
+			known.at, known.finished = endOfTwo(known, r)
 			ends[r.ID] = known
 		}
 	}
@@ -219,14 +219,14 @@ func mergeExits(all []ExitRecord) ExitRecord {
 		best.ID = cmp.Or(best.ID, r.ID)
 		best.Proven = best.Proven || r.Proven
 		best.Ran = max(best.Ran, r.Ran)
-		best.at, best.finished = moment(best, r)
+		best.at, best.finished = endOfTwo(best, r)
 	}
 	return best
 }
 
-// moment is when two records of one end say that it was: as the runtime wrote
+// endOfTwo is when two records of one end say that it was: as the runtime wrote
 // it, else when the first of them heard of it.
-func moment(a, b ExitRecord) (at, finished time.Time) {
+func endOfTwo(a, b ExitRecord) (at, finished time.Time) {
 	switch {
 	case !a.finished.IsZero():
 		return a.at, a.finished
@@ -248,10 +248,10 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-// death is when the runner ended, and whether it did.
-func (c *Case) death(exit ExitRecord) (time.Time, bool) {
+// timeOfDeath is when the runner ended, and whether it did.
+func (c *Case) timeOfDeath(exit ExitRecord) (time.Time, bool) {
 	if exit.Known && !exit.at.IsZero() {
-		return sharpen(c.Evidence, exit.at), true
+		return sharpenTime(c.Evidence, exit.at), true
 	}
 	ended, last := exit.Known, time.Time{}
 	for i := range c.Evidence {
@@ -270,9 +270,9 @@ func (c *Case) death(exit ExitRecord) (time.Time, bool) {
 	return time.Time{}, ended
 }
 
-// sharpen finds the moment within the second that an exit record names: the
+// sharpenTime finds the moment within the second that an exit record names: the
 // API cuts its times to seconds, containerd and the kubelet do not.
-func sharpen(evidence []Evidence, at time.Time) time.Time {
+func sharpenTime(evidence []Evidence, at time.Time) time.Time {
 	if at.Nanosecond() != 0 {
 		return at
 	}
@@ -302,9 +302,9 @@ func (c *Case) endsRunner(e *Evidence) bool {
 // came after the pod was there. A claim cannot end a pod that trusted records
 // know.
 func (c *Case) endsWithNode(e *Evidence) bool {
-	start := c.started()
+	start := c.podStart()
 	return e.Def.Reach == signal.ReachNode && !start.IsZero() && e.At.After(start) && isNewBoot(c.Evidence, e) &&
-		(e.Proven || !c.lived().proven)
+		(e.Proven || !c.workedOutLife().proven)
 }
 
 // isNewBoot says whether a line is of a boot that no line before it is of.
@@ -316,6 +316,6 @@ func isNewBoot(evidence []Evidence, e *Evidence) bool {
 		)
 }
 
-// started is the first record of a start of the pod or of a container of it;
+// podStart is the first record of a start of the pod or of a container of it;
 // zero if none was read. That something was heard of the pod is no start.
-func (c *Case) started() time.Time { return c.lived().started }
+func (c *Case) podStart() time.Time { return c.workedOutLife().started }

@@ -62,14 +62,14 @@ func NewFinder(lists [][]string) *Finder {
 			}
 		}
 	}
-	f.measure()
-	f.index()
+	f.chooseSizes()
+	f.buildIndex()
 	return f
 }
 
-// measure shares the shortest literal out between the stride, which saves
+// chooseSizes shares the shortest literal out between the stride, which saves
 // looks, and the gram, which saves comparing.
-func (f *Finder) measure() {
+func (f *Finder) chooseSizes() {
 	shortest := stride + wordSize - 1
 	for _, l := range f.literals {
 		shortest = min(shortest, len(l))
@@ -79,16 +79,16 @@ func (f *Finder) measure() {
 	f.factor = 0x9E3779B97F4A7C15 << (8 * (wordSize - f.size))
 }
 
-// index fills the table of known grams and that of their places.
-func (f *Finder) index() {
+// buildIndex fills the table of known grams and that of their places.
+func (f *Finder) buildIndex() {
 	common := gramsOf(commonplace, f.size)
 	for id, l := range f.literals {
-		from := rarest(l, f.stride, f.size, common)
+		from := rarestWindow(l, f.stride, f.size, common)
 		for o := from; o < from+f.stride; o++ {
 			mask := ^uint64(0) >> (8 * max(0, o+wordSize-len(l)))
 			f.places = append(
 				f.places,
-				place{wordAt([]byte(l), o) & mask, mask, f.hash([]byte(l), o), int32(id), int32(o)},
+				place{wordAt([]byte(l), o) & mask, mask, f.hashAt([]byte(l), o), int32(id), int32(o)},
 			)
 		}
 	}
@@ -100,7 +100,7 @@ func (f *Finder) index() {
 	for _, p := range f.places {
 		k, m := &f.known[p.hash>>f.shift], uint8(several)
 		if int(p.offset)+f.size < len(f.literals[p.literal]) {
-			m = f.mark(p.word)
+			m = f.markOf(p.word)
 		}
 		if *k != 0 && *k != m {
 			m = several
@@ -116,17 +116,17 @@ func (f *Finder) index() {
 // several marks a place in known that no one mark holds for.
 const several = 255
 
-// mark is a few bits of the gram and the byte behind it, never 0 and never
+// markOf is a few bits of the gram and the byte behind it, never 0 and never
 // several: of what has a known gram or falls on one's place, most is told from it
 // without a look at the literals.
-func (f *Finder) mark(word uint64) uint8 {
+func (f *Finder) markOf(word uint64) uint8 {
 	return uint8(word<<(8*max(0, wordSize-1-f.size))*0x9E3779B97F4A7C15>>57) + 1
 }
 
-// knows says whether some literal goes on like the word.
-func (f *Finder) knows(word uint64) bool {
+// knowsWord says whether some literal goes on like the word.
+func (f *Finder) knowsWord(word uint64) bool {
 	hash := word * f.factor
-	if k := f.known[hash>>f.shift]; k != several && k != f.mark(word) {
+	if k := f.known[hash>>f.shift]; k != several && k != f.markOf(word) {
 		return false
 	}
 	slot := hash >> f.slotShift
@@ -139,9 +139,9 @@ func (f *Finder) knows(word uint64) bool {
 	return false
 }
 
-// hash is that of the gram at i. Two grams of the same size have the same hash
+// hashAt is that of the gram at i. Two grams of the same size have the same hash
 // only if they are the same: the factor is odd.
-func (f *Finder) hash(b []byte, i int) uint64 { return wordAt(b, i) * f.factor }
+func (f *Finder) hashAt(b []byte, i int) uint64 { return wordAt(b, i) * f.factor }
 
 // wordAt is the word at i, with zeros for what lies behind the end of b.
 func wordAt(b []byte, i int) uint64 {
@@ -156,10 +156,10 @@ func wordAt(b []byte, i int) uint64 {
 // Next returns where in b, at or after from, the next literal begins, -1 if
 // there is none. A literal further on may begin earlier only if the two overlap.
 func (f *Finder) Next(b []byte, from int) int {
-	for i := f.look(b, from); i >= 0; i = f.look(b, i+f.stride) {
+	for i := f.nextGram(b, from); i >= 0; i = f.nextGram(b, i+f.stride) {
 		w := wordAt(b, i)
-		for p := range f.at(w) {
-			if at, ok := f.holds(b, i, p); ok && at >= from {
+		for p := range f.placesOf(w) {
+			if at, ok := f.holdsAt(b, i, p); ok && at >= from {
 				return at
 			}
 		}
@@ -167,27 +167,27 @@ func (f *Finder) Next(b []byte, from int) int {
 	return -1
 }
 
-// look returns the first of the positions from, from+stride, … whose gram a
+// nextGram returns the first of the positions from, from+stride, … whose gram a
 // literal has that goes on like it, -1 if there is none.
-func (f *Finder) look(b []byte, from int) int {
+func (f *Finder) nextGram(b []byte, from int) int {
 	if f.stride == stride {
-		at, found := f.skip(b, from)
+		at, found := f.skipFast(b, from)
 		if found {
 			return at
 		}
 		from = at
 	}
 	for i := from; i+f.size <= len(b); i += f.stride {
-		if f.knows(wordAt(b, i)) {
+		if f.knowsWord(wordAt(b, i)) {
 			return i
 		}
 	}
 	return -1
 }
 
-// skip is look eight positions at a time, up to where eight are not left. This
+// skipFast is look eight positions at a time, up to where eight are not left. This
 // is the loop that everything goes through.
-func (f *Finder) skip(b []byte, from int) (at int, found bool) {
+func (f *Finder) skipFast(b []byte, from int) (at int, found bool) {
 	const step = 8 * stride
 	known, factor, shift := f.known, f.factor, f.shift&63
 	for ; from+step+wordSize <= len(b); from += step {
@@ -211,7 +211,7 @@ func (f *Finder) skip(b []byte, from int) (at int, found bool) {
 		default:
 			continue
 		}
-		if f.knows(binary.LittleEndian.Uint64(b[from:])) {
+		if f.knowsWord(binary.LittleEndian.Uint64(b[from:])) {
 			return from, true
 		}
 		from += stride - step
@@ -219,8 +219,8 @@ func (f *Finder) skip(b []byte, from int) (at int, found bool) {
 	return from, false
 }
 
-// at are the places of literals that go on like the word.
-func (f *Finder) at(word uint64) iter.Seq[*place] {
+// placesOf are the places of literals that go on like the word.
+func (f *Finder) placesOf(word uint64) iter.Seq[*place] {
 	return func(yield func(*place) bool) {
 		slot := word * f.factor >> f.slotShift
 		list := f.places[f.slots[slot]:f.slots[slot+1]]
@@ -232,18 +232,18 @@ func (f *Finder) at(word uint64) iter.Seq[*place] {
 	}
 }
 
-// holds says whether the literal of p is in b such that its gram stands at i,
+// holdsAt says whether the literal of p is in b such that its gram stands at i,
 // and where it begins.
-func (f *Finder) holds(b []byte, i int, p *place) (int, bool) {
+func (f *Finder) holdsAt(b []byte, i int, p *place) (int, bool) {
 	l, at := f.literals[p.literal], i-int(p.offset)
 	return at, at >= 0 && at+len(l) <= len(b) && string(b[at:at+len(l)]) == l
 }
 
 // Any says whether a literal in b is wanted, by its text and its owners.
 func (f *Finder) Any(b []byte, wanted func(text string, owners []int32) bool) bool {
-	for i := f.look(b, 0); i >= 0; i = f.look(b, i+f.stride) {
-		for p := range f.at(wordAt(b, i)) {
-			if _, ok := f.holds(b, i, p); ok && wanted(f.literals[p.literal], f.owners[p.literal]) {
+	for i := f.nextGram(b, 0); i >= 0; i = f.nextGram(b, i+f.stride) {
+		for p := range f.placesOf(wordAt(b, i)) {
+			if _, ok := f.holdsAt(b, i, p); ok && wanted(f.literals[p.literal], f.owners[p.literal]) {
 				return true
 			}
 		}
@@ -255,13 +255,13 @@ func (f *Finder) Any(b []byte, wanted func(text string, owners []int32) bool) bo
 // and each once.
 func (f *Finder) All(b []byte, hits []int32) []int32 {
 	var seen [64]uint64 // of the first literals, those that were found: a line may repeat itself
-	for i := f.look(b, 0); i >= 0; i = f.look(b, i+f.stride) {
-		for p := range f.at(wordAt(b, i)) {
+	for i := f.nextGram(b, 0); i >= 0; i = f.nextGram(b, i+f.stride) {
+		for p := range f.placesOf(wordAt(b, i)) {
 			mark, bit := p.literal>>6&63, uint64(1)<<(p.literal&63)
 			if seen[mark]&bit != 0 && p.literal < 64*64 {
 				continue
 			}
-			if _, ok := f.holds(b, i, p); ok {
+			if _, ok := f.holdsAt(b, i, p); ok {
 				hits, seen[mark] = append(hits, f.owners[p.literal]...), seen[mark]|bit
 			}
 		}
@@ -273,14 +273,14 @@ func (f *Finder) All(b []byte, hits []int32) []int32 {
 	return hits
 }
 
-// rarest returns where the window of n consecutive grams of the size begins
+// rarestWindow returns where the window of n consecutive grams of the size begins
 // that are least likely to stand in a log by chance.
-func rarest(l string, n, size int, common map[string]bool) int {
+func rarestWindow(l string, n, size int, common map[string]bool) int {
 	best, lowest := 0, float32(2*n)
 	for from := 0; from+n+size-1 <= len(l); from++ {
 		sum := float32(0)
 		for o := from; o < from+n; o++ {
-			sum += chance(l[o:o+size], common)
+			sum += chanceOf(l[o:o+size], common)
 		}
 		if sum < lowest {
 			best, lowest = from, sum
@@ -289,8 +289,8 @@ func rarest(l string, n, size int, common map[string]bool) int {
 	return best
 }
 
-// chance is how likely a gram is, roughly.
-func chance(gram string, common map[string]bool) float32 {
+// chanceOf is how likely a gram is, roughly.
+func chanceOf(gram string, common map[string]bool) float32 {
 	if common[gram] {
 		return 1
 	}

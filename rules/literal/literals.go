@@ -77,9 +77,9 @@ func prefixes(re *syntax.Regexp) (all []string, whole bool) {
 			return append([]string{""}, all...), true
 		}
 	case syntax.OpCharClass:
-		return members(re.Rune)
+		return classMembers(re.Rune)
 	case syntax.OpAlternate:
-		return union(re.Sub)
+		return unionOf(re.Sub)
 	case syntax.OpConcat:
 		return sequence(re.Sub)
 	}
@@ -97,15 +97,15 @@ func spellings(re *syntax.Regexp) (all []string, whole bool) {
 		for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {
 			spelled = append(spelled, string(f))
 		}
-		if all, whole = product(all, spelled); !whole {
+		if all, whole = crossProduct(all, spelled); !whole {
 			return all, false
 		}
 	}
 	return all, true
 }
 
-// members lists the texts of a class that is given as pairs of bounds.
-func members(bounds []rune) (all []string, whole bool) {
+// classMembers lists the texts of a class that is given as pairs of bounds.
+func classMembers(bounds []rune) (all []string, whole bool) {
 	for i := 0; i < len(bounds); i += 2 {
 		for c := bounds[i]; c <= bounds[i+1]; c++ {
 			if all = append(all, string(c)); len(all) > maxPrefixes {
@@ -116,7 +116,7 @@ func members(bounds []rune) (all []string, whole bool) {
 	return all, true
 }
 
-func union(parts []*syntax.Regexp) (all []string, whole bool) {
+func unionOf(parts []*syntax.Regexp) (all []string, whole bool) {
 	whole = true
 	for _, p := range parts {
 		one, w := prefixes(p)
@@ -131,7 +131,7 @@ func sequence(parts []*syntax.Regexp) (all []string, whole bool) {
 	all = []string{""}
 	for _, p := range parts {
 		next, w := prefixes(p)
-		longer, fits := product(all, next)
+		longer, fits := crossProduct(all, next)
 		if all = longer; !fits || !w {
 			return all, false
 		}
@@ -139,9 +139,9 @@ func sequence(parts []*syntax.Regexp) (all []string, whole bool) {
 	return all, true
 }
 
-// product lists every text of a followed by every text of b; a alone, and
+// crossProduct lists every text of a followed by every text of b; a alone, and
 // false, when they are too many.
-func product(a, b []string) (all []string, fits bool) {
+func crossProduct(a, b []string) (all []string, fits bool) {
 	if len(a)*len(b) > maxPrefixes {
 		return a, false
 	}

@@ -81,7 +81,7 @@ func PageOf(book *rules.Rulebook, label rules.Label, incidents []fixtures.Incide
 		Label: label, Meaning: d.Doc, Death: label.Death(),
 		Domain: d.Domain, Business: business[d.Domain], Retry: d.Retry, Again: again[d.Retry],
 		RuledOut: d.Exclusions(), Needs: d.Needs, Advice: d.Advice,
-		Queries: queries(label), Describe: "coroner rules describe " + string(label),
+		Queries: labelQueries(label), Describe: "coroner rules describe " + string(label),
 	}
 	for _, r := range book.Rules {
 		if r.Label == label {
@@ -109,14 +109,14 @@ func Pages(book *rules.Rulebook, incidents []fixtures.Incident) (out []Page) {
 func ruleOf(book *rules.Rulebook, d *rules.LabelDef, r *rules.Rule, incidents []fixtures.Incident) Rule {
 	out := Rule{
 		ID: r.ID, Doc: r.Doc, Precedence: r.Precedence, AtMost: r.Confidence, Says: r.Says(), Advice: r.Advice(),
-		Domain: unless(d.Domain, r.Domain), Retry: unless(d.Retry, r.Retry),
+		Domain: ownUnlessCommon(d.Domain, r.Domain), Retry: ownUnlessCommon(d.Retry, r.Retry),
 	}
 	for _, s := range r.Needs {
 		out.Needs = append(out.Needs, rules.SourceNoun(s))
 	}
 	for _, name := range r.Deciding {
 		s := book.Signal(name)
-		out.Signals = append(out.Signals, Signal{s.Name, s.Doc, s.Printed, words(s.Sources)})
+		out.Signals = append(out.Signals, Signal{s.Name, s.Doc, s.Printed, sourceWords(s.Sources)})
 	}
 	for _, t := range r.Tests {
 		out.Tests = append(out.Tests, t.Name)
@@ -129,15 +129,15 @@ func ruleOf(book *rules.Rulebook, d *rules.LabelDef, r *rules.Rule, incidents []
 	return out
 }
 
-// unless returns own where it differs from common.
-func unless(common, own string) string {
+// ownUnlessCommon returns own where it differs from common.
+func ownUnlessCommon(common, own string) string {
 	if own == common {
 		return ""
 	}
 	return own
 }
 
-func words(sources []ingest.Source) (out []string) {
+func sourceWords(sources []ingest.Source) (out []string) {
 	for _, s := range slices.Compact(slices.Clone(sources)) {
 		out = append(out, string(s))
 	}
@@ -158,9 +158,9 @@ var again = map[string]string{
 	"unknown": "Whether running the job again helps cannot be said from the label alone.",
 }
 
-// queries finds the label in Loki, in Prometheus and in coroner itself. A
+// labelQueries finds the label in Loki, in Prometheus and in coroner itself. A
 // runner that nothing happened to is not recorded.
-func queries(l rules.Label) []Query {
+func labelQueries(l rules.Label) []Query {
 	if l == rules.None {
 		return nil
 	}

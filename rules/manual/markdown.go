@@ -18,34 +18,34 @@ const IndexName = "labels.md"
 // there is none to link to.
 func (p Page) Markdown(incidents string) string {
 	d := &document{incidents: incidents}
-	d.line("# %s", p.Label)
-	d.line("%s", text(p.Meaning))
-	d.line("**Whose business** (`%s`): %s", p.Domain, text(p.Business))
-	d.line("**Run it again?** (`%s`) %s", p.Retry, text(p.Again))
+	d.writeLine("# %s", p.Label)
+	d.writeLine("%s", plainMarkdown(p.Meaning))
+	d.writeLine("**Whose business** (`%s`): %s", p.Domain, plainMarkdown(p.Business))
+	d.writeLine("**Run it again?** (`%s`) %s", p.Retry, plainMarkdown(p.Again))
 	if p.Advice != "" {
-		d.line("**What to do:** %s", text(p.Advice))
+		d.writeLine("**What to do:** %s", plainMarkdown(p.Advice))
 	}
 	d.confused(p.Confused)
-	d.decided(p)
+	d.writeDecided(p)
 	d.excluded(p)
-	d.find(p)
+	d.writeQueries(p)
 	return d.String()
 }
 
 // Index is the list of all pages.
 func Index(pages []Page) string {
 	d := &document{}
-	d.line("# Verdicts")
-	d.line("One page per label: what it means, what decides it, what it is confused with and what to do.")
-	d.line(
+	d.writeLine("# Verdicts")
+	d.writeLine("One page per label: what it means, what decides it, what it is confused with and what to do.")
+	d.writeLine(
 		"%s",
-		text(
+		plainMarkdown(
 			"In what a verdict says, ‹name› stands for a value and […] for words that are there only where they apply.",
 		),
 	)
-	d.table("| label | meaning |", "|---|---|")
+	d.writeTable("| label | meaning |", "|---|---|")
 	for _, p := range pages {
-		d.table(fmt.Sprintf("| %s | %s |", link(p.Label), cell(p.Meaning)))
+		d.writeTable(fmt.Sprintf("| %s | %s |", linkTo(p.Label), tableCell(p.Meaning)))
 	}
 	return d.String()
 }
@@ -57,7 +57,7 @@ type document struct {
 	inTable   bool
 }
 
-func (d *document) line(format string, args ...any) {
+func (d *document) writeLine(format string, args ...any) {
 	if d.Len() > 0 {
 		d.WriteByte('\n')
 	}
@@ -65,8 +65,8 @@ func (d *document) line(format string, args ...any) {
 	fmt.Fprintf(d, format+"\n", args...)
 }
 
-// table adds rows to the table or list that is being written, or begins one.
-func (d *document) table(rows ...string) {
+// writeTable adds rows to the table or list that is being written, or begins one.
+func (d *document) writeTable(rows ...string) {
 	if !d.inTable {
 		d.WriteByte('\n')
 	}
@@ -78,45 +78,45 @@ func (d *document) confused(list []Confusion) {
 	if len(list) == 0 {
 		return
 	}
-	d.line("## Or is it …")
+	d.writeLine("## Or is it …")
 	for _, c := range list {
-		d.line("**%s?** %s", link(c.Label), text(c.Meaning))
-		d.line("%s", text(c.Apart))
+		d.writeLine("**%s?** %s", linkTo(c.Label), plainMarkdown(c.Meaning))
+		d.writeLine("%s", plainMarkdown(c.Apart))
 	}
 }
 
-func (d *document) decided(p Page) {
-	d.line("## What decides it")
-	d.line(
+func (d *document) writeDecided(p Page) {
+	d.writeLine("## What decides it")
+	d.writeLine(
 		"The rules in the order in which they are tried, among those of all labels. The first that fits is the verdict.",
 	)
 	for _, r := range p.Rules {
-		d.rule(r)
+		d.writeRule(r)
 	}
 }
 
-func (d *document) rule(r Rule) {
-	d.line("### %s", r.ID)
-	d.line("%s", text(r.Doc))
-	d.line("Precedence %d, at most **%s**.%s", r.Precedence, r.AtMost, r.conditions())
-	d.line("> %s", text(r.Says))
+func (d *document) writeRule(r Rule) {
+	d.writeLine("### %s", r.ID)
+	d.writeLine("%s", plainMarkdown(r.Doc))
+	d.writeLine("Precedence %d, at most **%s**.%s", r.Precedence, r.AtMost, r.conditions())
+	d.writeLine("> %s", plainMarkdown(r.Says))
 	if r.Advice != "" {
-		d.line("What to do: %s", text(r.Advice))
+		d.writeLine("What to do: %s", plainMarkdown(r.Advice))
 	}
-	d.signals(r.Signals)
-	d.shown(r)
+	d.writeSignals(r.Signals)
+	d.writeProof(r)
 }
 
-// shown lists what proves that the rule does what it says.
-func (d *document) shown(r Rule) {
+// writeProof lists what proves that the rule does what it says.
+func (d *document) writeProof(r Rule) {
 	if len(r.Incidents)+len(r.Tests) > 0 {
-		d.line("Shown by")
+		d.writeLine("Shown by")
 	}
 	for _, in := range r.Incidents {
-		d.table(d.incident(in))
+		d.writeTable(d.incident(in))
 	}
 	for _, name := range r.Tests {
-		d.table("- its own test: " + text(name))
+		d.writeTable("- its own test: " + plainMarkdown(name))
 	}
 }
 
@@ -124,7 +124,7 @@ func (d *document) shown(r Rule) {
 func (r Rule) conditions() string {
 	var sb strings.Builder
 	if len(r.Needs) > 0 {
-		fmt.Fprintf(&sb, " One step less if %s was not read over the death.", either(r.Needs))
+		fmt.Fprintf(&sb, " One step less if %s was not read over the death.", anyOfThem(r.Needs))
 	}
 	if r.Retry != "" {
 		fmt.Fprintf(&sb, " %s", again[r.Retry])
@@ -135,61 +135,61 @@ func (r Rule) conditions() string {
 	return sb.String()
 }
 
-func (d *document) signals(list []Signal) {
+func (d *document) writeSignals(list []Signal) {
 	if len(list) == 0 {
-		d.line("No line decides it alone; all that was read does, taken together.")
+		d.writeLine("No line decides it alone; all that was read does, taken together.")
 		return
 	}
-	d.line("Lines that can decide:")
-	d.table("| signal | it says | from | printed by |", "|---|---|---|---|")
+	d.writeLine("Lines that can decide:")
+	d.writeTable("| signal | it says | from | printed by |", "|---|---|---|---|")
 	for _, s := range list {
-		d.table(
-			fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, cell(s.Doc), strings.Join(s.Sources, ", "), cell(s.Printed)),
+		d.writeTable(
+			fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, tableCell(s.Doc), strings.Join(s.Sources, ", "), tableCell(s.Printed)),
 		)
 	}
 }
 
 func (d *document) incident(in Incident) string {
 	if d.incidents == "" {
-		return fmt.Sprintf("- `%s`: %s", in.Name, text(in.Story))
+		return fmt.Sprintf("- `%s`: %s", in.Name, plainMarkdown(in.Story))
 	}
-	return fmt.Sprintf("- [%s](%s/%s.txtar): %s", in.Name, d.incidents, in.Name, text(in.Story))
+	return fmt.Sprintf("- [%s](%s/%s.txtar): %s", in.Name, d.incidents, in.Name, plainMarkdown(in.Story))
 }
 
 func (d *document) excluded(p Page) {
 	if len(p.RuledOut) > 0 {
-		d.line("## What rules it out")
+		d.writeLine("## What rules it out")
 		for _, r := range p.RuledOut {
-			d.table("- " + text(r))
+			d.writeTable("- " + plainMarkdown(r))
 		}
 	}
 	if p.Needs != "" {
-		d.line("## What would decide it")
-		d.line("While it is open, this would: %s.", text(p.Needs))
+		d.writeLine("## What would decide it")
+		d.writeLine("While it is open, this would: %s.", plainMarkdown(p.Needs))
 	}
 }
 
-func (d *document) find(p Page) {
-	d.line("## Find them")
+func (d *document) writeQueries(p Page) {
+	d.writeLine("## Find them")
 	for _, q := range p.Queries {
-		d.line("%s:", q.In)
-		d.line("    %s", q.Text)
+		d.writeLine("%s:", q.In)
+		d.writeLine("    %s", q.Text)
 	}
-	d.line("The rules and signals in the rulebook in force:")
-	d.line("    %s", p.Describe)
+	d.writeLine("The rules and signals in the rulebook in force:")
+	d.writeLine("    %s", p.Describe)
 }
 
-func link(l rules.Label) string { return fmt.Sprintf("[%s](%s)", l, Name(l)) }
+func linkTo(l rules.Label) string { return fmt.Sprintf("[%s](%s)", l, Name(l)) }
 
-// text is plain text as Markdown: on one line, and nothing in it is markup.
-func text(s string) string { return escaper.Replace(strings.Join(strings.Fields(s), " ")) }
+// plainMarkdown is plain text as Markdown: on one line, and nothing in it is markup.
+func plainMarkdown(s string) string { return escaper.Replace(strings.Join(strings.Fields(s), " ")) }
 
-// cell is text for a table.
-func cell(s string) string { return strings.ReplaceAll(text(s), "|", `\|`) }
+// tableCell is text for a table.
+func tableCell(s string) string { return strings.ReplaceAll(plainMarkdown(s), "|", `\|`) }
 
 var escaper = strings.NewReplacer("<", "&lt;", "*", `\*`, "`", "\\`", "[", `\[`)
 
-func either(list []string) string {
+func anyOfThem(list []string) string {
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -214,37 +214,37 @@ const (
 // Lists are the words that a rule can be written in: each fact and each signal of
 // the rulebook with one line on what it means, by file name.
 func Lists(book *rules.Rulebook) map[string]string {
-	return map[string]string{FactsName: facts(book), SignalsName: signals(book)}
+	return map[string]string{FactsName: factsPage(book), SignalsName: signalsPage(book)}
 }
 
-func facts(book *rules.Rulebook) string {
+func factsPage(book *rules.Rulebook) string {
 	d := &document{}
-	d.line("# Facts")
-	d.line(
+	d.writeLine("# Facts")
+	d.writeLine(
 		"A fact is a condition with a name. Rules and other facts use it like a word; `rules/book/*.yaml` has what stands behind it.",
 	)
-	d.table("| fact | what it says |", "|---|---|")
+	d.writeTable("| fact | what it says |", "|---|---|")
 	for _, f := range book.Facts {
-		d.table(fmt.Sprintf("| `%s` | %s |", f.Name, cell(f.Doc)))
+		d.writeTable(fmt.Sprintf("| `%s` | %s |", f.Name, tableCell(f.Doc)))
 	}
 	return d.String()
 }
 
-func signals(book *rules.Rulebook) string {
+func signalsPage(book *rules.Rulebook) string {
 	d := &document{}
-	d.line("# Signals")
-	d.line(
+	d.writeLine("# Signals")
+	d.writeLine(
 		"A signal is a line that a program is known to print. Which sources may prove it stands in the second column: from any other it is a claim.",
 	)
-	d.table("| signal | sources | what the line says | printed by |", "|---|---|---|---|")
+	d.writeTable("| signal | sources | what the line says | printed by |", "|---|---|---|---|")
 	for _, s := range book.Signals {
-		d.table(
+		d.writeTable(
 			fmt.Sprintf(
 				"| `%s` | %s | %s | %s |",
 				s.Name,
-				strings.Join(words(s.Sources), " "),
-				cell(s.Doc),
-				cell(s.Printed),
+				strings.Join(sourceWords(s.Sources), " "),
+				tableCell(s.Doc),
+				tableCell(s.Printed),
 			),
 		)
 	}

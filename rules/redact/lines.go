@@ -123,15 +123,15 @@ func (s *search) keyLines() {
 		for to < len(s.text) && to-i <= keyWidest && inBase64(s.text[to]) {
 			to++
 		}
-		if slices.Contains(keyWidths[:], to-from) && random(s.text[from:to]) {
+		if slices.Contains(keyWidths[:], to-from) && looksRandom(s.text[from:to]) {
 			s.found = append(s.found, Span{From: from, To: to, Kind: PrivateKey})
 		}
 	}
 }
 
-// random says whether a text of base64 is what chance makes: some of every kind. A
+// looksRandom says whether a text of base64 is what chance makes: some of every kind. A
 // digest has one case, a path has many slashes, a name few digits.
-func random(text string) bool {
+func looksRandom(text string) bool {
 	var upper, lower, digit, slash int
 	for _, c := range []byte(text) {
 		switch {

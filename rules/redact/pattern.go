@@ -52,27 +52,27 @@ type pattern struct {
 	like, unlike *regexp.Regexp
 }
 
-func (p *pattern) words() []string {
+func (p *pattern) wordsToFind() []string {
 	return slices.Concat(p.Begins, p.Keys, p.Words)
 }
 
-// folds says whether the case of the words does not count.
-func (p *pattern) folds() bool { return p.Begins == nil }
+// foldsCase says whether the case of the words does not count.
+func (p *pattern) foldsCase() bool { return p.Begins == nil }
 
-func (in *Pattern) compile() (*pattern, error) {
+func (in *Pattern) compileForms() (*pattern, error) {
 	p := &pattern{Pattern: *in}
-	if err := p.form(); err != nil {
+	if err := p.checkForm(); err != nil {
 		return nil, err
 	}
-	for _, w := range p.words() {
+	for _, w := range p.wordsToFind() {
 		if least := p.shortest(); len(w) < least {
 			why := fmt.Sprintf("%q has less than %d characters, and would be tried on every line", w, least)
-			return nil, p.bad(p.field(), why)
+			return nil, p.mistakeIn(p.wordField(), why)
 		}
 	}
 	var err error
-	if p.like, err = p.regexp("like", p.Like); err == nil {
-		p.unlike, err = p.regexp("unlike", p.Unlike)
+	if p.like, err = p.compileRegexp("like", p.Like); err == nil {
+		p.unlike, err = p.compileRegexp("unlike", p.Unlike)
 	}
 	return p, err
 }
@@ -86,8 +86,8 @@ func (p *pattern) shortest() int {
 	return shortest
 }
 
-// filed is a word as it is looked for: long enough.
-func (p *pattern) filed(w string) (out []string) {
+// filedWord is a word as it is looked for: long enough.
+func (p *pattern) filedWord(w string) (out []string) {
 	if len(w) >= shortest {
 		return []string{w}
 	}
@@ -99,8 +99,8 @@ func (p *pattern) filed(w string) (out []string) {
 	return out
 }
 
-// field is the field that the pattern's words stand in.
-func (p *pattern) field() string {
+// wordField is the field that the pattern's words stand in.
+func (p *pattern) wordField() string {
 	switch {
 	case p.Begins != nil:
 		return "begins"
@@ -112,8 +112,8 @@ func (p *pattern) field() string {
 
 var kind = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// form checks that the pattern has one form, and all that belongs to it.
-func (p *pattern) form() error {
+// checkForm checks that the pattern has one form, and all that belongs to it.
+func (p *pattern) checkForm() error {
 	forms := 0
 	for _, list := range [][]string{p.Begins, p.Keys, p.Words} {
 		if len(list) > 0 {
@@ -122,32 +122,32 @@ func (p *pattern) form() error {
 	}
 	switch {
 	case !kind.MatchString(p.Kind):
-		return p.bad("name", "want small letters, digits and hyphens")
+		return p.mistakeIn("name", "want small letters, digits and hyphens")
 	case forms != 1:
-		return p.bad("name", "give one of begins, keys and words")
+		return p.mistakeIn("name", "give one of begins, keys and words")
 	case p.Begins != nil:
-		return p.class()
+		return p.fillClass()
 	case p.Words == nil:
 		return nil
 	case p.Match == "":
-		return p.bad("words", "words need a match")
+		return p.mistakeIn("words", "words need a match")
 	}
 	var err error
-	if p.match, err = p.regexp("match", `\A(?:`+p.Match+`)`); err != nil {
+	if p.match, err = p.compileRegexp("match", `\A(?:`+p.Match+`)`); err != nil {
 		return err
 	}
 	if p.secret = p.match.SubexpIndex("secret"); p.secret < 0 {
-		return p.bad("match", "has no group (?P<secret>…)")
+		return p.mistakeIn("match", "has no group (?P<secret>…)")
 	}
 	return nil
 }
 
-// class fills chars.
-func (p *pattern) class() error {
+// fillClass fills chars.
+func (p *pattern) fillClass() error {
 	if p.Chars == "" || p.Least < 1 {
-		return p.bad("begins", "begins needs chars, and a least of 1 or more")
+		return p.mistakeIn("begins", "begins needs chars, and a least of 1 or more")
 	}
-	re, err := p.regexp("chars", `\A[`+p.Chars+`]\z`)
+	re, err := p.compileRegexp("chars", `\A[`+p.Chars+`]\z`)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (p *pattern) class() error {
 		p.chars[c] = re.MatchString(string(rune(c)))
 	}
 	if p.chars['['] {
-		return p.bad("chars", "must not hold [, with which the mark of a secret begins")
+		return p.mistakeIn("chars", "must not hold [, with which the mark of a secret begins")
 	}
 	if p.Before > 0 {
 		p.lengthen()
@@ -177,34 +177,34 @@ func (p *pattern) lengthen() {
 	p.Begins, p.Before = longer, p.Before-1
 }
 
-// regexp compiles a regular expression; "" is none.
-func (p *pattern) regexp(field, expr string) (*regexp.Regexp, error) {
+// compileRegexp compiles a regular expression; "" is none.
+func (p *pattern) compileRegexp(field, expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, p.bad(field, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil, p.mistakeIn(field, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return re, nil
 }
 
-func (p *pattern) bad(field, why string) error { return &Error{p.Kind, field, why} }
+func (p *pattern) mistakeIn(field, why string) error { return &Error{p.Kind, field, why} }
 
-// find looks for a secret whose word stands from start to end. next is where the
+// findSecret looks for a secret whose word stands from start to end. next is where the
 // pattern is worth trying again.
-func (p *pattern) find(text string, start, end int) (s Span, next int, ok bool) {
+func (p *pattern) findSecret(text string, start, end int) (s Span, next int, ok bool) {
 	switch {
 	case p.Begins != nil:
-		return p.token(text, start, end)
+		return p.findToken(text, start, end)
 	case p.Keys != nil:
-		return p.value(text, start, end)
+		return p.findValue(text, start, end)
 	}
-	return p.matched(text, start, end)
+	return p.findMatch(text, start, end)
 }
 
-// token is a secret that its beginning tells.
-func (p *pattern) token(text string, start, end int) (s Span, next int, ok bool) {
+// findToken is a secret that its beginning tells.
+func (p *pattern) findToken(text string, start, end int) (s Span, next int, ok bool) {
 	least := end + p.Least
 	for end < len(text) && p.chars[text[end]] {
 		end++
@@ -216,11 +216,11 @@ func (p *pattern) token(text string, start, end int) (s Span, next int, ok bool)
 	if end < least {
 		return s, start + 1, false
 	}
-	return Span{From: from, To: end, Sure: true}, end, p.fits(text[from:end])
+	return Span{From: from, To: end, Sure: true}, end, p.fitsForm(text[from:end])
 }
 
-// matched is a secret that a regular expression tells.
-func (p *pattern) matched(text string, start, end int) (s Span, next int, ok bool) {
+// findMatch is a secret that a regular expression tells.
+func (p *pattern) findMatch(text string, start, end int) (s Span, next int, ok bool) {
 	if !strings.Contains(text[end:], p.Needs) {
 		return s, end, false
 	}
@@ -229,13 +229,13 @@ func (p *pattern) matched(text string, start, end int) (s Span, next int, ok boo
 		return s, end, false
 	}
 	s = Span{From: start + m[2*p.secret], To: start + m[2*p.secret+1]}
-	if s.From == s.To || !p.fits(text[s.From:s.To]) {
+	if s.From == s.To || !p.fitsForm(text[s.From:s.To]) {
 		return s, end, false
 	}
 	return s, s.To, true
 }
 
-// fits says whether a secret looks as it must.
-func (p *pattern) fits(secret string) bool {
+// fitsForm says whether a secret looks as it must.
+func (p *pattern) fitsForm(secret string) bool {
 	return (p.like == nil || p.like.MatchString(secret)) && (p.unlike == nil || !p.unlike.MatchString(secret))
 }

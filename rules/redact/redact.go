@@ -50,24 +50,24 @@ func New() *Redactor { return &Redactor{words: map[uint32][]word{}} }
 
 // Add adds a pattern, before the first text is looked at. The error is an *Error.
 func (r *Redactor) Add(p Pattern) error {
-	c, err := p.compile()
+	c, err := p.compileForms()
 	if err != nil {
 		return err
 	}
-	for _, w := range c.words() {
-		for _, text := range c.filed(w) {
-			r.file(word{text: text, pattern: len(r.patterns), ends: len(w)}, c.folds())
+	for _, w := range c.wordsToFind() {
+		for _, text := range c.filedWord(w) {
+			r.fileWord(word{text: text, pattern: len(r.patterns), ends: len(w)}, c.foldsCase())
 		}
 	}
 	r.patterns = append(r.patterns, c)
 	return nil
 }
 
-// file files a pattern's word under every gram that can be met in it.
-func (r *Redactor) file(w word, fold bool) {
+// fileWord files a pattern's word under every gram that can be met in it.
+func (r *Redactor) fileWord(w word, fold bool) {
 	for w.gramAt = range stride {
 		for _, g := range spellings(w.text[w.gramAt:w.gramAt+gramSize], fold) {
-			h := hash(g)
+			h := hashOf(g)
 			r.known[h/64] |= 1 << (h % 64)
 			r.words[g] = append(r.words[g], w)
 		}
@@ -95,11 +95,11 @@ func spellings(text string, fold bool) []uint32 {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// hash is that of the gram that a word of memory begins with.
-func hash(word uint32) uint32 { return word * hashFactor >> (32 - hashBits) }
+// hashOf is that of the gram that a word of memory begins with.
+func hashOf(word uint32) uint32 { return word * hashFactor >> (32 - hashBits) }
 
-func (r *Redactor) knows(word uint32) bool {
-	h := hash(word)
+func (r *Redactor) knowsGram(word uint32) bool {
+	h := hashOf(word)
 	return r.known[h/64]>>(h%64)&1 != 0
 }
 
@@ -118,14 +118,14 @@ func (r *Redactor) Find(text string) []Span {
 	i := 0
 	for ; i+8 <= len(b); i += gramsAtOnce * stride {
 		w := binary.LittleEndian.Uint64(b[i:])
-		if r.knows(uint32(w)) || r.knows(uint32(w>>16)) || r.knows(uint32(w>>32)) {
+		if r.knowsGram(uint32(w)) || r.knowsGram(uint32(w>>16)) || r.knowsGram(uint32(w>>32)) {
 			for k := range gramsAtOnce {
-				r.at(&s, uint32(w>>(16*k)), i+stride*k)
+				r.tryGram(&s, uint32(w>>(16*k)), i+stride*k)
 			}
 		}
 	}
 	for ; i+gramSize <= len(b); i += stride {
-		r.at(&s, uint32(b[i])|uint32(b[i+1])<<8|uint32(b[i+2])<<16, i)
+		r.tryGram(&s, uint32(b[i])|uint32(b[i+1])<<8|uint32(b[i+2])<<16, i)
 	}
 	s.keyLines()
 	slices.SortFunc(s.found, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To) })
@@ -149,20 +149,20 @@ type trial struct {
 // and programs write has a few.
 const maxTries = 200
 
-// at tries the words that have the gram at i where it stands.
-func (r *Redactor) at(s *search, gram uint32, i int) {
-	if !r.knows(gram) {
+// tryGram tries the words that have the gram at i where it stands.
+func (r *Redactor) tryGram(s *search, gram uint32, i int) {
+	if !r.knowsGram(gram) {
 		return
 	}
 	for _, w := range r.words[gram&gramMask] {
-		if begin := i - w.gramAt; begin >= 0 && begins(s.text[begin:], w.text, r.patterns[w.pattern].folds()) {
-			r.try(s, w, begin)
+		if begin := i - w.gramAt; begin >= 0 && beginsWith(s.text[begin:], w.text, r.patterns[w.pattern].foldsCase()) {
+			r.tryWord(s, w, begin)
 		}
 	}
 }
 
-// try looks for a secret whose word begins there.
-func (r *Redactor) try(s *search, w word, begin int) {
+// tryWord looks for a secret whose word begins there.
+func (r *Redactor) tryWord(s *search, w word, begin int) {
 	if s.tried == nil {
 		s.tried = make([]trial, len(r.patterns))
 	}
@@ -170,7 +170,7 @@ func (r *Redactor) try(s *search, w word, begin int) {
 	if begin < t.done || t.times >= maxTries {
 		return
 	}
-	found, next, ok := p.find(s.text, begin, begin+w.ends)
+	found, next, ok := p.findSecret(s.text, begin, begin+w.ends)
 	switch t.done = next; {
 	case ok:
 		found.Kind = p.Kind
@@ -180,8 +180,8 @@ func (r *Redactor) try(s *search, w word, begin int) {
 	}
 }
 
-// begins says whether s begins with the word.
-func begins(s, word string, fold bool) bool {
+// beginsWith says whether s begins with the word.
+func beginsWith(s, word string, fold bool) bool {
 	if len(s) < len(word) {
 		return false
 	}

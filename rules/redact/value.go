@@ -26,22 +26,22 @@ type assignment struct {
 	from, to int
 }
 
-// value is the value of a name that ends at end.
-func (p *pattern) value(text string, start, end int) (s Span, next int, ok bool) {
+// findValue is the value of a name that ends at end.
+func (p *pattern) findValue(text string, start, end int) (s Span, next int, ok bool) {
 	if end == len(text) || strings.IndexByte("\"'\\ \t=:,", text[end]) < 0 {
 		return s, start + 1, false
 	}
 	a, ok := assignmentAt(text, start, end)
-	if !ok || p.excepts(text[:end]) {
+	if !ok || p.isExcepted(text[:end]) {
 		return s, start + 1, false
 	}
 	v := text[a.from:a.to]
 	omitted := len(v) < maxPlaceholder && placeholder.MatchString(v)
-	return Span{From: a.from, To: a.to}, a.to, !omitted && p.fits(v) && a.meant(text, v)
+	return Span{From: a.from, To: a.to}, a.to, !omitted && p.fitsForm(v) && a.isMeant(text, v)
 }
 
-// excepts says whether a name is one of those that only end like a secret's.
-func (p *pattern) excepts(name string) bool {
+// isExcepted says whether a name is one of those that only end like a secret's.
+func (p *pattern) isExcepted(name string) bool {
 	return slices.ContainsFunc(p.Except, func(e string) bool {
 		return len(name) >= len(e) && strings.EqualFold(name[len(name)-len(e):], e)
 	})
@@ -116,7 +116,7 @@ func valueEnds(text string, from int) int {
 	if i < len(text) && strings.IndexByte(opens, text[i]) >= 0 {
 		return i
 	}
-	for i < len(text) && !ends(text, i) {
+	for i < len(text) && !endsValue(text, i) {
 		i++
 	}
 	return i
@@ -128,9 +128,9 @@ const (
 	follows = closes + "\"'`\\/[{(:."
 )
 
-// ends says whether a value cannot go on at i. Passwords hold what closes lists,
+// endsValue says whether a value cannot go on at i. Passwords hold what closes lists,
 // too: it ends them only before another name, or where nothing follows.
-func ends(text string, i int) bool {
+func endsValue(text string, i int) bool {
 	c := text[i]
 	switch {
 	case c <= ' ', c == '"', c == '\'', c == '`':
@@ -161,8 +161,8 @@ var placeholder = regexp.MustCompile(`\A(?i:true|false|yes|no|null|nil|none|unde
 	`\(.*|<.*>|\*{2,}|x{3,}|\.{2,}|-+|%[a-z]|\{\{.*|` +
 	`\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\[redacted:[a-z0-9-]+\]?)\z`)
 
-// meant says whether a value is more than the next word of a sentence.
-func (a *assignment) meant(text, v string) bool {
+// isMeant says whether a value is more than the next word of a sentence.
+func (a *assignment) isMeant(text, v string) bool {
 	switch {
 	case a.flag:
 		return v[0] != '-' && !sentence[strings.ToLower(strings.TrimRight(v, ".,;:!?)"))]
@@ -170,15 +170,15 @@ func (a *assignment) meant(text, v string) bool {
 		return true
 	case a.named:
 		return strings.ContainsAny(v, digits)
-	case a.tight || a.alone(text):
+	case a.tight || a.standsAlone(text):
 		return !strings.HasSuffix(v, ":")
 	}
 	return unspoken(v)
 }
 
-// alone says whether the name and its value are a line, or a member, of YAML, or a
+// standsAlone says whether the name and its value are a line, or a member, of YAML, or a
 // header in quotation marks or behind curl's arrow.
-func (a *assignment) alone(text string) bool {
+func (a *assignment) standsAlone(text string) bool {
 	before, after := strings.TrimSpace(a.before), strings.TrimSpace(text[a.to:])
 	switch {
 	case strings.HasSuffix(before, "{"), strings.HasSuffix(before, ",") && strings.Contains(before, "{"):

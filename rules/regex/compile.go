@@ -47,7 +47,7 @@ type compiler struct {
 // only package regexp knows, and whether that holds for texts that are not ASCII.
 func compile(tree *syntax.Regexp) (start *node, ascii bool) {
 	c := compiler{}
-	n := c.node(tree, &node{op: opMatch, slot: 1})
+	n := c.compileNode(tree, &node{op: opMatch, slot: 1})
 	if c.unknown {
 		return nil, true
 	}
@@ -55,8 +55,8 @@ func compile(tree *syntax.Regexp) (start *node, ascii bool) {
 	return n, c.ascii
 }
 
-// set is setOf, and notes what it cannot say of texts that are not ASCII.
-func (c *compiler) set(re *syntax.Regexp) (set, bool) {
+// compileSet is setOf, and notes what it cannot say of texts that are not ASCII.
+func (c *compiler) compileSet(re *syntax.Regexp) (set, bool) {
 	s, partial, ok := setOf(re)
 	c.ascii = c.ascii || partial
 	return s, ok
@@ -67,10 +67,10 @@ var bounds = map[syntax.Op]op{
 	syntax.OpEndLine: opLineEnd, syntax.OpWordBoundary: opWord, syntax.OpNoWordBoundary: opNoWord,
 }
 
-// node returns the step for re, after which next comes.
-func (c *compiler) node(re *syntax.Regexp, next *node) *node {
+// compileNode returns the step for re, after which next comes.
+func (c *compiler) compileNode(re *syntax.Regexp, next *node) *node {
 	if re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 {
-		if s, ok := c.set(re); ok {
+		if s, ok := c.compileSet(re); ok {
 			return &node{op: opSpan, set: s, min: 1, max: 1, next: next}
 		}
 	}
@@ -78,20 +78,20 @@ func (c *compiler) node(re *syntax.Regexp, next *node) *node {
 	case syntax.OpEmptyMatch:
 		return next
 	case syntax.OpLiteral:
-		return c.literal(re, next)
+		return c.compileLiteral(re, next)
 	case syntax.OpCapture:
 		sure := c.deep == 0
 		end := &node{op: opSave, slot: 2*re.Cap + 1, sure: sure, next: next}
-		return &node{op: opSave, slot: 2 * re.Cap, sure: sure, next: c.node(re.Sub[0], end)}
+		return &node{op: opSave, slot: 2 * re.Cap, sure: sure, next: c.compileNode(re.Sub[0], end)}
 	case syntax.OpConcat:
 		for i := len(re.Sub) - 1; i >= 0; i-- {
-			next = c.node(re.Sub[i], next)
+			next = c.compileNode(re.Sub[i], next)
 		}
 		return next
 	case syntax.OpAlternate, syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
 		c.deep++
 		defer func() { c.deep-- }()
-		return c.branch(re, next)
+		return c.compileBranch(re, next)
 	}
 	if b, ok := bounds[re.Op]; ok {
 		return &node{op: b, next: next}
@@ -100,8 +100,8 @@ func (c *compiler) node(re *syntax.Regexp, next *node) *node {
 	return next
 }
 
-// literal takes a text as it stands, or letter by letter in both cases.
-func (c *compiler) literal(re *syntax.Regexp, next *node) *node {
+// compileLiteral takes a text as it stands, or letter by letter in both cases.
+func (c *compiler) compileLiteral(re *syntax.Regexp, next *node) *node {
 	if re.Flags&syntax.FoldCase == 0 {
 		return &node{op: opText, text: string(re.Rune), next: next}
 	}
@@ -112,29 +112,29 @@ func (c *compiler) literal(re *syntax.Regexp, next *node) *node {
 	return next
 }
 
-// branch returns the step for what can be taken in more than one way.
-func (c *compiler) branch(re *syntax.Regexp, next *node) *node {
+// compileBranch returns the step for what can be taken in more than one way.
+func (c *compiler) compileBranch(re *syntax.Regexp, next *node) *node {
 	lazy := re.Flags&syntax.NonGreedy != 0
 	if re.Op == syntax.OpAlternate {
 		n := &node{op: opWays}
 		for _, sub := range re.Sub {
-			n.ways = append(n.ways, c.node(sub, next))
+			n.ways = append(n.ways, c.compileNode(sub, next))
 		}
 		return n
 	}
-	if s, ok := c.set(re.Sub[0]); ok {
+	if s, ok := c.compileSet(re.Sub[0]); ok {
 		lo, hi := times(re)
 		return &node{op: opSpan, set: s, min: lo, max: hi, lazy: lazy, next: next}
 	}
 	if re.Op == syntax.OpRepeat {
-		return c.node(re.Simplify(), next)
+		return c.compileNode(re.Simplify(), next)
 	}
 	choice := &node{op: opWays}
 	after := next
 	if re.Op != syntax.OpQuest {
 		after, c.unknown = choice, c.unknown || canBeEmpty(re.Sub[0])
 	}
-	body := c.node(re.Sub[0], after)
+	body := c.compileNode(re.Sub[0], after)
 	choice.ways = []*node{body, next}
 	if lazy {
 		choice.ways = []*node{next, body}

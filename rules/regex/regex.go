@@ -116,7 +116,7 @@ const (
 // are left.
 func (re *Regexp) FindWithin(s string, at []int, steps *int) (found, sure bool) {
 	*steps -= len(s) / lookBytes
-	plain := ascii(s)
+	plain := isASCII(s)
 	if re.start != nil && (plain || !re.ascii && utf8.ValidString(s)) {
 		most := min(*steps, ownSteps+ownPerByte*len(s))
 		found, left := re.start.find(s, at, most, !plain)
@@ -131,8 +131,8 @@ func (re *Regexp) FindWithin(s string, at []int, steps *int) (found, sure bool) 
 	return copy(at, re.slow().FindStringSubmatchIndex(s)) > 0, true
 }
 
-// ascii says whether every byte of s is a character of its own.
-func ascii(s string) bool {
+// isASCII says whether every byte of s is a character of its own.
+func isASCII(s string) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		if (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&0x80 != 0 {
 			return false

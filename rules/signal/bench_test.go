@@ -73,7 +73,7 @@ func ignoreEOF(err error) error {
 func patterns(b *Book) (out []string) {
 	names := regexp.MustCompile(`\?P<\w+>`)
 	for _, d := range b.Signals {
-		if !d.printed() {
+		if !d.isPrinted() {
 			continue
 		}
 		for _, sh := range d.shapes {
@@ -129,7 +129,7 @@ func tenfold(t *testing.T, b *Book) *Book {
 	var printed [][]string
 	for _, d := range defs {
 		printed = append(printed, nil)
-		if d.printed() {
+		if d.isPrinted() {
 			printed[len(printed)-1] = d.literals
 		}
 	}

@@ -79,27 +79,27 @@ func Compile(specs *Specs, from yamlfile.Layers, taken func(capture string) bool
 	c := &compiler{specs: specs, errs: mistakes, taken: taken}
 	c.book = &Book{byName: map[string]*Def{}, Hash: from.Hash(), source: from.Source()}
 	for _, s := range specs.signals {
-		c.signal(s)
+		c.compileSignal(s)
 	}
 	c.book.exact = len(c.book.Signals)
 	for _, s := range specs.Symptoms {
-		c.symptom(s)
+		c.compileSymptom(s)
 	}
 	var all, printed [][]string
 	for i, d := range c.book.Signals {
 		d.number = i
 		all, printed = append(all, d.literals), append(printed, nil)
-		if d.printed() {
+		if d.isPrinted() {
 			printed[i] = d.literals
 		}
 	}
 	c.book.find, c.book.raw = literal.NewFinder(all), literal.NewFinder(printed)
 	c.book.spoken = literal.NewFinder(c.wordTexts)
-	c.secrets()
+	c.compileSecrets()
 	return c.book
 }
 
-func (c *compiler) signal(s signalSpec) {
+func (c *compiler) compileSignal(s signalSpec) {
 	if !namePattern.MatchString(s.name.Value) {
 		c.errs.Add(s.name.Pos, "signal name %q must be family.some-name", s.name.Value)
 		return
@@ -110,10 +110,10 @@ func (c *compiler) signal(s signalSpec) {
 		Ends: s.ends, Exit: s.exit, Alarm: s.alarm, Starts: s.starts, frame: s.frame, Tests: s.tests,
 		at: s.name.Pos, Fills: map[string]string{},
 	}
-	d.Sources, d.writers = Sources(s.source, s.name.Pos, c.errs), c.writers(s.writers)
+	d.Sources, d.writers = Sources(s.source, s.name.Pos, c.errs), c.compileWriters(s.writers)
 	d.Reach = Reach(c.errs.OneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
 	for _, sh := range s.shapes {
-		c.shape(d, sh)
+		c.compileShape(d, sh)
 	}
 	c.captures(d, s)
 	c.book.Signals = append(c.book.Signals, d)
@@ -142,16 +142,16 @@ func sourceNames() (out []string) {
 	return out
 }
 
-// shape compiles one way to write the line and finds the literals that make
+// compileShape compiles one way to write the line and finds the literals that make
 // it cheap to look for.
-func (c *compiler) shape(d *Def, s shapeSpec) {
+func (c *compiler) compileShape(d *Def, s shapeSpec) {
 	sh, literals, at := shape{}, []string(nil), d.at
 	for _, m := range s.messages {
 		sh.messages = append(sh.messages, m.Value)
 		literals, at = append(literals, literal.Plain(m.Value)), m.Pos
 	}
 	if s.match.Value != "" {
-		sh.match, at = c.pattern(s.match), s.match.Pos
+		sh.match, at = c.compilePattern(s.match), s.match.Pos
 		if slices.Contains(d.Sources, ingest.Kernel) && !sh.match.anchored {
 			c.errs.Add(
 				at,
@@ -167,7 +167,7 @@ func (c *compiler) shape(d *Def, s shapeSpec) {
 		literals = append(literals, literal.Required(s.match.Value)...)
 	}
 	for _, w := range s.where {
-		sh.where = append(sh.where, where{w.Key.Value, c.pattern(w.Value)})
+		sh.where = append(sh.where, where{w.Key.Value, c.compilePattern(w.Value)})
 		if s.match.Value == "" && len(s.messages) == 0 {
 			literals, at = append(literals, literal.Required(w.Value.Value)...), w.Value.Pos
 		}
@@ -191,7 +191,7 @@ func (c *compiler) shape(d *Def, s shapeSpec) {
 // kernel line can quote a path, and a job chooses paths.
 const anchor = `^\W*`
 
-func (c *compiler) pattern(s yamlfile.Text) *pattern {
+func (c *compiler) compilePattern(s yamlfile.Text) *pattern {
 	return &pattern{Regexp: CompilePattern(s, c.errs), anchored: anchored(s.Value)}
 }
 
@@ -253,13 +253,13 @@ func (c *compiler) captures(d *Def, s signalSpec) {
 		}
 	}
 	for _, p := range d.patterns() {
-		p.settle(d.captures)
+		p.assignSlots(d.captures)
 	}
-	c.roles(d, s)
+	c.compileRoles(d, s)
 }
 
-// settle notes which groups of p are which captures.
-func (p *pattern) settle(all []capture) {
+// assignSlots notes which groups of p are which captures.
+func (p *pattern) assignSlots(all []capture) {
 	for _, name := range p.SubexpNames() {
 		name = groupName(name)
 		p.slots = append(p.slots, slices.IndexFunc(all, func(c capture) bool { return name != "" && c.name == name }))
@@ -285,8 +285,8 @@ func (d *Def) patterns() (out []*pattern) {
 	return out
 }
 
-// roles checks that what the signal says it carries is captured.
-func (c *compiler) roles(d *Def, s signalSpec) {
+// compileRoles checks that what the signal says it carries is captured.
+func (c *compiler) compileRoles(d *Def, s signalSpec) {
 	has := func(name yamlfile.Text) {
 		if !slices.ContainsFunc(d.captures, func(c capture) bool { return c.name == name.Value }) {
 			c.errs.Add(name.Pos, "signal %s captures no %q", d.Name, name.Value)

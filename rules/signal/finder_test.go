@@ -45,8 +45,8 @@ func scanPlainly(b *Book, e *ingest.Entry) (out []Signal) {
 			if !may {
 				continue
 			}
-			out = append(out, d.signal(e, words))
-			out[len(out)-1].claim(!sure)
+			out = append(out, d.newSignal(e, words))
+			out[len(out)-1].makeClaim(!sure)
 		}
 	}
 	return out
@@ -76,7 +76,7 @@ func FuzzScanFindsWhatThePlainOneFinds(f *testing.F) {
 	sources := append([]ingest.Source{ingest.Unknown}, ingest.Sources...)
 	f.Fuzz(func(t *testing.T, text string, n uint8) {
 		e := ingest.Entry{Source: sources[int(n)%len(sources)], Trust: ingest.Attested, Text: text}
-		got, short := b.scan(&e)
+		got, short := b.findSignals(&e)
 		want := scanPlainly(b, &e)
 		if short {
 			want = slices.DeleteFunc(want, func(s Signal) bool {

@@ -185,8 +185,8 @@ func TestHonestLinesAreNotCutShort(t *testing.T) {
 			m.recognise(b.Signals[i], fields)
 		}
 		many := e.Source.Forgeable() && len(hits) > maxCandidates/2 // of others all are matched
-		if used := math.MaxInt - m.steps; many || 4*used > steps(e) {
-			t.Errorf("%s: %d candidates, %d of %d steps: %.300q", where, len(hits), used, steps(e), e.Text)
+		if used := math.MaxInt - m.steps; many || 4*used > stepsFor(e) {
+			t.Errorf("%s: %d candidates, %d of %d steps: %.300q", where, len(hits), used, stepsFor(e), e.Text)
 		}
 		m.symptoms(b, symptoms, fields)
 		if used := symptomSteps(e) - m.steps; 3*used > 2*symptomSteps(e) {

@@ -27,7 +27,7 @@ func (b *Book) TestSignals() (failed []string, ran int) {
 // testSignal reads the line as a document of its own, as a user would paste it.
 func (b *Book) testSignal(d *Def, t Test) string {
 	var found *Signal
-	t.entries(d.Sources[0], func(e *ingest.Entry) {
+	t.eachEntry(d.Sources[0], func(e *ingest.Entry) {
 		for _, s := range b.Scan(e) {
 			if s.Def == d && found == nil {
 				found = &s
@@ -36,14 +36,14 @@ func (b *Book) testSignal(d *Def, t Test) string {
 	})
 	switch {
 	case found != nil:
-		return t.compare(found)
+		return t.compareWith(found)
 	case t.Not:
 		return ""
 	}
 	return "does not match " + fmt.Sprintf("%.120q", t.Line)
 }
 
-func (t Test) entries(assumed ingest.Source, f func(*ingest.Entry)) {
+func (t Test) eachEntry(assumed ingest.Source, f func(*ingest.Entry)) {
 	if t.Fields != nil {
 		f(&ingest.Entry{Source: cmp.Or(t.Source, assumed), Text: t.Fields["msg"], Fields: t.Fields})
 		return
@@ -60,7 +60,7 @@ func (t Test) entries(assumed ingest.Source, f func(*ingest.Entry)) {
 	})
 }
 
-func (t Test) compare(s *Signal) string {
+func (t Test) compareWith(s *Signal) string {
 	if t.Not {
 		return "must not match " + fmt.Sprintf("%.120q", t.Line)
 	}

@@ -39,8 +39,8 @@ var identityKinds = map[Kind]IDKind{
 	kindSandbox: IDSandbox, kindRunner: IDRunner, KindPID: IDPID,
 }
 
-// names says whether a value of the kind says who a line is about.
-func (k Kind) names() bool {
+// namesPod says whether a value of the kind says who a line is about.
+func (k Kind) namesPod() bool {
 	return identityKinds[k] != 0 || k == kindPods || k == KindCgroup || k == KindUnit
 }
 
@@ -68,9 +68,9 @@ var kindTypes = map[Kind]types.Type{
 	kindRunner: types.String,
 }
 
-// parse turns captured text into the kind's value. Text that does not parse
+// parseText turns captured text into the kind's value. Text that does not parse
 // gives the zero value: a capture is data, and bad data is no data.
-func (k Kind) parse(s string) any {
+func (k Kind) parseText(s string) any {
 	switch k {
 	case kindInt, KindPID:
 		n, _ := strconv.Atoi(s)

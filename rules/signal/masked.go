@@ -140,7 +140,7 @@ func standsForID(word string) bool {
 	digest, isDigest := strings.CutPrefix(word, "sha256:")
 	switch {
 	case isDigest:
-		return len(digest) < len(noID) || uniform(digest)
+		return len(digest) < len(noID) || isUniform(digest)
 	case len(word) >= 8 && len(word) < len(noID) && runOf(word, hexByte) == len(word):
 		return true
 	case len(word) > len(noID)+8, len(word) == len(noID) && runOf(word, hexByte) == len(word):
@@ -154,8 +154,8 @@ func standsForID(word string) bool {
 		strings.ToUpper(word) == word && strings.ToLower(word) != word
 }
 
-// uniform says whether a word is one character over and over.
-func uniform(word string) bool {
+// isUniform says whether a word is one character over and over.
+func isUniform(word string) bool {
 	return len(word) >= 4 && strings.Count(word, word[:1]) == len(word)
 }
 
@@ -177,7 +177,7 @@ var noNames = []string{
 // nameless says whether a word that could be a name by its letters is none.
 func nameless(word string) bool {
 	word = word[strings.LastIndexByte(word, '/')+1:]
-	return uniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-")
+	return isUniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-")
 }
 
 // maskedSignals are the signals of a line whose ids are masked, without those ids.
@@ -189,7 +189,7 @@ func (b *Book) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 	}
 	masked := *plain.e
 	masked.Text = text
-	m := matching{e: &masked, steps: steps(plain.e)}
+	m := matching{e: &masked, steps: stepsFor(plain.e)}
 	var room [24]logtext.Field
 	var fields logtext.Fields
 	m.msg, fields, _ = logtext.Message(&masked, room[:0])
@@ -199,7 +199,7 @@ func (b *Book) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 		if !ok || !d.namesContainer() {
 			continue
 		}
-		s := d.signal(plain.e, words)
+		s := d.newSignal(plain.e, words)
 		for w := range s.words {
 			if strings.Contains(s.words[w], noID) {
 				s.words[w], s.Masked = "", true
@@ -213,10 +213,10 @@ func (b *Book) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 	return out
 }
 
-// mask takes out what stands where a pod's name, UID or cgroup is and is none. A
+// dropMaskedNames takes out what stands where a pod's name, UID or cgroup is and is none. A
 // host's program writes them as they are, so somebody put it there afterwards: it is
 // not known whose line it is.
-func (s *Signal) mask() {
+func (s *Signal) dropMaskedNames() {
 	for i, c := range s.Def.captures {
 		word := s.words[i]
 		switch {
@@ -248,7 +248,7 @@ func noContainer(word string) bool {
 
 // StandsForAny says whether an id is one character over and over. People write such
 // ids in place of real ones, for one container or for all.
-func StandsForAny(id string) bool { return uniform(id) }
+func StandsForAny(id string) bool { return isUniform(id) }
 
 // namesContainer says whether the signal is about the container, sandbox or pod
 // whose id it holds.

@@ -15,7 +15,7 @@ func (s *Signal) AppendTo(b []byte) []byte {
 	for _, at := range []time.Time{s.At, s.After} {
 		b = appendTime(b, at)
 	}
-	b = append(b, byte(s.Clock), byte(s.Trust), flag(s.Unsigned)|flag(s.Masked)<<1)
+	b = append(b, byte(s.Clock), byte(s.Trust), flagBit(s.Unsigned)|flagBit(s.Masked)<<1)
 	b = binary.AppendUvarint(b, uint64(s.Line))
 	for _, text := range []string{
 		string(s.Source), s.Node, s.Boot, s.Cluster, s.Namespace, s.Pod, s.PodUID,
@@ -30,7 +30,7 @@ func (s *Signal) AppendTo(b []byte) []byte {
 	return b
 }
 
-func flag(on bool) byte {
+func flagBit(on bool) byte {
 	if on {
 		return 1
 	}
@@ -54,28 +54,28 @@ var errPacked = errors.New("not a packed signal")
 // holds on to packed.
 func (b *Book) Unpack(packed string) (s *Signal, rest string, err error) {
 	u := unpacker{rest: packed}
-	n := u.number()
+	n := u.nextNumber()
 	if n >= uint64(len(b.Signals)) {
 		return nil, "", errPacked
 	}
 	s = &Signal{Def: b.Signals[n]}
-	s.At, s.After = u.time(), u.time()
-	s.Clock, s.Trust = ingest.Clock(u.byte()), ingest.Trust(u.byte())
-	flags := u.byte()
+	s.At, s.After = u.nextTime(), u.nextTime()
+	s.Clock, s.Trust = ingest.Clock(u.nextByte()), ingest.Trust(u.nextByte())
+	flags := u.nextByte()
 	s.Unsigned, s.Masked = flags&1 != 0, flags&2 != 0
-	s.Line, s.Source = int(u.number()), ingest.Source(u.text())
+	s.Line, s.Source = int(u.nextNumber()), ingest.Source(u.nextText())
 	for _, text := range []*string{
 		&s.Node, &s.Boot, &s.Cluster, &s.Namespace, &s.Pod, &s.PodUID, &s.Container, &s.ContainerID, &s.Doc, &s.Text,
 	} {
-		*text = u.text()
+		*text = u.nextText()
 	}
-	words := u.number()
+	words := u.nextNumber()
 	if words > uint64(len(s.Def.captures)) {
 		return nil, "", errPacked
 	}
 	s.words = make([]string, words)
 	for i := range s.words {
-		s.words[i] = u.text()
+		s.words[i] = u.nextText()
 	}
 	if u.bad {
 		return nil, "", errPacked
@@ -89,9 +89,9 @@ type unpacker struct {
 	bad  bool
 }
 
-func (u *unpacker) number() (n uint64) {
+func (u *unpacker) nextNumber() (n uint64) {
 	for shift := 0; shift < 64; shift += 7 {
-		b := u.byte()
+		b := u.nextByte()
 		n |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return n
@@ -101,7 +101,7 @@ func (u *unpacker) number() (n uint64) {
 	return 0
 }
 
-func (u *unpacker) byte() byte {
+func (u *unpacker) nextByte() byte {
 	if u.rest == "" {
 		u.bad = true
 		return 0
@@ -111,8 +111,8 @@ func (u *unpacker) byte() byte {
 	return b
 }
 
-func (u *unpacker) text() (s string) {
-	n := u.number()
+func (u *unpacker) nextText() (s string) {
+	n := u.nextNumber()
 	if n > uint64(len(u.rest)) {
 		u.bad, u.rest = true, ""
 		return ""
@@ -121,8 +121,8 @@ func (u *unpacker) text() (s string) {
 	return s
 }
 
-func (u *unpacker) time() (at time.Time) {
-	if at.UnmarshalBinary([]byte(u.text())) != nil {
+func (u *unpacker) nextTime() (at time.Time) {
+	if at.UnmarshalBinary([]byte(u.nextText())) != nil {
 		u.bad = true
 	}
 	return at

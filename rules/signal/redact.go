@@ -50,11 +50,11 @@ func (b *Book) withoutSecrets(e *ingest.Entry, found []Signal, short bool) ([]Si
 	}
 	var clean ingest.Entry
 	again, less := found, short
-	for _, wanted := range []func(redact.Span) bool{nil, b.harmless(e, found), sure} {
+	for _, wanted := range []func(redact.Span) bool{nil, b.harmless(e, found), isSure} {
 		if clean = *e; !b.redactEntry(&clean, wanted) {
 			return found, short
 		}
-		if again, less = b.scan(&clean); e.Source.Forgeable() || sameFacts(found, again) {
+		if again, less = b.findSignals(&clean); e.Source.Forgeable() || sameFacts(found, again) {
 			break
 		}
 	}
@@ -68,7 +68,7 @@ func (b *Book) hasSecrets(e *ingest.Entry) bool {
 	return b.redactEntry(&clean, nil)
 }
 
-func sure(s redact.Span) bool { return s.Sure }
+func isSure(s redact.Span) bool { return s.Sure }
 
 // harmless wants the secrets that are sure, and those of a kind without which the
 // same is found.
@@ -79,7 +79,7 @@ func (b *Book) harmless(e *ingest.Entry, found []Signal) func(redact.Span) bool 
 		if !known && !s.Sure {
 			clean := *e
 			b.redactEntry(&clean, func(t redact.Span) bool { return t.Kind == s.Kind && !t.Sure })
-			again, _ := b.scan(&clean)
+			again, _ := b.findSignals(&clean)
 			ok = sameFacts(found, again)
 			tried[s.Kind] = ok
 		}

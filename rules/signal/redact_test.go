@@ -171,8 +171,8 @@ func TestNoNameHidesASignal(t *testing.T) {
 			continue
 		}
 		for _, test := range d.Tests {
-			test.entries(d.Sources[0], func(e *ingest.Entry) {
-				found, _ := b.scan(e)
+			test.eachEntry(d.Sources[0], func(e *ingest.Entry) {
+				found, _ := b.findSignals(e)
 				for _, sig := range found {
 					for i, c := range d.captures {
 						if sig.Def != d || c.kind != KindString || sig.words[i] == "" {
@@ -201,7 +201,7 @@ func TestNoNameHidesASignal(t *testing.T) {
 func sameAsBefore(t *testing.T, b *Book, e ingest.Entry) int {
 	t.Helper()
 	was := e
-	found, _ := b.scan(&was)
+	found, _ := b.findSignals(&was)
 	if len(found) == 0 {
 		return 0
 	}
@@ -304,7 +304,7 @@ func FuzzRedact(f *testing.F) {
 			twice.Fields["message"] != once.Fields["message"] {
 			t.Fatalf("%q\n%q\n%q\n%v %v", text, once.Text, twice.Text, once.Fields, twice.Fields)
 		}
-		if formed, _ := b.redact.Text(text+field, sure); formed == text+field {
+		if formed, _ := b.redact.Text(text+field, isSure); formed == text+field {
 			sameAsBefore(t, b, e)
 		}
 	})

@@ -20,7 +20,7 @@ func (b *Book) Scan(e *ingest.Entry) []Signal {
 // that looks like signals that not all of it was matched. What is found is right
 // then, too, but there may be more.
 func (b *Book) ScanWithin(e *ingest.Entry) (found []Signal, short bool) {
-	if found, short = b.scan(e); len(found) == 0 {
+	if found, short = b.findSignals(e); len(found) == 0 {
 		return nil, short
 	}
 	return b.withoutSecrets(e, found, short)
@@ -30,20 +30,20 @@ func (b *Book) ScanWithin(e *ingest.Entry) (found []Signal, short bool) {
 // for none.
 func (b *Book) SignalOf(line string) string {
 	for _, source := range append([]ingest.Source{ingest.Unknown}, ingest.Sources...) {
-		if found, _ := b.scan(&ingest.Entry{Source: source, Text: line}); len(found) > 0 {
+		if found, _ := b.findSignals(&ingest.Entry{Source: source, Text: line}); len(found) > 0 {
 			return found[0].Def.Name
 		}
 	}
 	return ""
 }
 
-func (b *Book) scan(e *ingest.Entry) (found []Signal, short bool) {
+func (b *Book) findSignals(e *ingest.Entry) (found []Signal, short bool) {
 	var room [32]int32
 	hits, symptoms := b.candidates(e, room[:0])
 	if len(hits)+len(symptoms) == 0 {
 		return nil, false
 	}
-	m := matching{e: e, steps: steps(e)}
+	m := matching{e: e, steps: stepsFor(e)}
 	if e.Source.Forgeable() && len(hits) > maxCandidates {
 		hits, m.short = hits[:maxCandidates], true
 	}
@@ -57,12 +57,12 @@ func (b *Book) scan(e *ingest.Entry) (found []Signal, short bool) {
 				found = make([]Signal, 0, 1)
 			}
 			if may, sure := d.mayWrite(e, fields); may {
-				found = append(found, d.signal(e, words))
-				found[len(found)-1].claim(!sure)
+				found = append(found, d.newSignal(e, words))
+				found[len(found)-1].makeClaim(!sure)
 			}
 		}
 	}
-	if found == nil && !told(e.Source) && !e.Source.Forgeable() {
+	if found == nil && !isToldByAPI(e.Source) && !e.Source.Forgeable() {
 		found = b.maskedSignals(&m, hits)
 	}
 	if !m.short && len(e.Text) <= maxSymptomLine &&
@@ -76,7 +76,7 @@ func (b *Book) scan(e *ingest.Entry) (found []Signal, short bool) {
 // in it.
 func (b *Book) candidates(e *ingest.Entry, room []int32) (signals, symptoms []int32) {
 	f := b.raw
-	if told(e.Source) {
+	if isToldByAPI(e.Source) {
 		f = b.find
 	}
 	hits := f.All(bytesOf(e.Text), room)
@@ -90,12 +90,12 @@ func (b *Book) candidates(e *ingest.Entry, room []int32) (signals, symptoms []in
 // have at most 7.
 const maxCandidates = 16
 
-// steps is how much may be done to match an entry, in the steps of regex: what a
+// stepsFor is how much may be done to match an entry, in the steps of regex: what a
 // line costs by its length, whatever is in it. The lines of all incidents take at
 // most a quarter. A line of a source that a job cannot write has so much that all
 // signals can be matched against what a kernel or kubelet prints: nothing that
 // somebody gets into such a line can hide what it says.
-func steps(e *ingest.Entry) int {
+func stepsFor(e *ingest.Entry) int {
 	if e.Source.Forgeable() {
 		return 3000 + 8*len(e.Text)
 	}
@@ -125,7 +125,7 @@ func (b *Book) Next(buf []byte, from int) int { return b.raw.Next(buf, from) }
 // words that stand in every fifth line of containerd's.
 func (b *Book) Wanted(by ingest.Source, message []byte) bool {
 	f := b.raw
-	if told(by) {
+	if isToldByAPI(by) {
 		f = b.find
 	}
 	return f.Any(message, func(_ string, signals []int32) bool {
@@ -133,13 +133,13 @@ func (b *Book) Wanted(by ingest.Source, message []byte) bool {
 	})
 }
 
-// told says whether a source tells of things in words that coroner chose; it
+// isToldByAPI says whether a source tells of things in words that coroner chose; it
 // prints no lines.
-func told(s ingest.Source) bool { return s == ingest.Kube || s == ingest.GitHub }
+func isToldByAPI(s ingest.Source) bool { return s == ingest.Kube || s == ingest.GitHub }
 
-// printed says whether a program prints the signal as a line.
-func (d *Def) printed() bool {
-	return slices.ContainsFunc(d.Sources, func(s ingest.Source) bool { return !told(s) })
+// isPrinted says whether a program prints the signal as a line.
+func (d *Def) isPrinted() bool {
+	return slices.ContainsFunc(d.Sources, func(s ingest.Source) bool { return !isToldByAPI(s) })
 }
 
 // bytesOf is s as bytes that are only read.
@@ -148,7 +148,7 @@ func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)
 // mayComeFrom says whether a record of source s can show the signal. Text
 // that names no writer can show any that is printed: it stays a claim.
 func (d *Def) mayComeFrom(s ingest.Source) bool {
-	return s == ingest.Unknown && d.printed() || slices.Contains(d.Sources, s)
+	return s == ingest.Unknown && d.isPrinted() || slices.Contains(d.Sources, s)
 }
 
 // recognise matches the line against the definition's shapes and returns what
@@ -157,16 +157,16 @@ func (m *matching) recognise(d *Def, fields logtext.Fields) ([]string, bool) {
 	var room [16]string
 	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
-		if m.fits(&d.shapes[i], fields, found) {
-			return d.words(m.e, fields, found), true
+		if m.fitsShape(&d.shapes[i], fields, found) {
+			return d.captureWords(m.e, fields, found), true
 		}
 		clear(found)
 	}
 	return nil, false
 }
 
-// words is what was found, and what the fields have of the rest.
-func (d *Def) words(e *ingest.Entry, fields logtext.Fields, found []string) []string {
+// captureWords is what was found, and what the fields have of the rest.
+func (d *Def) captureWords(e *ingest.Entry, fields logtext.Fields, found []string) []string {
 	words := slices.Clone(found)
 	for i, c := range d.captures {
 		if words[i] == "" && c.field != "" {
@@ -176,29 +176,29 @@ func (d *Def) words(e *ingest.Entry, fields logtext.Fields, found []string) []st
 	return words
 }
 
-// fits says whether the line has the shape, and what its groups hold.
-func (m *matching) fits(sh *shape, fields logtext.Fields, found []string) bool {
+// fitsShape says whether the line has the shape, and what its groups hold.
+func (m *matching) fitsShape(sh *shape, fields logtext.Fields, found []string) bool {
 	own := m.e.Trust == ingest.Attested && m.e.Source.Host() // a quoted part is somebody else's words
 	switch {
 	case slices.Contains(sh.messages, m.msg):
-	case sh.match != nil && m.groups(sh.match, m.msg, own, found):
-	case sh.match != nil && m.mayBeAnywhere() && m.groups(sh.match, m.e.Text, false, found):
-	case sh.loose != nil && m.e.Source == ingest.Unknown && m.groups(sh.loose, m.e.Text, false, found):
+	case sh.match != nil && m.matchGroups(sh.match, m.msg, own, found):
+	case sh.match != nil && m.mayBeAnywhere() && m.matchGroups(sh.match, m.e.Text, false, found):
+	case sh.loose != nil && m.e.Source == ingest.Unknown && m.matchGroups(sh.loose, m.e.Text, false, found):
 	case sh.match == nil && sh.messages == nil: // the fields alone tell
 	default:
 		return false
 	}
 	for _, w := range sh.where {
-		if !m.groups(w.pattern, fieldOf(m.e, fields, w.field), own, found) {
+		if !m.matchGroups(w.pattern, fieldOf(m.e, fields, w.field), own, found) {
 			return false
 		}
 	}
 	for _, v := range sh.whole {
-		if !m.says(v) {
+		if !m.hasWordOfAny(v) {
 			return false
 		}
 	}
-	return !m.says(sh.but)
+	return !m.hasWordOfAny(sh.but)
 }
 
 // mayBeAnywhere says whether the line is matched outside of its message, too: where
@@ -213,9 +213,9 @@ func fieldOf(e *ingest.Entry, fields logtext.Fields, name string) string {
 	return e.Fields[name]
 }
 
-// groups matches s and notes the captures that took part. With own the match
+// matchGroups matches s and notes the captures that took part. With own the match
 // must begin in the writer's own words: a program quotes what others chose.
-func (m *matching) groups(p *pattern, s string, own bool, found []string) bool {
+func (m *matching) matchGroups(p *pattern, s string, own bool, found []string) bool {
 	var room [48]int
 	at := p.Room(room[:])
 	share := m.steps - m.steps/2 // no pattern takes all: others may fit
@@ -223,7 +223,7 @@ func (m *matching) groups(p *pattern, s string, own bool, found []string) bool {
 	match, sure := p.FindWithin(s, at, &share)
 	m.steps += share
 	m.short = m.short || !sure
-	if !match || own && !p.anchored && quoted(s[:at[0]]) {
+	if !match || own && !p.anchored && leavesQuoteOpen(s[:at[0]]) {
 		return false
 	}
 	for i, slot := range p.slots {
@@ -234,8 +234,8 @@ func (m *matching) groups(p *pattern, s string, own bool, found []string) bool {
 	return true
 }
 
-// quoted says whether a text leaves a double quote open.
-func quoted(s string) (open bool) {
+// leavesQuoteOpen says whether a text leaves a double quote open.
+func leavesQuoteOpen(s string) (open bool) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -247,7 +247,7 @@ func quoted(s string) (open bool) {
 	return open
 }
 
-func (d *Def) signal(e *ingest.Entry, words []string) Signal {
+func (d *Def) newSignal(e *ingest.Entry, words []string) Signal {
 	s := Signal{
 		Def: d, At: e.At, After: e.After, Clock: e.Clock, Source: e.Source, Trust: e.Trust,
 		Cluster: e.Cluster, Node: e.Node, Boot: e.Boot, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID,
@@ -258,13 +258,13 @@ func (d *Def) signal(e *ingest.Entry, words []string) Signal {
 		s.Source, s.Trust, s.Unsigned = d.Sources[0], ingest.Claimed, true
 	}
 	if s.Source.Host() {
-		s.mask()
+		s.dropMaskedNames()
 	}
 	return s
 }
 
-// claim takes the trust from a signal.
-func (s *Signal) claim(is bool) {
+// makeClaim takes the trust from a signal.
+func (s *Signal) makeClaim(is bool) {
 	if is {
 		s.Trust = ingest.Claimed
 	}

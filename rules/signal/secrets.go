@@ -32,7 +32,7 @@ type secretSpec struct {
 	tests                             []SecretTest
 }
 
-func (r reader) secret(n *yaml.Node) (s secretSpec) {
+func (r reader) readSecret(n *yaml.Node) (s secretSpec) {
 	s.name.Pos = r.Pos(n)
 	s.fields = map[string]yamlfile.Text{}
 	text := func(key string, into *yamlfile.Text) func(*yaml.Node) {
@@ -71,15 +71,15 @@ func (r reader) secretTest(n *yaml.Node) SecretTest {
 	return t
 }
 
-// secrets compiles what the files say of secrets.
-func (c *compiler) secrets() {
+// compileSecrets compiles what the files say of secrets.
+func (c *compiler) compileSecrets() {
 	c.book.redact = redact.New()
 	for _, s := range c.specs.secrets {
 		err := c.book.redact.Add(redact.Pattern{
 			Kind:   s.name.Value,
-			Begins: values(s.begins), Chars: s.chars.Value, Least: s.least, Before: s.before,
-			Keys: values(s.keys), Except: values(s.except),
-			Words: values(s.words), Match: s.match.Value, Needs: s.needs.Value,
+			Begins: textValues(s.begins), Chars: s.chars.Value, Least: s.least, Before: s.before,
+			Keys: textValues(s.keys), Except: textValues(s.except),
+			Words: textValues(s.words), Match: s.match.Value, Needs: s.needs.Value,
 			Like: s.like.Value, Unlike: s.unlike.Value,
 		})
 		if err != nil {
@@ -101,7 +101,7 @@ func (c *compiler) badSecret(s *secretSpec, err error) {
 	c.errs.Add(at, "secret %s: %s", s.name.Value, why)
 }
 
-func values(list []yamlfile.Text) (out []string) {
+func textValues(list []yamlfile.Text) (out []string) {
 	for _, s := range list {
 		out = append(out, s.Value)
 	}

@@ -154,19 +154,19 @@ func (s *Signal) Proven() bool {
 func (s *Signal) Value(name string) any {
 	for i := range s.words {
 		if s.Def.captures[i].name == name {
-			return s.value(i)
+			return s.valueAt(i)
 		}
 	}
 	return nil
 }
 
-// value is a capture as what it is: judging asks for a few, scanning for none.
-func (s *Signal) value(i int) any {
+// valueAt is a capture as what it is: judging asks for a few, scanning for none.
+func (s *Signal) valueAt(i int) any {
 	c := &s.Def.captures[i]
 	if s.words[i] == "" && s.Def.Exit && c.name == "exit_code" && !c.group {
 		return NoCode
 	}
-	return c.kind.parse(s.words[i])
+	return c.kind.parseText(s.words[i])
 }
 
 // NoCode is the exit code of a structured record that has none: not 0.
@@ -198,7 +198,7 @@ func (s *Signal) Captures() map[string]any {
 // PutCaptures adds all captures to m.
 func (s *Signal) PutCaptures(m map[string]any) {
 	for i := range s.words {
-		m[s.Def.captures[i].name] = s.value(i)
+		m[s.Def.captures[i].name] = s.valueAt(i)
 	}
 }
 
@@ -238,8 +238,8 @@ func (s *Signal) Identities() []Identity {
 	var out []Identity
 	for i := range s.words {
 		c := &s.Def.captures[i]
-		if c.kind.names() && (s.Def.subject == nil || s.Def.subject[c.name]) {
-			out = appendIdentities(out, c.kind, s.value(i))
+		if c.kind.namesPod() && (s.Def.subject == nil || s.Def.subject[c.name]) {
+			out = appendIdentities(out, c.kind, s.valueAt(i))
 		}
 	}
 	return out

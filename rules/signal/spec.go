@@ -28,10 +28,10 @@ type reader struct{ *yamlfile.Reader }
 func (s *Specs) Sections(file *yamlfile.Reader) map[string]func(*yaml.Node) {
 	r := reader{file}
 	return map[string]func(*yaml.Node){
-		"signals":  r.List(func(n *yaml.Node) { s.signals = append(s.signals, r.signal(n)) }),
-		"secrets":  r.List(func(n *yaml.Node) { s.secrets = append(s.secrets, r.secret(n)) }),
-		"words":    r.List(func(n *yaml.Node) { s.words = append(s.words, r.words(n)) }),
-		"symptoms": r.List(func(n *yaml.Node) { s.Symptoms = append(s.Symptoms, r.symptom(n)) }),
+		"signals":  r.List(func(n *yaml.Node) { s.signals = append(s.signals, r.readSignal(n)) }),
+		"secrets":  r.List(func(n *yaml.Node) { s.secrets = append(s.secrets, r.readSecret(n)) }),
+		"words":    r.List(func(n *yaml.Node) { s.words = append(s.words, r.readWords(n)) }),
+		"symptoms": r.List(func(n *yaml.Node) { s.Symptoms = append(s.Symptoms, r.readSymptom(n)) }),
 	}
 }
 
@@ -77,7 +77,7 @@ type shapeSpec struct {
 	where    []yamlfile.Pair
 }
 
-func (r reader) signal(n *yaml.Node) (s signalSpec) {
+func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 	s.name.Pos = r.Pos(n)
 	var own shapeSpec
 	var others []shapeSpec
@@ -87,7 +87,7 @@ func (r reader) signal(n *yaml.Node) (s signalSpec) {
 		"where": r.Pairs(
 			&own.where,
 		), "captures": r.Pairs(&s.captures), "fills": r.Pairs(&s.fills), "writers": r.Pairs(&s.writers),
-		"or":      r.List(func(n *yaml.Node) { others = append(others, r.shape(n)) }),
+		"or":      r.List(func(n *yaml.Node) { others = append(others, r.readShape(n)) }),
 		"subject": r.Texts(&s.subject), "reach": r.Text(&s.reach),
 		"ends": r.Bool(
 			&s.ends,
@@ -98,7 +98,7 @@ func (r reader) signal(n *yaml.Node) (s signalSpec) {
 	return s
 }
 
-func (r reader) shape(n *yaml.Node) (s shapeSpec) {
+func (r reader) readShape(n *yaml.Node) (s shapeSpec) {
 	r.Object(n, "shape", map[string]func(*yaml.Node){
 		"message": r.Texts(&s.messages), "match": r.Text(&s.match), "where": r.Pairs(&s.where),
 	})

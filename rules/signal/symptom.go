@@ -30,7 +30,7 @@ type SymptomSpec struct {
 	tests                    []Test
 }
 
-func (r reader) words(n *yaml.Node) (s wordsSpec) {
+func (r reader) readWords(n *yaml.Node) (s wordsSpec) {
 	s.name.Pos = r.Pos(n)
 	r.Object(n, "words", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "any": r.Texts(&s.any),
@@ -38,7 +38,7 @@ func (r reader) words(n *yaml.Node) (s wordsSpec) {
 	return s
 }
 
-func (r reader) symptom(n *yaml.Node) (s SymptomSpec) {
+func (r reader) readSymptom(n *yaml.Node) (s SymptomSpec) {
 	s.name.Pos = r.Pos(n)
 	r.Object(n, "symptom", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "verdict": r.Text(&s.Verdict), "when": r.Text(&s.when),
@@ -57,10 +57,10 @@ func (s SymptomSpec) Lines() string {
 	return list
 }
 
-// symptom makes a row to a signal: a line that has one of the words of each kind,
+// compileSymptom makes a row to a signal: a line that has one of the words of each kind,
 // in any order, and none of those that take it back. It is looked for by the words
 // that are longer.
-func (c *compiler) symptom(s SymptomSpec) {
+func (c *compiler) compileSymptom(s SymptomSpec) {
 	d := &Def{
 		Name: "symptom." + s.name.Value, Family: "symptom", Doc: s.doc.Value, Printed: "any program", Reach: ReachPod,
 		Sources: c.symptomSources(s), Tests: s.tests, Fills: map[string]string{}, at: s.name.Pos,
@@ -153,7 +153,7 @@ func (c *compiler) vocabulary(name yamlfile.Text) *vocabulary {
 	}
 	v := &vocabulary{name: name.Value, index: len(c.book.words)}
 	for _, w := range c.specs.words[i].any {
-		v.words = append(v.words, c.word(w))
+		v.words = append(v.words, c.compileWord(w))
 	}
 	if c.book.words = append(c.book.words, v); len(c.book.words) > maxWordLists {
 		c.errs.Add(name.Pos, "there are more than %d lists of words", maxWordLists)
@@ -161,8 +161,8 @@ func (c *compiler) vocabulary(name yamlfile.Text) *vocabulary {
 	return v
 }
 
-func (c *compiler) word(s yamlfile.Text) word {
-	w := word{c.pattern(s), literal.Required(s.Value), -1}
+func (c *compiler) compileWord(s yamlfile.Text) word {
+	w := word{c.compilePattern(s), literal.Required(s.Value), -1}
 	if literal.Shortest(w.literals) >= literal.MinLength {
 		w.number = int32(len(c.wordTexts))
 		c.wordTexts = append(c.wordTexts, w.literals)
@@ -191,11 +191,11 @@ func (m *matching) symptoms(b *Book, all []int32, fields logtext.Fields) (found 
 		return nil
 	}
 	var room [64]int32
-	m.steps, m.words = symptomSteps(m.e), b.spoken.All(bytesOf(begin(m.e.Text)), room[:0])
+	m.steps, m.words = symptomSteps(m.e), b.spoken.All(bytesOf(beginningOf(m.e.Text)), room[:0])
 	for _, i := range all {
 		d := b.Signals[i]
 		if words, ok := m.recognise(d, fields); ok {
-			found = append(found, d.signal(m.e, words))
+			found = append(found, d.newSignal(m.e, words))
 		}
 	}
 	return found
@@ -205,11 +205,11 @@ func (m *matching) symptoms(b *Book, all []int32, fields logtext.Fields) (found 
 // shortly what is wrong in a longer one, and what is found in it costs by its length.
 const maxSymptomLine = 4 << 10
 
-// begin is the part of a line that symptoms are looked for in: whoever says what is
+// beginningOf is the part of a line that symptoms are looked for in: whoever says what is
 // wrong says it soon, and what a job prints can be long.
-func begin(text string) string { return text[:min(len(text), 1024)] }
+func beginningOf(text string) string { return text[:min(len(text), 1024)] }
 
-func symptomSteps(e *ingest.Entry) int { return 4000 + 8*len(begin(e.Text)) }
+func symptomSteps(e *ingest.Entry) int { return 4000 + 8*len(beginningOf(e.Text)) }
 
 // heard is what is known of a line and the lists of words: each is looked for once.
 type heard [maxWordLists]int8
@@ -219,15 +219,15 @@ const (
 	said, unsaid = 1, 2
 )
 
-// says reports whether the line has a word of one of these lists.
-func (m *matching) says(any []*vocabulary) bool { return slices.ContainsFunc(any, m.hears) }
+// hasWordOfAny reports whether the line has a word of one of these lists.
+func (m *matching) hasWordOfAny(any []*vocabulary) bool { return slices.ContainsFunc(any, m.hasWordOf) }
 
-func (m *matching) hears(v *vocabulary) bool {
+func (m *matching) hasWordOf(v *vocabulary) bool {
 	if m.heard[v.index] == 0 {
 		m.heard[v.index] = unsaid
-		text := begin(m.e.Text)
+		text := beginningOf(m.e.Text)
 		for _, w := range v.words {
-			if m.mayHave(w) && m.groups(w.pattern, text, false, nil) {
+			if m.mayHave(w) && m.matchGroups(w.pattern, text, false, nil) {
 				m.heard[v.index] = said
 				break
 			}

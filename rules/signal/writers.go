@@ -19,8 +19,8 @@ type writer struct {
 	kind      string // Normal or Warning, "" for any
 }
 
-// writers reads `kubelet`, `Warning kubelet` and `*scheduler* | karpenter`.
-func (c *compiler) writers(all []yamlfile.Pair) map[string][]writer {
+// compileWriters reads `kubelet`, `Warning kubelet` and `*scheduler* | karpenter`.
+func (c *compiler) compileWriters(all []yamlfile.Pair) map[string][]writer {
 	if len(all) == 0 {
 		return nil
 	}
