@@ -74,17 +74,19 @@ func (c *Case) ContainerIDOf(e *Evidence) string {
 	if id := ContainerID(e); id != "" {
 		return id
 	}
-	pid := ""
-	for path := range e.OfKind(signal.KindCgroup, signal.KindUnit) {
-		if id := signal.ParseCgroup(path).ContainerID; id != "" {
-			return id
+	if e.Def.HasKind(signal.KindCgroup) || e.Def.HasKind(signal.KindUnit) {
+		for path := range e.OfKind(signal.KindCgroup, signal.KindUnit) {
+			if id := signal.ParseCgroup(path).ContainerID; id != "" {
+				return id
+			}
 		}
 	}
+	if !e.Mine || !e.Def.HasKind(signal.KindPID) || c.life == nil || c.life.killedIn == nil {
+		return ""
+	}
+	pid := ""
 	for word := range e.OfKind(signal.KindPID) {
 		pid = word
-	}
-	if pid == "" || !e.Mine || c.life == nil || c.life.killedIn == nil {
-		return ""
 	}
 	return c.life.killedIn[pid]
 }
@@ -94,6 +96,9 @@ func killedIn(evidence []Evidence) map[string]string {
 	in := map[string]string{}
 	for i := range evidence {
 		e := &evidence[i]
+		if !e.Mine || !e.Def.HasKind(signal.KindPID) || !e.Def.HasKind(signal.KindCgroup) {
+			continue
+		}
 		pid, id := "", ""
 		for path := range e.OfKind(signal.KindCgroup) {
 			id = cmp.Or(signal.ParseCgroup(path).ContainerID, id)
@@ -101,7 +106,7 @@ func killedIn(evidence []Evidence) map[string]string {
 		for word := range e.OfKind(signal.KindPID) {
 			pid = word
 		}
-		if pid != "" && id != "" && e.Mine {
+		if pid != "" && id != "" {
 			in[pid] = id
 		}
 	}

@@ -202,6 +202,11 @@ func (s *Signal) PutCaptures(m map[string]any) {
 	}
 }
 
+// HasKind reports whether the signal captures a word of the kind.
+func (d *Def) HasKind(k Kind) bool {
+	return slices.ContainsFunc(d.captures, func(c capture) bool { return c.kind == k })
+}
+
 // OfKind are the captured words of some kinds, in capture order.
 func (s *Signal) OfKind(kinds ...Kind) iter.Seq[string] {
 	return func(yield func(string) bool) {
