@@ -40,19 +40,19 @@ func assemble(r *Record, o Options) *caseFiles {
 		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
 		pods: map[string]int{},
 	}
-	a.roster.learn(r.Signals)
-	a.streams()
+	a.roster.learnFrom(r.Signals)
+	a.addStreams()
 	for _, cluster := range a.clusters {
 		a.anon[cluster] = &Pod{Cluster: cluster, anonymous: true}
 	}
 	if !o.Strict {
 		a.onlyNodes()
 	}
-	chosen := a.choose(o)
-	a.homes(chosen, o)
-	a.open()
+	chosen := a.choosePods(o)
+	a.nameHomes(chosen, o)
+	a.openCases()
 	a.attribute()
-	a.cover()
+	a.coverCases()
 	files := &caseFiles{left: len(r.left) > 0}
 	for _, cluster := range a.clusters {
 		files.unnamed = append(files.unnamed, a.cases[a.anon[cluster]])
@@ -63,11 +63,11 @@ func assemble(r *Record, o Options) *caseFiles {
 	return files
 }
 
-// streams adds pods that are known only because their log was read.
-func (a *assembler) streams() {
-	for _, s := range a.record.streams() {
+// addStreams adds pods that are known only because their log was read.
+func (a *assembler) addStreams() {
+	for _, s := range a.record.streamSignals() {
 		if s.PodUID != "" {
-			a.roster.learnUIDs([]*signal.Signal{s}, trusted(s))
+			a.roster.learnUIDs([]*signal.Signal{s}, mayTeach(s))
 		} else {
 			a.roster.learnNames(s)
 		}
@@ -81,7 +81,7 @@ func (a *assembler) onlyNodes() {
 	named := func(cluster, node string) {
 		was := only[cluster]
 		several[cluster] = several[cluster] || was != "" && !sameNode(was, node)
-		only[cluster] = first(was, node)
+		only[cluster] = firstSet(was, node)
 	}
 	for _, s := range a.record.Signals {
 		named(s.Cluster, s.Node)
@@ -101,9 +101,9 @@ func (a *assembler) onlyNodes() {
 	}
 }
 
-// choose picks the pods that are asked for. A name that the input does not
+// choosePods picks the pods that are asked for. A name that the input does not
 // know gets a pod of its own, so that unnamed text can be its.
-func (a *assembler) choose(o Options) []*Pod {
+func (a *assembler) choosePods(o Options) []*Pod {
 	if o.Runner == "" {
 		return a.roster.pods
 	}
@@ -128,21 +128,21 @@ func (a *assembler) choose(o Options) []*Pod {
 	}); prefix != nil {
 		return prefix
 	}
-	return a.unknown(ns, name)
+	return a.unknownPods(ns, name)
 }
 
-// unknown is a pod of that name in each cluster.
-func (a *assembler) unknown(namespace, name string) (out []*Pod) {
+// unknownPods is a pod of that name in each cluster.
+func (a *assembler) unknownPods(namespace, name string) (out []*Pod) {
 	for _, cluster := range a.clusters {
 		p := &Pod{Cluster: cluster, Namespace: namespace, Name: name, Node: a.anon[cluster].Node}
-		out = append(out, a.roster.add(p))
+		out = append(out, a.roster.addPod(p))
 	}
 	return out
 }
 
-// homes decides for each cluster whose text without a name is: the runner's that
+// nameHomes decides for each cluster whose text without a name is: the runner's that
 // was asked for, or the only pod's that there is.
-func (a *assembler) homes(chosen []*Pod, o Options) {
+func (a *assembler) nameHomes(chosen []*Pod, o Options) {
 	for _, p := range a.roster.pods {
 		a.pods[p.Cluster]++
 	}
@@ -163,7 +163,7 @@ func (a *assembler) homes(chosen []*Pod, o Options) {
 	a.wanted = append(a.wanted, chosen...)
 }
 
-func (a *assembler) open() {
+func (a *assembler) openCases() {
 	for _, p := range a.wanted {
 		a.cases[p] = &casefile.Case{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node,
 			Containers: p.Containers, Sandboxes: p.Sandboxes}
@@ -181,8 +181,8 @@ type lineOf struct {
 func (a *assembler) attribute() {
 	a.taken = make([]bool, len(a.record.Signals))
 	for i, s := range a.record.Signals {
-		mine, proven := a.owners(s)
-		if s.Source.Host() && a.untold(s, mine) {
+		mine, proven := a.ownersOf(s)
+		if s.Source.Host() && a.isUntied(s, mine) {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {
@@ -190,7 +190,7 @@ func (a *assembler) attribute() {
 			a.taken[i] = a.taken[i] || !p.anonymous
 		}
 		if s.Def.Reach == signal.ReachNode {
-			a.nodes.add(i)
+			a.nodes.addNumber(i)
 		}
 	}
 	for _, p := range a.wanted {
@@ -198,8 +198,8 @@ func (a *assembler) attribute() {
 	}
 }
 
-// untold says whether a line is about a container and nothing tells whose it is.
-func (a *assembler) untold(s *signal.Signal, owners []*Pod) bool {
+// isUntied says whether a line is about a container and nothing tells whose it is.
+func (a *assembler) isUntied(s *signal.Signal, owners []*Pod) bool {
 	switch {
 	case owners == nil:
 		return s.Masked || a.onlyID(s)
@@ -214,7 +214,7 @@ func (a *assembler) untold(s *signal.Signal, owners []*Pod) bool {
 // record.
 func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 	mine := a.mine[p]
-	near := a.nodes.around(p)
+	near := a.nodes.linesAround(p)
 	for len(mine) > 0 || len(near) > 0 {
 		if len(near) == 0 || len(mine) > 0 && mine[0].number <= near[0] {
 			if len(near) > 0 && mine[0].number == near[0] {
@@ -240,7 +240,7 @@ func (a *assembler) onlyID(s *signal.Signal) bool {
 	return len(n.ids) > 0 && n.name == "" && n.uid == ""
 }
 
-func (a *assembler) owners(s *signal.Signal) ([]*Pod, bool) {
+func (a *assembler) ownersOf(s *signal.Signal) ([]*Pod, bool) {
 	if p, proven := a.roster.Attribute(s); p != nil {
 		return []*Pod{p}, proven
 	}
@@ -266,5 +266,5 @@ func (a *assembler) ownerOfNameless(s *signal.Signal) *Pod {
 // nameless says whether a signal names nobody at all.
 func (a *assembler) nameless(s *signal.Signal) bool {
 	n := a.roster.namesOf(s)
-	return n.strong() == 0
+	return n.howStrong() == 0
 }

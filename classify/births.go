@@ -2,6 +2,8 @@ package classify
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -126,7 +128,7 @@ func (r *Roster) learnBirths(signals []*signal.Signal) {
 
 // bornWith is the pod of a name that is first heard of after a record.
 func (r *Roster) bornWith(n names, s *signal.Signal) (next *Pod) {
-	for _, p := range r.called(n.in(n.name), n.namespace) {
+	for _, p := range r.podsCalled(n.in(n.name), n.namespace) {
 		heard := p.heard[clockOf(s)]
 		if heard.IsZero() || heard.Before(s.At.Add(-startsWithin)) || heard.After(s.At.Add(clocksApart)) {
 			continue
@@ -141,7 +143,7 @@ func (r *Roster) bornWith(n names, s *signal.Signal) (next *Pod) {
 // certain reports whether a name means this pod and no other in a line: at one
 // time one pod of a namespace has a name.
 func (r *Roster) certain(n names, p *Pod, s *signal.Signal) bool {
-	called := r.called(n.in(n.name), n.namespace)
+	called := r.podsCalled(n.in(n.name), n.namespace)
 	if s.At.IsZero() {
 		return len(called) == 1
 	}
@@ -161,40 +163,47 @@ func (r *Roster) certain(n names, p *Pod, s *signal.Signal) bool {
 
 // A UID is no UID where somebody masked it, or gave several pods the same.
 
-// wordOfID is a text that stands for an id and is none.
-var wordOfID = regexp.MustCompile(`(?i)^(?:u?uid|id|redacted|masked|removed|hidden|null|none|nil|unknown|n/?a)$`)
+// wordsOfID are texts that stand for an id and are none.
+var wordsOfID = []string{
+	"uid", "uuid", "id", "redacted", "masked", "removed", "hidden", "null", "none", "nil", "unknown", "na",
+}
 
 // masksUID reports whether a text in a UID's place can be none.
 func masksUID(uid string) bool {
-	if wordOfID.MatchString(uid) {
-		return true
+	if uid == "" {
+		return false
 	}
-	distinct := map[byte]bool{}
+	uniform := true
 	for i := range len(uid) {
-		switch c := uid[i]; {
-		case c >= '0' && c <= '9', c|0x20 >= 'a' && c|0x20 <= 'z':
-			distinct[c|0x20] = true
-		case c != '-' && c != '_' && c != '.':
+		switch c := uid[i] | 0x20; {
+		case uid[i] >= '0' && uid[i] <= '9', c >= 'a' && c <= 'z':
+			uniform = uniform && c == uid[0]|0x20
+		case uid[i] != '-' && uid[i] != '_' && uid[i] != '.':
 			return true
 		}
 	}
-	return len(distinct) < 2
+	return uniform && len(uid) > 3 || slices.ContainsFunc(wordsOfID, func(w string) bool { return strings.EqualFold(w, uid) })
 }
 
 // voidUIDs finds the UIDs that trusted records give to pods of different names.
 func (r *Roster) voidUIDs(signals []*signal.Signal) {
 	named := map[inCluster]string{}
-	r.void = map[inCluster]bool{}
 	for _, s := range signals {
 		n := r.namesOf(s)
-		if n.uid == "" || n.name == "" || n.several || !trusted(s) || s.Source == ingest.Controller {
+		if n.uid == "" || n.name == "" || n.several || !mayTeach(s) || s.Source == ingest.Controller {
 			continue
 		}
 		uid := n.in(n.uid)
 		if was := named[uid]; was != "" && was != n.name {
+			if r.void == nil {
+				r.void = map[inCluster]bool{}
+			}
 			r.void[uid] = true
 		}
 		named[uid] = n.name
+	}
+	if r.void == nil {
+		return
 	}
 	for s, n := range r.names {
 		if r.void[n.in(n.uid)] {

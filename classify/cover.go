@@ -12,10 +12,10 @@ import (
 	"coroner/rules/signal"
 )
 
-// cover hands every case the coverage of its node, its pod and the controller.
+// coverCases hands every case the coverage of its node, its pod and the controller.
 // What was read of a node and of the controllers is one list for all cases of
 // the node: it can be long, and there can be thousands of them.
-func (a *assembler) cover() {
+func (a *assembler) coverCases() {
 	for _, p := range a.roster.pods {
 		if p.UID == "" && p.Name != "" && len(p.Containers)+len(p.Sandboxes) == 0 {
 			a.stubs = append(a.stubs, p)
@@ -39,18 +39,18 @@ func (a *assembler) cover() {
 	for _, p := range a.wanted {
 		on := inCluster{p.Cluster, p.Node}
 		if _, known := lists[on]; !known {
-			lists[on] = append(casefile.Join(aroundNode(around, on)), a.masked(on)...)
+			lists[on] = append(casefile.Join(aroundNode(around, on)), a.maskedIDs(on)...)
 		}
 		a.cases[p].Around = lists[on]
-		a.untied(p)
+		a.addUntied(p)
 	}
 }
 
-// masked are the moments at which a line of the node named a container by an id
+// maskedIDs are the moments at which a line of the node named a container by an id
 // that is masked. It can be anybody's, so what its source does not say then
 // proves nothing. The kubelet and its runtime tell of the same requests: what one of
 // them says without a name, the other need not have said at all.
-func (a *assembler) masked(on inCluster) (out []casefile.Coverage) {
+func (a *assembler) maskedIDs(on inCluster) (out []casefile.Coverage) {
 	for _, s := range a.nobodys {
 		if a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
 			out = append(out, lostToAll(s, "the container's id in a line is masked")...)
@@ -65,9 +65,9 @@ func (a *assembler) anybodys(s *signal.Signal) bool {
 	return s.Masked || slices.ContainsFunc(a.roster.namesOf(s).ids, signal.StandsForAny)
 }
 
-// untied adds the moments at which a line named a container that no record ties
+// addUntied adds the moments at which a line named a container that no record ties
 // to a pod, for a pod none of whose containers is known: it can be its own.
-func (a *assembler) untied(p *Pod) {
+func (a *assembler) addUntied(p *Pod) {
 	c := a.cases[p]
 	for _, s := range a.cutShort(p) {
 		c.Coverage = append(
@@ -78,8 +78,11 @@ func (a *assembler) untied(p *Pod) {
 		return
 	}
 	for _, s := range a.nobodys {
-		if !a.anybodys(s) && s.Cluster == p.Cluster && sameNode(s.Node, p.Node) && p.around(s.At) {
-			c.Coverage = append(c.Coverage, lost(s, "a line of it names a container that no record ties to a pod"))
+		if !a.anybodys(s) && s.Cluster == p.Cluster && sameNode(s.Node, p.Node) && p.isAround(s.At) {
+			c.Coverage = append(
+				c.Coverage,
+				lostRecords(s, "a line of it names a container that no record ties to a pod"),
+			)
 		}
 	}
 }
@@ -118,7 +121,7 @@ func (a *assembler) cutShort(p *Pod) (out []*signal.Signal) {
 // lostToAll is what a line that could not be tied takes from the sources that tell of
 // the same things as its own.
 func lostToAll(s *signal.Signal, why string) []casefile.Coverage {
-	gap := lost(s, why)
+	gap := lostRecords(s, why)
 	if s.Source != ingest.Kubelet && s.Source != ingest.Containerd {
 		return []casefile.Coverage{gap}
 	}
@@ -130,9 +133,9 @@ func lostToAll(s *signal.Signal, why string) []casefile.Coverage {
 	return []casefile.Coverage{gap, other}
 }
 
-// lost is the gap that a line makes which could not be tied. Who is asked to stop
+// lostRecords is the gap that a line makes which could not be tied. Who is asked to stop
 // is killed when its grace period is over: such a line speaks of a death then.
-func lost(s *signal.Signal, why string) casefile.Coverage {
+func lostRecords(s *signal.Signal, why string) casefile.Coverage {
 	grace := usualGrace
 	for _, name := range []string{"timeout", "grace"} {
 		if n, ok := s.Value(name).(int); ok {
@@ -178,13 +181,13 @@ func ofController(m *ingest.Entry) bool {
 // coverStream hands a mark of a pod's stream to the pods that it can be about.
 func (a *assembler) coverStream(m *ingest.Entry) {
 	for _, p := range a.concerned(m) {
-		if c := a.cases[p]; c != nil && a.covers(m, p) {
+		if c := a.cases[p]; c != nil && a.speaksOf(m, p) {
 			addMark(c, m)
 		}
 	}
 }
 
-func (a *assembler) covers(m *ingest.Entry, p *Pod) bool {
+func (a *assembler) speaksOf(m *ingest.Entry, p *Pod) bool {
 	if m.Cluster != p.Cluster {
 		return false
 	}

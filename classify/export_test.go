@@ -15,7 +15,7 @@ import (
 // Check replays entries and evaluates every expression of the rulebook on
 // every case, for tests: see rules.Rulebook.Verify.
 func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad []error) {
-	files := assemble(Collect(entries, book).view(o), o)
+	files := assemble(Collect(entries, book).viewFor(o), o)
 	for _, c := range append(files.named, files.unnamed...) {
 		bad = append(bad, book.Verify(c)...)
 	}
@@ -24,7 +24,7 @@ func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad
 
 // Cases returns the cases that entries make, for benchmarks of the judgement.
 func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*casefile.Case {
-	files := assemble(Collect(slices.Values(entries), book).view(o), o)
+	files := assemble(Collect(slices.Values(entries), book).viewFor(o), o)
 	return append(files.named, files.unnamed...)
 }
 
@@ -40,9 +40,9 @@ func PackAll() (undo func()) {
 // those it leaves out.
 func Packed(entries []ingest.Entry, book *rules.Rulebook, o Options) (lines, left int) {
 	r := Collect(slices.Values(entries), book)
-	c := r.quiet.choose(r.Signals, o)
+	c := r.quiet.chooseLines(r.Signals, o)
 	for item := range r.quiet.lines {
-		if !c.has(item) {
+		if !c.hasItem(item) {
 			left++
 		}
 	}
@@ -50,7 +50,7 @@ func Packed(entries []ingest.Entry, book *rules.Rulebook, o Options) (lines, lef
 }
 
 // Seen are the signals that verdicts are made from, in their order.
-func (r *Record) Seen() []*signal.Signal { return r.view(Options{}).Signals }
+func (r *Record) Seen() []*signal.Signal { return r.viewFor(Options{}).Signals }
 
 // PackedBytes are how many bytes the packed signals of the entries take, and how
 // much room is held for them.

@@ -52,28 +52,28 @@ func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 // FileSignals says where an entry with these signals belongs.
 func FileSignals(signals []signal.Signal) (f Filing) {
 	for i := range signals {
-		f.add(&signals[i])
+		f.addSignal(&signals[i])
 	}
 	return f
 }
 
-func (f *Filing) add(s *signal.Signal) {
+func (f *Filing) addSignal(s *signal.Signal) {
 	n := (&Roster{}).namesOf(s)
 	f.Wide = f.Wide || s.Def.Reach == signal.ReachNode
 	f.Ends = f.Ends || s.Def.Ends || s.Def.Exit
 	f.Runner = f.Runner || tellsRunner(s)
 	if n.several {
-		f.list(s)
+		f.addList(s)
 		return
 	}
 	node := s.Str(s.Def.Fills["node"])
 	subject := Subject{Cluster: n.cluster, Namespace: n.namespace, Name: n.name, UID: n.uid, Node: node, IDs: n.ids}
-	if n.strong() > 0 && !slices.ContainsFunc(f.Subjects, subject.same) {
+	if n.howStrong() > 0 && !slices.ContainsFunc(f.Subjects, subject.sameAs) {
 		f.Subjects = append(f.Subjects, subject)
 	}
-	f.keys(subject)
+	f.addSubject(subject)
 	if n.pid != "" {
-		f.key(KeyPID, s.Node+"/"+n.pid)
+		f.addKey(KeyPID, s.Node+"/"+n.pid)
 	}
 }
 
@@ -85,13 +85,13 @@ func tellsRunner(s *signal.Signal) bool {
 		s.Source == ingest.Kube && s.Str("pool") != "" && !strings.HasSuffix(s.Str("component"), "-listener")
 }
 
-func (s Subject) same(t Subject) bool {
+func (s Subject) sameAs(t Subject) bool {
 	return s.Cluster == t.Cluster && s.Namespace == t.Namespace && s.Name == t.Name && s.UID == t.UID &&
 		slices.Equal(s.IDs, t.IDs)
 }
 
-// list files a record that names several pods under each of them.
-func (f *Filing) list(s *signal.Signal) {
+// addList files a record that names several pods under each of them.
+func (f *Filing) addList(s *signal.Signal) {
 	for _, id := range s.Identities() {
 		if id.Kind != signal.IDPod {
 			continue
@@ -102,19 +102,19 @@ func (f *Filing) list(s *signal.Signal) {
 		}
 		subject := Subject{Cluster: s.Cluster, Namespace: ns, Name: name}
 		f.Subjects = append(f.Subjects, subject)
-		f.keys(subject)
+		f.addSubject(subject)
 	}
 }
 
-func (f *Filing) keys(s Subject) {
-	f.key(KeyUID, s.UID)
-	f.key(KeyName, s.Name)
+func (f *Filing) addSubject(s Subject) {
+	f.addKey(KeyUID, s.UID)
+	f.addKey(KeyName, s.Name)
 	for _, id := range s.IDs {
-		f.key(KeyID, id)
+		f.addKey(KeyID, id)
 	}
 }
 
-func (f *Filing) key(kind, value string) {
+func (f *Filing) addKey(kind, value string) {
 	if k := kind + value; value != "" && !slices.Contains(f.Keys, k) {
 		f.Keys = append(f.Keys, k)
 	}
@@ -132,7 +132,7 @@ func StreamSubject(e *ingest.Entry) Subject {
 // Keys are the names that the subject can be found by in its cluster.
 func (s Subject) Keys() []string {
 	var f Filing
-	f.keys(s)
+	f.addSubject(s)
 	return f.Keys
 }
 

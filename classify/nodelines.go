@@ -14,9 +14,9 @@ const (
 	nodeAfter  = 5 * time.Minute
 )
 
-// around says whether a time is one in which what happens on its node is of
+// isAround says whether a time is one in which what happens on its node is of
 // interest to the pod; one that is not known is.
-func (p *Pod) around(at time.Time) bool {
+func (p *Pod) isAround(at time.Time) bool {
 	return p.First.IsZero() || at.IsZero() || !at.Before(p.First.Add(-nodeBefore)) && !at.After(p.Last.Add(nodeAfter))
 }
 
@@ -41,25 +41,25 @@ func newNodeLines(signals []*signal.Signal) nodeLines {
 	return nodeLines{signals: signals, of: map[inCluster][]int{}, near: map[inCluster]*nearLines{}}
 }
 
-// add takes in a line; it comes in the order of the signals.
-func (n *nodeLines) add(number int) {
+// addNumber takes in a line; it comes in the order of the signals.
+func (n *nodeLines) addNumber(number int) {
 	s := n.signals[number]
 	on := inCluster{s.Cluster, s.Node}
 	n.of[on] = append(n.of[on], number)
 }
 
-// around are the lines that are of interest to a pod, in their order.
-func (n *nodeLines) around(p *Pod) []int {
+// linesAround are the lines that are of interest to a pod, in their order.
+func (n *nodeLines) linesAround(p *Pod) []int {
 	near := n.nearTo(inCluster{p.Cluster, p.Node})
 	dated := near.dated
 	if !p.First.IsZero() {
-		from, to := n.find(dated, p.First.Add(-nodeBefore)), n.find(dated, p.Last.Add(nodeAfter+1))
+		from, to := n.findSince(dated, p.First.Add(-nodeBefore)), n.findSince(dated, p.Last.Add(nodeAfter+1))
 		dated = dated[from:to]
 	}
 	if p.anonymous || len(dated)+len(near.undated) < 2*foreign {
 		return inOrder(dated, near.undated)
 	}
-	end := n.find(dated, p.Last)
+	end := n.findSince(dated, p.Last)
 	if p.Last.IsZero() {
 		end = 0
 	}
@@ -71,8 +71,8 @@ func (n *nodeLines) around(p *Pod) []int {
 	return inOrder(dated[:min(len(dated), foreign-len(undated))], undated)
 }
 
-// find is where in a list the lines since a time begin.
-func (n *nodeLines) find(dated []int, since time.Time) int {
+// findSince is where in a list the lines since a time begin.
+func (n *nodeLines) findSince(dated []int, since time.Time) int {
 	at, _ := slices.BinarySearchFunc(
 		dated,
 		since,

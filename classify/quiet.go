@@ -63,34 +63,34 @@ func newQuietLines(book *rules.Rulebook) *quietLines {
 	return &quietLines{book: book, known: map[place]uint32{}}
 }
 
-// takes says whether a signal is one that can wait: nothing but a start or the
+// canWait says whether a signal is one that can wait: nothing but a start or the
 // like, told by the node or the API of pods that it names.
-func (q *quietLines) takes(s *signal.Signal, n *names) bool {
+func (q *quietLines) canWait(s *signal.Signal, n *names) bool {
 	return s.Def.Quiet() && s.Def.Reach == signal.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() &&
 		!n.several &&
 		n.pid == "" &&
-		n.strong() > 0
+		n.howStrong() > 0
 }
 
-// add keeps a line.
-func (q *quietLines) add(s *signal.Signal, n *names) {
+// addLine keeps a line.
+func (q *quietLines) addLine(s *signal.Signal, n *names) {
 	item := uint32(len(q.lines))
-	for hash := range n.hashes() {
+	for hash := range n.eachHash() {
 		q.names = append(q.names, nameOf{hash, item})
 	}
-	q.lines = append(q.lines, quietLine{nanos(s), q.placeOf(s)})
+	q.lines = append(q.lines, quietLine{signalNanos(s), q.placeOf(s)})
 	if q.open = s.AppendTo(q.open); len(q.open) >= blockSize {
-		q.pack()
+		q.packBlock()
 	}
 }
 
 func (q *quietLines) placeOf(s *signal.Signal) uint32 {
 	elsewhere := s.Def.Fills["node"] != "" || s.Source == ingest.Controller || s.Source == ingest.Listener
-	return q.number(place{s.Cluster, s.Node, s.Doc, elsewhere})
+	return q.placeNumber(place{s.Cluster, s.Node, s.Doc, elsewhere})
 }
 
-// number is where a place stands in places.
-func (q *quietLines) number(p place) uint32 {
+// placeNumber is where a place stands in places.
+func (q *quietLines) placeNumber(p place) uint32 {
 	n, ok := q.known[p]
 	if !ok {
 		n = uint32(len(q.places))
@@ -105,8 +105,8 @@ var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zs
 // unpacker is its other way.
 var unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 
-// hashes are the hashes of the names that tie a line to others.
-func (n *names) hashes() iter.Seq[uint64] {
+// eachHash are the hashes of the names that tie a line to others.
+func (n *names) eachHash() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for _, name := range append([]string{n.name, n.uid}, n.ids...) {
 			if name != "" && !yield(maphash.String(seed, name)) {
@@ -116,8 +116,8 @@ func (n *names) hashes() iter.Seq[uint64] {
 	}
 }
 
-// pack closes the block that is being filled.
-func (q *quietLines) pack() {
+// packBlock closes the block that is being filled.
+func (q *quietLines) packBlock() {
 	if len(q.open) == 0 {
 		return
 	}
@@ -127,16 +127,16 @@ func (q *quietLines) pack() {
 	q.open = q.open[:0]
 }
 
-// join takes in the lines of another part of the input.
-func (q *quietLines) join(other *quietLines) {
-	q.pack()
-	other.pack()
+// joinLines takes in the lines of another part of the input.
+func (q *quietLines) joinLines(other *quietLines) {
+	q.packBlock()
+	other.packBlock()
 	before := len(q.lines)
 	for _, n := range other.names {
 		q.names = append(q.names, nameOf{n.hash, n.item + uint32(before)})
 	}
 	for _, l := range other.lines {
-		q.lines = append(q.lines, quietLine{l.at, q.number(other.places[l.place])})
+		q.lines = append(q.lines, quietLine{l.at, q.placeNumber(other.places[l.place])})
 	}
 	q.packed = append(q.packed, other.packed...)
 	for _, end := range other.ends {
@@ -144,9 +144,9 @@ func (q *quietLines) join(other *quietLines) {
 	}
 }
 
-// each calls f with every line for which want holds.
-func (q *quietLines) each(want func(item int) bool, f func(item int, s *signal.Signal)) {
-	q.pack()
+// eachLine calls f with every line for which want holds.
+func (q *quietLines) eachLine(want func(item int) bool, f func(item int, s *signal.Signal)) {
+	q.packBlock()
 	first := 0
 	for i, block := range q.packed {
 		if q.anyOf(first, q.ends[i], want) {
@@ -180,9 +180,9 @@ type choice struct {
 	wanted []bool   // of a set's root
 }
 
-// choose finds the lines of all pods that one of the signals is about, or that
+// chooseLines finds the lines of all pods that one of the signals is about, or that
 // one of them strikes: of a node's end they can have died.
-func (q *quietLines) choose(signals []*signal.Signal, o Options) *choice {
+func (q *quietLines) chooseLines(signals []*signal.Signal, o Options) *choice {
 	c := &choice{q: q, parent: make([]uint32, len(q.lines)+len(signals))}
 	for i := range c.parent {
 		c.parent[i] = uint32(i)
@@ -191,33 +191,33 @@ func (q *quietLines) choose(signals []*signal.Signal, o Options) *choice {
 	r := NewRoster()
 	for i, s := range signals {
 		n := r.namesOf(s)
-		for hash := range n.hashes() {
+		for hash := range n.eachHash() {
 			all = append(all, nameOf{hash, uint32(len(q.lines) + i)})
 		}
 	}
 	slices.SortFunc(all, func(a, b nameOf) int { return cmp.Compare(a.hash, b.hash) })
 	for i := 1; i < len(all); i++ {
 		if all[i].hash == all[i-1].hash {
-			c.unite(all[i].item, all[i-1].item)
+			c.uniteGroups(all[i].item, all[i-1].item)
 		}
 	}
 	c.wanted = make([]bool, len(c.parent))
 	for i := range signals {
-		c.want(len(q.lines) + i)
+		c.wantItem(len(q.lines) + i)
 	}
 	if o.Runner != "" {
-		q.each(func(int) bool { return true }, func(item int, s *signal.Signal) {
+		q.eachLine(func(int) bool { return true }, func(item int, s *signal.Signal) {
 			if o.asksFor(s) {
-				c.want(item)
+				c.wantItem(item)
 			}
 		})
 	}
-	c.struck(signals)
-	c.lonely()
+	c.addStruck(signals)
+	c.addLonely()
 	return c
 }
 
-func (c *choice) root(item uint32) uint32 {
+func (c *choice) rootOf(item uint32) uint32 {
 	for c.parent[item] != item {
 		c.parent[item] = c.parent[c.parent[item]]
 		item = c.parent[item]
@@ -225,23 +225,23 @@ func (c *choice) root(item uint32) uint32 {
 	return item
 }
 
-func (c *choice) unite(a, b uint32) {
-	if a, b = c.root(a), c.root(b); a != b {
+func (c *choice) uniteGroups(a, b uint32) {
+	if a, b = c.rootOf(a), c.rootOf(b); a != b {
 		c.parent[max(a, b)] = min(a, b)
 	}
 }
 
-func (c *choice) want(item int) { c.wanted[c.root(uint32(item))] = true }
+func (c *choice) wantItem(item int) { c.wanted[c.rootOf(uint32(item))] = true }
 
-// has says whether a line is one of the chosen.
-func (c *choice) has(item int) bool { return c.wanted[c.root(uint32(item))] }
+// hasItem says whether a line is one of the chosen.
+func (c *choice) hasItem(item int) bool { return c.wanted[c.rootOf(uint32(item))] }
 
 // heard is when one pod was heard of first and last.
 type heard struct{ first, last int64 }
 
-// struck adds the pods that were there when something happened to their node that
+// addStruck adds the pods that were there when something happened to their node that
 // is not quiet for those on it.
-func (c *choice) struck(signals []*signal.Signal) {
+func (c *choice) addStruck(signals []*signal.Signal) {
 	strikes := slices.DeleteFunc(slices.Clone(signals), func(s *signal.Signal) bool {
 		return s.Def.Reach != signal.ReachNode || s.Def.QuietBeside()
 	})
@@ -250,7 +250,7 @@ func (c *choice) struck(signals []*signal.Signal) {
 	}
 	lives := map[uint32]heard{}
 	for item, l := range c.q.lines {
-		root := c.root(uint32(item))
+		root := c.rootOf(uint32(item))
 		if h, ok := lives[root]; ok {
 			lives[root] = heard{min(h.first, l.at), max(h.last, l.at)}
 		} else {
@@ -262,8 +262,8 @@ func (c *choice) struck(signals []*signal.Signal) {
 		times[i] = timesOf(strikes, p)
 	}
 	for item, l := range c.q.lines {
-		if lives[c.root(uint32(item))].meets(times[l.place]) {
-			c.want(item)
+		if lives[c.rootOf(uint32(item))].meets(times[l.place]) {
+			c.wantItem(item)
 		}
 	}
 }
@@ -273,14 +273,14 @@ func (c *choice) struck(signals []*signal.Signal) {
 func timesOf(strikes []*signal.Signal, p place) (out []int64) {
 	for _, s := range strikes {
 		if (p.cluster == "" || s.Cluster == "" || p.cluster == s.Cluster) && (p.anywhere || sameNode(p.node, s.Node)) {
-			out = append(out, nanos(s))
+			out = append(out, signalNanos(s))
 		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-// meets says whether one of the times is around the pod's life, as Pod.around has
+// meets says whether one of the times is around the pod's life, as Pod.isAround has
 // it; a time that is not known is.
 func (h heard) meets(times []int64) bool {
 	if len(times) == 0 || h.first == undated || times[0] == undated {
@@ -290,8 +290,8 @@ func (h heard) meets(times []int64) bool {
 	return i < len(times) && times[i] <= h.last+int64(nodeAfter)
 }
 
-// nanos is when a signal's line was written, undated where it does not say.
-func nanos(s *signal.Signal) int64 {
+// signalNanos is when a signal's line was written, undated where it does not say.
+func signalNanos(s *signal.Signal) int64 {
 	if s.At.IsZero() {
 		return undated
 	}
@@ -302,16 +302,16 @@ func nanos(s *signal.Signal) int64 {
 // be the only pod of an input gets what names none.
 var few = 16
 
-// lonely adds the pods of clusters of which few would be left out.
-func (c *choice) lonely() {
+// addLonely adds the pods of clusters of which few would be left out.
+func (c *choice) addLonely() {
 	left := map[string]map[uint32]bool{}
 	for item, l := range c.q.lines {
 		cluster := c.q.places[l.place].cluster
-		if !c.has(item) && len(left[cluster]) < few {
+		if !c.hasItem(item) && len(left[cluster]) < few {
 			if left[cluster] == nil {
 				left[cluster] = map[uint32]bool{}
 			}
-			left[cluster][c.root(uint32(item))] = true
+			left[cluster][c.rootOf(uint32(item))] = true
 		}
 	}
 	for _, roots := range left {
@@ -321,19 +321,19 @@ func (c *choice) lonely() {
 	}
 }
 
-// signals calls keep with the lines of the chosen.
-func (c *choice) signals(keep func(*signal.Signal)) {
-	c.q.each(c.has, func(item int, s *signal.Signal) {
+// eachSignal calls keep with the lines of the chosen.
+func (c *choice) eachSignal(keep func(*signal.Signal)) {
+	c.q.eachLine(c.hasItem, func(item int, s *signal.Signal) {
 		s.Cluster = c.q.places[c.q.lines[item].place].cluster
 		keep(s)
 	})
 }
 
-// left are the places at which lines were read that were not chosen.
-func (c *choice) left() []place {
+// leftOut are the places at which lines were read that were not chosen.
+func (c *choice) leftOut() []place {
 	read := make([]bool, len(c.q.places))
 	for item, l := range c.q.lines {
-		read[l.place] = read[l.place] || !c.has(item)
+		read[l.place] = read[l.place] || !c.hasItem(item)
 	}
 	var out []place
 	for i, p := range c.q.places {

@@ -46,7 +46,7 @@ type Part struct {
 // Take scans a part of the entries.
 func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
 	cut := 0
-	part := newRecord(book).take(func(yield func(*Scanned) bool) {
+	part := newRecord(book).takeAll(func(yield func(*Scanned) bool) {
 		for e := range entries {
 			s := Scanned{Entry: e}
 			if e.Mark == nil {
@@ -74,12 +74,12 @@ type Scanned struct {
 func keepScanned(entries iter.Seq[*Scanned], book *rules.Rulebook) *Part {
 	r := newRecord(book)
 	r.words = nil
-	return r.take(entries)
+	return r.takeAll(entries)
 }
 
-func (r *Record) take(entries iter.Seq[*Scanned]) *Part {
+func (r *Record) takeAll(entries iter.Seq[*Scanned]) *Part {
 	for e := range entries {
-		r.add(&e.Entry, e.Signals)
+		r.addEntry(&e.Entry, e.Signals)
 	}
 	return &Part{record: r}
 }
@@ -94,19 +94,19 @@ func Join(parts []*Part) *Record {
 	for _, p := range parts {
 		for _, at := range p.record.shelves {
 			for _, s := range at.signals {
-				all.shelve(s)
+				all.putOnShelf(s)
 			}
 		}
-		all.quiet.join(p.record.quiet)
+		all.quiet.joinLines(p.record.quiet)
 		for key, t := range p.record.tails {
 			for i := range t.lines {
-				all.tail(key).push(&t.lines[i].Entry, t.lines[i].known)
+				all.tailOf(key).pushLine(&t.lines[i].Entry, t.lines[i].known)
 			}
 		}
 		all.Marks = append(all.Marks, p.record.Marks...)
 		maps.Copy(all.mixed, p.record.mixed)
 	}
-	all.finish()
+	all.finishReading()
 	return all
 }
 
@@ -122,14 +122,14 @@ func newRecord(book *rules.Rulebook) *Record {
 	}
 }
 
-func (r *Record) tail(key string) *tail {
+func (r *Record) tailOf(key string) *tail {
 	if r.tails[key] == nil {
 		r.tails[key] = &tail{}
 	}
 	return r.tails[key]
 }
 
-func (r *Record) add(e *ingest.Entry, found []signal.Signal) {
+func (r *Record) addEntry(e *ingest.Entry, found []signal.Signal) {
 	if e.Mark != nil {
 		if e.Mark.Kind == ingest.Mixed {
 			r.mixed[e.Doc] = true
@@ -140,10 +140,10 @@ func (r *Record) add(e *ingest.Entry, found []signal.Signal) {
 		return
 	}
 	for i := range found {
-		r.keep(&found[i])
+		r.keepSignal(&found[i])
 	}
 	if e.Source == ingest.Runner {
-		r.tail(streamKey(e)).push(e, len(found) > 0)
+		r.tailOf(streamKey(e)).pushLine(e, len(found) > 0)
 	}
 }
 
@@ -164,23 +164,23 @@ const keptHalf = 16
 // them: what is small is not worth it.
 var loose = 1000
 
-// keep takes a signal in.
-func (r *Record) keep(s *signal.Signal) {
+// keepSignal takes a signal in.
+func (r *Record) keepSignal(s *signal.Signal) {
 	if s.Def.Quiet() {
 		if r.loose++; r.loose > loose {
-			if n := r.ids.namesOf(s); r.quiet.takes(s, &n) {
-				r.quiet.add(s, &n)
+			if n := r.ids.namesOf(s); r.quiet.canWait(s, &n) {
+				r.quiet.addLine(s, &n)
 				return
 			}
 		}
 	}
-	r.shelve(s)
+	r.putOnShelf(s)
 }
 
-// shelve puts a signal on its shelf. When the shelf is full the one in the
+// putOnShelf puts a signal on its shelf. When the shelf is full the one in the
 // middle goes: which those are does not depend on the order of arrival.
-func (r *Record) shelve(s *signal.Signal) {
-	key := repeatKey{s.Def, subject(s)}
+func (r *Record) putOnShelf(s *signal.Signal) {
+	key := repeatKey{s.Def, subjectOf(s)}
 	at := r.shelves[key]
 	if at == nil {
 		at = &firstAndLast{}
@@ -194,15 +194,15 @@ func (r *Record) shelve(s *signal.Signal) {
 	if len(at.signals) == 2*keptHalf && i == keptHalf {
 		return
 	}
-	at.signals = slices.Insert(at.signals, i, r.own(s))
+	at.signals = slices.Insert(at.signals, i, r.ownCopy(s))
 	if len(at.signals) > 2*keptHalf {
 		at.signals = slices.Delete(at.signals, keptHalf, keptHalf+1)
 	}
 }
 
-// subject names what a signal is about: the identities in it, else its stream
+// subjectOf names what a signal is about: the identities in it, else its stream
 // or its node and document.
-func subject(s *signal.Signal) string {
+func subjectOf(s *signal.Signal) string {
 	var b strings.Builder
 	b.WriteString(s.Cluster)
 	b.WriteByte(0)
@@ -219,8 +219,8 @@ func subject(s *signal.Signal) string {
 	return b.String()
 }
 
-// own copies a signal out of the buffers that it was read in.
-func (r *Record) own(s *signal.Signal) *signal.Signal {
+// ownCopy copies a signal out of the buffers that it was read in.
+func (r *Record) ownCopy(s *signal.Signal) *signal.Signal {
 	c := *s
 	if r.words == nil {
 		return &c
@@ -228,14 +228,14 @@ func (r *Record) own(s *signal.Signal) *signal.Signal {
 	c.Text = strings.Clone(s.Text)
 	for _, word := range []*string{&c.Cluster, &c.Node, &c.Boot, &c.Namespace, &c.Pod, &c.PodUID,
 		&c.Container, &c.ContainerID, &c.Doc} {
-		*word = r.word(*word)
+		*word = r.oneCopy(*word)
 	}
-	c.OwnWords(r.word)
+	c.OwnWords(r.oneCopy)
 	return &c
 }
 
-// word returns the one copy of a name.
-func (r *Record) word(s string) string {
+// oneCopy returns the one copy of a name.
+func (r *Record) oneCopy(s string) string {
 	if len(s) > 100 {
 		return strings.Clone(s)
 	}
@@ -265,16 +265,16 @@ type tailLine struct {
 // lastLines is how many of a runner's last lines are kept as its last words.
 const lastLines = 3
 
-func (t *tail) push(e *ingest.Entry, known bool) {
+func (t *tail) pushLine(e *ingest.Entry, known bool) {
 	if strings.TrimSpace(e.Text) == "" {
 		return
 	}
-	if len(t.lines) == lastLines && later(&t.lines[0].Entry, e) >= 0 {
+	if len(t.lines) == lastLines && laterEntry(&t.lines[0].Entry, e) >= 0 {
 		return
 	}
 	t.lines = append(t.lines, tailLine{*e, known})
-	slices.SortStableFunc(t.lines, func(a, b tailLine) int { return later(&a.Entry, &b.Entry) })
-	t.lines = slices.CompactFunc(t.lines, func(a, b tailLine) bool { return later(&a.Entry, &b.Entry) == 0 })
+	slices.SortStableFunc(t.lines, func(a, b tailLine) int { return laterEntry(&a.Entry, &b.Entry) })
+	t.lines = slices.CompactFunc(t.lines, func(a, b tailLine) bool { return laterEntry(&a.Entry, &b.Entry) == 0 })
 	if len(t.lines) > lastLines {
 		t.lines = t.lines[1:]
 	}
@@ -295,7 +295,7 @@ func (t *tail) lastWords(book *rules.Rulebook) (out []*signal.Signal) {
 	return out
 }
 
-func later(a, b *ingest.Entry) int {
+func laterEntry(a, b *ingest.Entry) int {
 	at := func(e *ingest.Entry) time.Time {
 		if e.At.IsZero() {
 			return e.After
@@ -310,9 +310,9 @@ func later(a, b *ingest.Entry) int {
 	)
 }
 
-// finish ends the reading: last words join, and claims of mixed documents lose
+// finishReading ends the reading: last words join, and claims of mixed documents lose
 // their trust.
-func (r *Record) finish() {
+func (r *Record) finishReading() {
 	r.unshelve()
 	for _, t := range r.tails {
 		r.Signals = append(r.Signals, t.lastWords(r.book)...)
@@ -325,22 +325,22 @@ func (r *Record) finish() {
 	r.Marks = slices.CompactFunc(r.Marks, func(a, b ingest.Entry) bool { return compareMarks(a, b) == 0 })
 }
 
-// view is the record with the quiet signals that can matter to a question: those of
+// viewFor is the record with the quiet signals that can matter to a question: those of
 // pods that other signals tell of, and of the runner that is asked for.
-func (r *Record) view(o Options) *Record {
+func (r *Record) viewFor(o Options) *Record {
 	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, words: r.words}
 	if len(r.quiet.lines) > 0 {
-		c := r.quiet.choose(slices.Concat(r.Signals, r.streams()), o)
+		c := r.quiet.chooseLines(slices.Concat(r.Signals, r.streamSignals()), o)
 		v.shelves = map[repeatKey]*firstAndLast{}
-		c.signals(func(s *signal.Signal) {
+		c.eachSignal(func(s *signal.Signal) {
 			v.distrust(s)
-			v.shelve(s)
+			v.putOnShelf(s)
 		})
 		v.unshelve()
-		v.left = c.left()
+		v.left = c.leftOut()
 	}
 	slices.SortFunc(v.Signals, compareSignals)
-	v.Signals = unique(v.Signals)
+	v.Signals = withoutRepeats(v.Signals)
 	return v
 }
 
@@ -359,8 +359,8 @@ func (r *Record) unshelve() {
 	r.shelves = nil
 }
 
-// streams are signals of the pods whose logs were read, whatever stood in them.
-func (r *Record) streams() (out []*signal.Signal) {
+// streamSignals are signals of the pods whose logs were read, whatever stood in them.
+func (r *Record) streamSignals() (out []*signal.Signal) {
 	for i := range r.Marks {
 		if m := &r.Marks[i]; m.Pod != "" || m.PodUID != "" {
 			out = append(out, &signal.Signal{Def: signal.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
@@ -451,12 +451,12 @@ type record struct {
 	line                                                int
 }
 
-// unique drops repetitions from signals that are in their order. The one that stays
+// withoutRepeats drops repetitions from signals that are in their order. The one that stays
 // has the best trust of them.
-func unique(signals []*signal.Signal) []*signal.Signal {
+func withoutRepeats(signals []*signal.Signal) []*signal.Signal {
 	seen, out := map[record][]*signal.Signal{}, signals[:0]
 	for i, s := range signals {
-		if alone(signals, i) || !repeats(seen, s) {
+		if standsAlone(signals, i) || !seenBefore(seen, s) {
 			out = append(out, s)
 		}
 	}
@@ -464,16 +464,16 @@ func unique(signals []*signal.Signal) []*signal.Signal {
 	return out
 }
 
-// alone says whether no signal stands beside one that was written at its moment:
+// standsAlone says whether no signal stands beside one that was written at its moment:
 // most have no repetition, and need not be remembered.
-func alone(signals []*signal.Signal, i int) bool {
+func standsAlone(signals []*signal.Signal, i int) bool {
 	s := signals[i]
 	same := func(t *signal.Signal) bool { return placeInTime(t).Equal(s.At) }
 	return !s.At.IsZero() && (i == 0 || !same(signals[i-1])) && (i == len(signals)-1 || !same(signals[i+1]))
 }
 
-// repeats says whether a signal was seen before, and remembers it.
-func repeats(seen map[record][]*signal.Signal, s *signal.Signal) bool {
+// seenBefore says whether a signal was seen before, and remembers it.
+func seenBefore(seen map[record][]*signal.Signal, s *signal.Signal) bool {
 	k := record{def: s.Def, at: s.At.UTC(), source: s.Source, cluster: s.Cluster, node: s.Node,
 		namespace: s.Namespace, pod: s.Pod, uid: s.PodUID, container: s.Container, text: s.Text}
 	if s.At.IsZero() {

@@ -46,7 +46,7 @@ func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) 
 
 // Verdicts judges everything in the record.
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
-	files := assemble(r.view(o), o)
+	files := assemble(r.viewFor(o), o)
 	var named, all []rules.Verdict
 	for _, f := range files.named {
 		for _, life := range f.Attempts() {
@@ -58,7 +58,7 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 		}
 	}
 	if o.Runner != "" {
-		return order(all)
+		return byDeath(all)
 	}
 	out := named
 	for _, f := range files.unnamed {
@@ -67,9 +67,9 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, nothing(all, book, files))
+		out = append(out, nothingDied(all, book, files))
 	}
-	return order(out)
+	return byDeath(out)
 }
 
 // worthTelling says whether what no name of its cluster explains is worth a
@@ -89,8 +89,8 @@ func worthTelling(c *casefile.Case, v rules.Verdict, named []rules.Verdict) bool
 	return own && !slices.ContainsFunc(named, told) && cause(v)
 }
 
-// nothing is the one verdict of an input in which nothing died.
-func nothing(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.Verdict {
+// nothingDied is the one verdict of an input in which nothing died.
+func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.Verdict {
 	if len(all) == 1 && !files.left {
 		return all[0]
 	}
@@ -99,7 +99,7 @@ func nothing(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.
 	})
 }
 
-func order(all []rules.Verdict) []rules.Verdict {
+func byDeath(all []rules.Verdict) []rules.Verdict {
 	slices.SortStableFunc(all, func(a, b rules.Verdict) int {
 		switch {
 		case a.Label.Death() != b.Label.Death():

@@ -83,24 +83,24 @@ func (r *Roster) namesOf(s *signal.Signal) names {
 	}
 	n := names{cluster: s.Cluster}
 	if s.Source == ingest.Kube {
-		n.stream(s) // an object's own name stands before what is said in it
+		n.addStream(s) // an object's own name stands before what is said in it
 	}
 	if !s.Source.Forgeable() {
 		n.captured(s)
 	}
-	if n.empty() {
-		n.stream(s)
+	if n.namesNothing() {
+		n.addStream(s)
 	}
-	if masksUID(n.uid) || r.void[n.in(n.uid)] {
+	if n.uid != "" && (masksUID(n.uid) || r.void[n.in(n.uid)]) {
 		n.uid = ""
 	}
-	if n.empty() && s.Doc != "" {
+	if n.namesNothing() && s.Doc != "" {
 		n.name = r.docs[inCluster{s.Cluster, s.Doc}]
 	}
 	return n
 }
 
-func (n *names) stream(s *signal.Signal) {
+func (n *names) addStream(s *signal.Signal) {
 	n.namespace, n.name, n.uid = s.Namespace, s.Pod, s.PodUID
 	if s.ContainerID != "" {
 		n.ids = append(n.ids, s.ContainerID)
@@ -113,7 +113,7 @@ func (n *names) captured(s *signal.Signal) {
 		case signal.IDPod, signal.IDRunner:
 			n.addName(id.Value)
 		case signal.IDUID:
-			n.uid = first(n.uid, id.Value)
+			n.uid = firstSet(n.uid, id.Value)
 		case signal.IDContainer, signal.IDSandbox:
 			n.ids = append(n.ids, id.Value)
 			if n.sandbox == nil {
@@ -138,15 +138,17 @@ func (n *names) addName(value string) {
 		n.several = true
 		return
 	}
-	n.name, n.namespace = name, first(n.namespace, ns)
+	n.name, n.namespace = name, firstSet(n.namespace, ns)
 }
 
 // in is another name in the same cluster.
 func (n names) in(name string) inCluster { return inCluster{n.cluster, name} }
 
-func (n names) empty() bool { return n.name == "" && n.uid == "" && len(n.ids) == 0 && n.pid == "" }
+func (n names) namesNothing() bool {
+	return n.name == "" && n.uid == "" && len(n.ids) == 0 && n.pid == ""
+}
 
-func (n names) strong() int {
+func (n names) howStrong() int {
 	count := len(n.ids)
 	if n.uid != "" {
 		count++
@@ -157,16 +159,16 @@ func (n names) strong() int {
 	return count
 }
 
-func first(a, b string) string {
+func firstSet(a, b string) string {
 	if a != "" {
 		return a
 	}
 	return b
 }
 
-// learn takes in all signals: trusted ones first, so that a claim can add a
+// learnFrom takes in all signals: trusted ones first, so that a claim can add a
 // pod but never change what a trusted record said.
-func (r *Roster) learn(signals []*signal.Signal) {
+func (r *Roster) learnFrom(signals []*signal.Signal) {
 	r.nameDocuments(signals)
 	r.nameSignals(signals)
 	r.voidUIDs(signals)
@@ -179,7 +181,7 @@ func (r *Roster) learn(signals []*signal.Signal) {
 	r.learnBirths(signals)
 	for _, proven := range []bool{true, false} {
 		for _, s := range signals {
-			if trusted(s) == proven {
+			if mayTeach(s) == proven {
 				r.learnNames(s)
 			}
 		}
@@ -212,19 +214,19 @@ func (r *Roster) nameDocuments(signals []*signal.Signal) {
 	}
 }
 
-// trusted says whether a signal may teach the roster as a trusted record. A
+// mayTeach says whether a signal may teach the roster as a trusted record. A
 // full stream identity comes from the kubelet's directories, not from text.
-func trusted(s *signal.Signal) bool {
+func mayTeach(s *signal.Signal) bool {
 	return s.Proven() || (s.Source.Forgeable() && s.Namespace != "" && s.Pod != "" && s.PodUID != "")
 }
 
 func (r *Roster) learnUIDs(signals []*signal.Signal, proven bool) {
 	for i := range signals {
 		s := signals[i]
-		if n := r.namesOf(s); n.uid != "" && trusted(s) == proven {
+		if n := r.namesOf(s); n.uid != "" && mayTeach(s) == proven {
 			p := r.byUID[n.in(n.uid)]
 			if p == nil {
-				p = r.add(&Pod{Cluster: n.cluster, UID: n.uid, proven: proven})
+				p = r.addPod(&Pod{Cluster: n.cluster, UID: n.uid, proven: proven})
 				r.byUID[n.in(n.uid)] = p
 			}
 			r.describe(p, n, s, proven)
@@ -235,23 +237,23 @@ func (r *Roster) learnUIDs(signals []*signal.Signal, proven bool) {
 // describe adds what a signal says of a pod to it.
 func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 	if n.name != "" && p.Name == "" && !n.several {
-		p.Name, p.Namespace, p.proven = n.name, first(n.namespace, p.Namespace), proven
+		p.Name, p.Namespace, p.proven = n.name, firstSet(n.namespace, p.Namespace), proven
 		r.byName[n.in(n.name)] = append(r.byName[n.in(n.name)], p)
 	}
 	if n.name == p.Name {
-		p.Namespace = first(p.Namespace, n.namespace)
+		p.Namespace = firstSet(p.Namespace, n.namespace)
 	}
 	for _, id := range n.ids {
 		if proven || !p.proven { // a claim gives no container to a pod that trusted records know
-			r.bind(p, id, n.sandbox[id], containerName(s, id), proven)
+			r.bindID(p, id, n.sandbox[id], containerName(s, id), proven)
 		}
 	}
 	p.runner = p.runner || s.Proven() && n.namespace != "" && tellsRunner(s)
-	if s.Source != ingest.Controller && s.Source != ingest.Listener && (!s.Source.Forgeable() || trusted(s)) {
-		p.Node = first(p.Node, s.Node)
+	if s.Source != ingest.Controller && s.Source != ingest.Listener && (!s.Source.Forgeable() || mayTeach(s)) {
+		p.Node = firstSet(p.Node, s.Node)
 	}
 	if node := s.Str(s.Def.Fills["node"]); node != "" && s.Def.Fills["node"] != "" {
-		p.Node = first(p.Node, node)
+		p.Node = firstSet(p.Node, node)
 	}
 	if !s.At.IsZero() && (p.First.IsZero() || s.At.Before(p.First)) {
 		p.First = s.At
@@ -267,12 +269,12 @@ func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 
 func containerName(s *signal.Signal, id string) string {
 	if s.ContainerID == id || s.ContainerID == "" {
-		return first(s.Str("container"), s.Container)
+		return firstSet(s.Str("container"), s.Container)
 	}
 	return ""
 }
 
-func (r *Roster) bind(p *Pod, id string, sandbox bool, name string, proven bool) {
+func (r *Roster) bindID(p *Pod, id string, sandbox bool, name string, proven bool) {
 	key := inCluster{p.Cluster, id}
 	if t, ok := r.byID[key]; ok && t.pod != p {
 		return
@@ -294,10 +296,10 @@ func (r *Roster) learnIDs(signals []*signal.Signal, proven bool) (learned bool) 
 	for i := range signals {
 		s := signals[i]
 		n := r.namesOf(s)
-		if n.uid != "" || n.strong() < 2 || n.several || trusted(s) != proven {
+		if n.uid != "" || n.howStrong() < 2 || n.several || mayTeach(s) != proven {
 			continue
 		}
-		p, ok := r.known(n, s)
+		p, ok := r.podNamed(n, s)
 		if !ok {
 			continue
 		}
@@ -321,12 +323,12 @@ func (r *Roster) tieProven(n names) bool {
 // learnNames adds pods that are known by name or by one id only.
 func (r *Roster) learnNames(s *signal.Signal) {
 	n := r.namesOf(s)
-	if n.uid != "" || n.several || n.strong() == 0 {
+	if n.uid != "" || n.several || n.howStrong() == 0 {
 		return
 	}
-	p, ok := r.known(n, s)
+	p, ok := r.podNamed(n, s)
 	if !ok {
-		p = r.add(&Pod{Cluster: n.cluster, proven: s.Proven()})
+		p = r.addPod(&Pod{Cluster: n.cluster, proven: s.Proven()})
 	}
 	r.describe(p, n, s, s.Proven())
 }
@@ -335,23 +337,23 @@ func (r *Roster) learnPIDs(signals []*signal.Signal) {
 	for i := range signals {
 		s := signals[i]
 		n := r.namesOf(s)
-		if n.pid == "" || n.strong() == 0 {
+		if n.pid == "" || n.howStrong() == 0 {
 			continue
 		}
-		if p, ok := r.known(n, s); ok {
+		if p, ok := r.podNamed(n, s); ok {
 			r.pids[n.in(n.pid)] = append(r.pids[n.in(n.pid)], pidSeen{s.Node, s.At, p})
 		}
 	}
 }
 
-func (r *Roster) add(p *Pod) *Pod {
+func (r *Roster) addPod(p *Pod) *Pod {
 	p.Containers, p.Sandboxes = map[string]string{}, map[string]bool{}
 	r.pods = append(r.pods, p)
 	return p
 }
 
-// known finds the pod that the names in a signal mean.
-func (r *Roster) known(n names, s *signal.Signal) (*Pod, bool) {
+// podNamed finds the pod that the names in a signal mean.
+func (r *Roster) podNamed(n names, s *signal.Signal) (*Pod, bool) {
 	if p := r.byUID[n.in(n.uid)]; n.uid != "" && p != nil {
 		return p, true
 	}
@@ -371,7 +373,7 @@ func (r *Roster) known(n names, s *signal.Signal) (*Pod, bool) {
 func (r *Roster) instance(name inCluster, namespace string, s *signal.Signal) (*Pod, bool) {
 	var best *Pod
 	at := s.At
-	for _, p := range r.called(name, namespace) {
+	for _, p := range r.podsCalled(name, namespace) {
 		switch {
 		case p.standing(s) == before:
 		case best == nil:
@@ -384,10 +386,10 @@ func (r *Roster) instance(name inCluster, namespace string, s *signal.Signal) (*
 	return best, best != nil
 }
 
-// called are the pods that a name can mean. Those that only claims know do not
+// podsCalled are the pods that a name can mean. Those that only claims know do not
 // count beside others. Where pods of several namespaces have the name and it
 // comes without one, it means the runners among them, else nobody.
-func (r *Roster) called(name inCluster, namespace string) []*Pod {
+func (r *Roster) podsCalled(name inCluster, namespace string) []*Pod {
 	all := slices.DeleteFunc(slices.Clone(r.byName[name]), func(p *Pod) bool {
 		return namespace != "" && p.Namespace != "" && p.Namespace != namespace
 	})
@@ -417,7 +419,7 @@ func (r *Roster) Attribute(s *signal.Signal) (p *Pod, proven bool) {
 	if n.several {
 		return nil, false
 	}
-	p, ok := r.known(n, s)
+	p, ok := r.podNamed(n, s)
 	if !ok && n.pid != "" {
 		if p, ok = r.byPID(n, s.Node, s.At); ok {
 			return p, s.Proven() && p.proven

@@ -78,27 +78,27 @@ func (u *Unexplained) consider(e *ingest.Entry) {
 	var asked *candidate
 	for i, v := range u.verdicts {
 		c := candidate{entry: e, order: u.lines}
-		if !c.near(v) || !u.best(i, c, mostAlarming) {
+		if !c.isNear(v) || !u.mayBeShown(i, c, mostAlarming) {
 			continue
 		}
 		if asked == nil {
-			asked = u.ask(e)
+			asked = u.askAbout(e)
 		}
 		if asked.entry == nil {
 			return
 		}
 		c.entry, c.word, c.shape = asked.entry, asked.word, asked.shape
-		if u.best(i, c, asked.strength) {
+		if u.mayBeShown(i, c, asked.strength) {
 			c.strength = asked.strength
-			u.keep(i, c)
+			u.keepBest(i, c)
 		}
 	}
 }
 
-// ask is what does not depend on a verdict: how alarming the line is, and what it
+// askAbout is what does not depend on a verdict: how alarming the line is, and what it
 // says but for its numbers. Its entry is nil for a line that is not worth showing.
-func (u *Unexplained) ask(e *ingest.Entry) *candidate {
-	c := candidate{shape: shape(e.Text)}
+func (u *Unexplained) askAbout(e *ingest.Entry) *candidate {
+	c := candidate{shape: shapeOf(e.Text)}
 	kind, asked := u.kinds[c.shape]
 	switch {
 	case asked:
@@ -106,7 +106,7 @@ func (u *Unexplained) ask(e *ingest.Entry) *candidate {
 		kind.known = true // nobody asks any more: what is shown then is among what was seen
 	default:
 		kind.known = strings.TrimSpace(e.Text) == "" || u.book.Knows(e.Text) != ""
-		kind.word, kind.strength = alarm(e.Text)
+		kind.word, kind.strength = alarmingWord(e.Text)
 		u.kinds[c.shape] = kind
 	}
 	if !kind.known {
@@ -127,25 +127,25 @@ type lineKind struct {
 // alarming one is, and a job can print any number.
 const maxKinds = 10_000
 
-// best reports whether the line would be among those of a verdict if it had an
+// mayBeShown reports whether the line would be among those of a verdict if it had an
 // alarming word of some strength.
-func (u *Unexplained) best(i int, c candidate, strength int) bool {
+func (u *Unexplained) mayBeShown(i int, c candidate, strength int) bool {
 	c.strength = strength
 	list := u.nearest[i]
-	return len(list) < nearestLines || c.before(list[nearestLines-1])
+	return len(list) < nearestLines || c.worthMore(list[nearestLines-1])
 }
 
-// keep puts the line at its place, in place of one that says the same.
-func (u *Unexplained) keep(i int, c candidate) {
+// keepBest puts the line at its place, in place of one that says the same.
+func (u *Unexplained) keepBest(i int, c candidate) {
 	list := u.nearest[i]
-	if at := slices.IndexFunc(list, c.repeats); at >= 0 {
-		if !c.before(list[at]) {
+	if at := slices.IndexFunc(list, c.saysTheSame); at >= 0 {
+		if !c.worthMore(list[at]) {
 			return
 		}
 		list = slices.Delete(list, at, at+1)
 	}
 	at := len(list)
-	for at > 0 && c.before(list[at-1]) {
+	for at > 0 && c.worthMore(list[at-1]) {
 		at--
 	}
 	list = slices.Insert(list, at, c)
@@ -164,7 +164,7 @@ func (u *Unexplained) Tell() {
 		}
 		for _, c := range u.nearest[i] {
 			u.book.Redact(c.entry)
-			v.NotUnderstood = append(v.NotUnderstood, c.line())
+			v.NotUnderstood = append(v.NotUnderstood, c.asUnknownLine())
 		}
 	}
 }
@@ -192,9 +192,9 @@ type candidate struct {
 	order    int
 }
 
-// near sees how far the line is from the verdict's death, and reports whether it is
+// isNear sees how far the line is from the verdict's death, and reports whether it is
 // near enough to be worth a look.
-func (c *candidate) near(v *rules.Verdict) bool {
+func (c *candidate) isNear(v *rules.Verdict) bool {
 	text := c.entry.Text
 	c.mine = v.Runner != "" && (c.entry.Pod == v.Runner || strings.Contains(text, v.Runner)) ||
 		v.PodUID != "" && (c.entry.PodUID == v.PodUID || strings.Contains(text, v.PodUID))
@@ -208,8 +208,8 @@ func (c *candidate) near(v *rules.Verdict) bool {
 // worthALook is how far from a death a line of nobody in particular is shown.
 const worthALook = 10 * time.Minute
 
-// weight says how much the line is worth.
-func (c *candidate) weight() int {
+// weightOf says how much the line is worth.
+func (c *candidate) weightOf() int {
 	w := 10 * c.strength
 	if c.mine {
 		w += 10
@@ -226,11 +226,11 @@ func (c *candidate) weight() int {
 	return w
 }
 
-// before reports whether c is worth more than d. Of two that are worth the same the
+// worthMore reports whether c is worth more than d. Of two that are worth the same the
 // one nearer to the death comes first; without a death the first alarming one, for
 // others follow from it, and the last of those that are not.
-func (c candidate) before(d candidate) bool {
-	x, y := c.weight(), d.weight()
+func (c candidate) worthMore(d candidate) bool {
+	x, y := c.weightOf(), d.weightOf()
 	switch {
 	case x != y:
 		return x > y
@@ -242,12 +242,12 @@ func (c candidate) before(d candidate) bool {
 	return c.order > d.order
 }
 
-// repeats reports whether d says the same as c, with other numbers.
-func (c candidate) repeats(d candidate) bool { return c.shape == d.shape }
+// saysTheSame reports whether d says the same as c, with other numbers.
+func (c candidate) saysTheSame(d candidate) bool { return c.shape == d.shape }
 
-// shape is a line without its numbers and ids: of each word that holds a digit only
+// shapeOf is a line without its numbers and ids: of each word that holds a digit only
 // the place is left, and of the line only what begins it.
-func shape(text string) string {
+func shapeOf(text string) string {
 	text = text[:min(len(text), 200)]
 	out := make([]byte, 0, len(text))
 	word, digit := 0, false // where the word begins in out, and whether it holds a digit
@@ -273,12 +273,12 @@ func shape(text string) string {
 	return string(out)
 }
 
-func (c candidate) line() rules.UnknownLine {
+func (c candidate) asUnknownLine() rules.UnknownLine {
 	l := rules.UnknownLine{
 		Source:  string(c.entry.Source),
 		Node:    c.entry.Node,
-		Text:    clip(c.entry.Text),
-		Because: c.because(),
+		Text:    clipText(c.entry.Text),
+		Because: c.reasonShown(),
 	}
 	if c.entry.Line > 0 {
 		l.Where = fmt.Sprintf("%s:%d", c.entry.Doc, c.entry.Line)
@@ -292,15 +292,15 @@ func (c candidate) line() rules.UnknownLine {
 
 const maxUnknownText = 500
 
-func clip(text string) string {
+func clipText(text string) string {
 	if len(text) <= maxUnknownText {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxUnknownText], "") + "…"
 }
 
-// because says why the line is shown.
-func (c candidate) because() string {
+// reasonShown says why the line is shown.
+func (c candidate) reasonShown() string {
 	var why []string
 	if c.timed && c.lag.Abs() <= 10*time.Minute {
 		away := c.lag.Abs().Round(time.Second)
@@ -325,8 +325,8 @@ func (c candidate) because() string {
 // mostAlarming is the strength of a strong word.
 const mostAlarming = 2
 
-// alarm returns the most alarming word of a line and how alarming it is.
-func alarm(text string) (word string, strength int) {
+// alarmingWord returns the most alarming word of a line and how alarming it is.
+func alarmingWord(text string) (word string, strength int) {
 	text = text[:min(len(text), 500)]
 	if word = strongAlarm.FindString(text); word != "" {
 		return word, mostAlarming

@@ -13,7 +13,7 @@ type PodGlobs []string
 // Fit says whether one of them fits the pod.
 func (g PodGlobs) Fit(namespace, pod string) bool {
 	for _, glob := range g {
-		if fits(glob, namespace, pod) {
+		if fitsGlob(glob, namespace, pod) {
 			return true
 		}
 	}
@@ -24,14 +24,14 @@ func (g PodGlobs) Fit(namespace, pod string) bool {
 // it. One that takes a namespace whole, ci/*, names nobody: jobs may run there.
 func (g PodGlobs) Name(namespace, pod string) bool {
 	for _, glob := range g {
-		if namesPod(glob) && fits(glob, namespace, pod) {
+		if namesPod(glob) && fitsGlob(glob, namespace, pod) {
 			return true
 		}
 	}
 	return false
 }
 
-func fits(glob, namespace, pod string) bool {
+func fitsGlob(glob, namespace, pod string) bool {
 	if !strings.Contains(glob, "/") {
 		glob = "*/" + glob
 	}

@@ -60,7 +60,7 @@ func (s *Source) Runner(ctx context.Context, name string) iter.Seq[ingest.Entry]
 			s.Streams.Controller + " |= " + strconv.Quote(short),
 			s.Streams.Journal + " |= " + strconv.Quote(short),
 		} {
-			own = slices.AppendSeq(own, s.query(ctx, q, s.From, s.To))
+			own = slices.AppendSeq(own, s.queryLoki(ctx, q, s.From, s.To))
 		}
 		for i := range own {
 			if !yield(own[i]) {
@@ -89,7 +89,7 @@ func (s *Source) journals(ctx context.Context, own []ingest.Entry, yield func(in
 	from, to := classify.Window(first, last)
 	for _, node := range nodes {
 		q := withMatcher(s.Streams.Journal, s.Streams.NodeLabel+"=~"+strconv.Quote(quoteMeta(node)+"(:[0-9]+)?"))
-		for e := range s.query(ctx, q, from, to) {
+		for e := range s.queryLoki(ctx, q, from, to) {
 			if !yield(e) {
 				return
 			}
@@ -101,7 +101,7 @@ func (s *Source) journals(ctx context.Context, own []ingest.Entry, yield func(in
 func (s *Source) All(ctx context.Context) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
 		for _, q := range []string{s.Streams.Controller, s.Streams.Journal, s.Streams.Pods} {
-			for e := range s.query(ctx, q, s.From, s.To) {
+			for e := range s.queryLoki(ctx, q, s.From, s.To) {
 				if !yield(e) {
 					return
 				}
@@ -110,7 +110,7 @@ func (s *Source) All(ctx context.Context) iter.Seq[ingest.Entry] {
 	}
 }
 
-func (s *Source) query(ctx context.Context, q string, from, to time.Time) iter.Seq[ingest.Entry] {
+func (s *Source) queryLoki(ctx context.Context, q string, from, to time.Time) iter.Seq[ingest.Entry] {
 	lines := func(yield func(loki.Line, error) bool) {
 		for l, err := range s.Client.Lines(ctx, q, from, to) {
 			if s.lines++; s.Progress != nil && s.lines%1000 == 0 {

@@ -37,14 +37,14 @@ const step = 20
 // Play sends all stories and waits until every one has its verdict. It returns how many
 // there are.
 func (p *Player) Play(ctx context.Context) (sent int, err error) {
-	all, err := stories(p.Book, p.Now())
+	all, err := storiesBefore(p.Book, p.Now())
 	if err != nil {
 		return 0, err
 	}
 	fmt.Fprintf(p.Out, "%d runners died; what their nodes and controllers wrote goes to a server on this machine\n",
 		len(all))
 	for i, s := range all {
-		if err := p.send(ctx, s); err != nil && ctx.Err() == nil {
+		if err := p.sendStory(ctx, s); err != nil && ctx.Err() == nil {
 			return i, fmt.Errorf("sending the incident %s: %w", s.name, err)
 		}
 		if ctx.Err() != nil {
@@ -54,11 +54,11 @@ func (p *Player) Play(ctx context.Context) (sent int, err error) {
 			fmt.Fprintf(p.Out, "sent %d of %d\n", i+1, len(all))
 		}
 	}
-	return len(all), p.wait(ctx)
+	return len(all), p.waitJudged(ctx)
 }
 
-// wait waits until no case is pending any more.
-func (p *Player) wait(ctx context.Context) error {
+// waitJudged waits until no case is pending any more.
+func (p *Player) waitJudged(ctx context.Context) error {
 	fmt.Fprintln(p.Out, "waiting for the last verdicts")
 	poll := time.NewTicker(200 * time.Millisecond)
 	defer poll.Stop()
@@ -78,11 +78,11 @@ func (p *Player) wait(ctx context.Context) error {
 	return nil
 }
 
-// send pushes one story as the agents of its nodes would: first what they read and
+// sendStory pushes one story as the agents of its nodes would: first what they read and
 // that the runner's log ended, then how far they have read, so that the case is
 // judged once. The rest, such as what the API server says, the server gets as if
 // it had heard it itself.
-func (p *Player) send(ctx context.Context, s story) error {
+func (p *Player) sendStory(ctx context.Context, s story) error {
 	of, nodes := map[string][]ingest.Entry{}, []string{}
 	var own []ingest.Entry // what no agent reads, or nobody says of which node
 	for _, e := range s.entries {
@@ -101,7 +101,7 @@ func (p *Player) send(ctx context.Context, s story) error {
 	err := p.Receive(ctx, own)
 	for _, node := range nodes {
 		if len(of[node]) > 0 {
-			err = errors.Join(err, p.push(ctx, node, of[node]))
+			err = errors.Join(err, p.pushAs(ctx, node, of[node]))
 		}
 	}
 	now := p.Now()
@@ -113,13 +113,13 @@ func (p *Player) send(ctx context.Context, s story) error {
 			Source: ingest.Agent,
 			Mark:   &ingest.Mark{Kind: ingest.Reached, To: now},
 		}
-		err = errors.Join(err, p.push(ctx, node, []ingest.Entry{read}))
+		err = errors.Join(err, p.pushAs(ctx, node, []ingest.Entry{read}))
 	}
 	return err
 }
 
-// push sends entries as a node's agent.
-func (p *Player) push(ctx context.Context, node string, entries []ingest.Entry) error {
+// pushAs sends entries as a node's agent.
+func (p *Player) pushAs(ctx context.Context, node string, entries []ingest.Entry) error {
 	body, err := push.Encode(entries)
 	if err != nil {
 		return err

@@ -27,9 +27,9 @@ type story struct {
 	want    rules.Verdict
 }
 
-// stories are the incidents that agents could have sent, spread over the 24 hours
+// storiesBefore are the incidents that agents could have sent, spread over the 24 hours
 // before now. Which they are and in which order does not depend on now.
-func stories(book *rules.Rulebook, now time.Time) ([]story, error) {
+func storiesBefore(book *rules.Rulebook, now time.Time) ([]story, error) {
 	incidents, err := fixtures.All()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func stories(book *rules.Rulebook, now time.Time) ([]story, error) {
 	var out []story
 	for i, r := range told {
 		at := now.Add(-day + (day*time.Duration(2*i+1))/time.Duration(2*len(told)))
-		if s, ok := r.moved(at, book); ok {
+		if s, ok := r.movedTo(at, book); ok {
 			out = append(out, s)
 		}
 	}
@@ -80,8 +80,8 @@ func rehearse(in fixtures.Incident, book *rules.Rulebook) ([]ingest.Entry, rules
 	return entries, classify.Replay(slices.Values(entries), book, classify.Options{Runner: in.Want.Runner})[0]
 }
 
-// when is the time around which everything of the incident happened.
-func (r *rehearsal) when() (latest time.Time) {
+// latestTime is the time around which everything of the incident happened.
+func (r *rehearsal) latestTime() (latest time.Time) {
 	if r.v.DiedAt != nil {
 		return *r.v.DiedAt
 	}
@@ -93,12 +93,12 @@ func (r *rehearsal) when() (latest time.Time) {
 	return latest
 }
 
-// moved tells the story as of another time; ok is false where its verdict would
+// movedTo tells the story as of another time; ok is false where its verdict would
 // not be the same then.
-func (r *rehearsal) moved(at time.Time, book *rules.Rulebook) (story, bool) {
-	then := r.in.Moved(at.Sub(r.when()), r.when())
+func (r *rehearsal) movedTo(at time.Time, book *rules.Rulebook) (story, bool) {
+	then := r.in.Moved(at.Sub(r.latestTime()), r.latestTime())
 	whole := then
-	whole.Files = append(slices.Clone(then.Files), r.job())
+	whole.Files = append(slices.Clone(then.Files), r.jobObject())
 	for _, in := range []fixtures.Incident{whole, then} {
 		entries, v := rehearse(in, book)
 		if v.Label != r.v.Label || v.Confidence != r.v.Confidence || v.Rule != r.v.Rule || v.Runner != r.v.Runner {
@@ -128,9 +128,9 @@ var (
 	jobs = []string{"build", "test (race)", "lint", "integration", "package", "release", "nightly fuzz"}
 )
 
-// job is the object by which a scale set says whose runner it is, for what the
+// jobObject is the object by which a scale set says whose runner it is, for what the
 // incident itself leaves open.
-func (r *rehearsal) job() txtar.File {
+func (r *rehearsal) jobObject() txtar.File {
 	n := int(hashOf(r.v.Runner) >> 8)
 	or := func(have string, names []string) string {
 		if have != "" {

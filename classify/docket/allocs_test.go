@@ -61,7 +61,7 @@ func TestJudgeAllocates(t *testing.T) {
 	entries = append(entries, town.marks("build-0000", at, at.Add(2*time.Minute))...)
 	var scanned []*classify.Scanned
 	for i := range entries {
-		scanned = append(scanned, scan(&entries[i], b))
+		scanned = append(scanned, scanEntry(&entries[i], b))
 	}
 	all := func(yield func(*classify.Scanned) bool) {
 		for _, s := range scanned {

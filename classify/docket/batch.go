@@ -50,7 +50,7 @@ func newBatch(f *filer, tx *ledger.Tx) *batch {
 	}
 }
 
-func (b *batch) file(x *examined) error {
+func (b *batch) fileEntry(x *examined) error {
 	if x.filing.Short {
 		b.short++
 	}
@@ -75,7 +75,7 @@ func (b *batch) file(x *examined) error {
 // fileEvidence files what the rulebook knows as evidence.
 func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	if ofHost(e.Source) {
-		if ok, err := b.admit(e, f.Subjects, f.Wide); !ok {
+		if ok, err := b.mayFile(e, f.Subjects, f.Wide); !ok {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 		return nil
 	}
 	if e.Source.Forgeable() {
-		b.filer.printed.add(e)
+		b.filer.printed.countKept(e)
 	}
 	added, err := b.tx.AddEvidence(e, f.Keys, f.Wide)
 	if err != nil || !added {
@@ -94,7 +94,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	}
 	b.evidence++
 	for _, s := range f.Subjects {
-		if err := b.touch(e, s, f.Runner, f.Ends); err != nil {
+		if err := b.touchCase(e, s, f.Runner, f.Ends); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (b *batch) keepTail(e *ingest.Entry) {
 		return
 	}
 	b.words++
-	stream := inCluster{e.Cluster, owner(e) + "/" + e.Container}
+	stream := inCluster{e.Cluster, ownerKey(e) + "/" + e.Container}
 	lines := append(b.tails[stream], *e)
 	if n := b.filer.options.LastLines; len(lines) > 2*n {
 		lines = slices.Delete(lines, 0, n)
@@ -143,7 +143,7 @@ func (b *batch) fileMark(e *ingest.Entry) error {
 	case fromController(e):
 		own = "controller"
 	case e.Pod != "" || e.PodUID != "":
-		own = owner(e)
+		own = ownerKey(e)
 	case e.Source == ingest.Kube:
 		own = "kube:" + e.Namespace
 	}
@@ -152,7 +152,7 @@ func (b *batch) fileMark(e *ingest.Entry) error {
 		return err
 	}
 	runner := e.Source == ingest.Runner
-	return b.touch(e, classify.StreamSubject(e), runner, runner && m.Kind == ingest.Ended)
+	return b.touchCase(e, classify.StreamSubject(e), runner, runner && m.Kind == ingest.Ended)
 }
 
 // noteReached notes that a node's agent lives and how far it has read. A shipper's gap
@@ -171,20 +171,20 @@ func (b *batch) noteReached(e *ingest.Entry) {
 	b.nodes[on] = n
 }
 
-// touch finds or opens the case of a pod that new evidence speaks of.
-func (b *batch) touch(e *ingest.Entry, s classify.Subject, runner, ends bool) error {
-	c, again, err := b.cases.find(&s)
+// touchCase finds or opens the case of a pod that new evidence speaks of.
+func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, runner, ends bool) error {
+	c, again, err := b.cases.findCase(&s)
 	if err != nil || c == nil && !s.Named() {
 		return err
 	}
 	if c == nil {
 		id := ledger.NewCaseID(s.Cluster, s.Namespace, s.Name, s.UID)
 		opened := ledger.Case{ID: id, Cluster: s.Cluster, Opened: b.now, State: ledger.StateOpen}
-		c = b.cases.add(&cachedCase{Case: opened})
+		c = b.cases.addCase(&cachedCase{Case: opened})
 	}
-	learn(&c.Case, b.teacher(e, &s), s)
-	if !c.indexed() {
-		if c, err = b.merge(c); err != nil {
+	learnNames(&c.Case, b.asTeacher(e, &s), s)
+	if !c.isIndexed() {
+		if c, err = b.mergeCases(c); err != nil {
 			return err
 		}
 	}
@@ -192,17 +192,17 @@ func (b *batch) touch(e *ingest.Entry, s classify.Subject, runner, ends bool) er
 	c.Runner = b.filer.options.isRunner(&c.Case, runner)
 	switch {
 	case ends || c.State == ledger.StateJudged:
-		b.ending(&c.Case, e.At)
+		b.noteEnd(&c.Case, e.At)
 	case c.Due.IsZero() && e.Mark == nil && !e.Source.Forgeable():
 		c.Due = b.now.Add(b.filer.options.Deadline) // it may never start; then nothing will end
 	}
-	return b.index(c, &s, again)
+	return b.indexCase(c, &s, again)
 }
 
-// index writes what a case can be found by, and remembers whose subject it is.
-func (b *batch) index(c *cachedCase, s *classify.Subject, again bool) error {
-	if !c.indexed() {
-		if err := b.cases.put(c); err != nil {
+// indexCase writes what a case can be found by, and remembers whose subject it is.
+func (b *batch) indexCase(c *cachedCase, s *classify.Subject, again bool) error {
+	if !c.isIndexed() {
+		if err := b.cases.putCase(c); err != nil {
 			return err
 		}
 	}
@@ -214,13 +214,13 @@ func (b *batch) index(c *cachedCase, s *classify.Subject, again bool) error {
 			return err
 		}
 	}
-	b.cases.index(c, s)
+	b.cases.indexSubject(c, s)
 	return nil
 }
 
-// merge joins a case with the one that was opened for the same pod while only
+// mergeCases joins a case with the one that was opened for the same pod while only
 // its name was known. The id that was published first stays.
-func (b *batch) merge(c *cachedCase) (*cachedCase, error) {
+func (b *batch) mergeCases(c *cachedCase) (*cachedCase, error) {
 	if c.UID == "" || c.Name == "" {
 		return c, nil
 	}
@@ -228,29 +228,29 @@ func (b *batch) merge(c *cachedCase) (*cachedCase, error) {
 	if err != nil || !ok {
 		return c, err
 	}
-	twin := b.cases.cached(found)
+	twin := b.cases.asCached(found)
 	if twin == c || twin.Revision > 0 && c.Revision > 0 {
 		return c, nil
 	}
 	if twin.Revision > 0 {
 		c, twin = twin, c
 		names := classify.Subject{Namespace: twin.Namespace, Name: twin.Name, UID: twin.UID}
-		learn(&c.Case, &ingest.Entry{Node: twin.Node}, names)
+		learnNames(&c.Case, &ingest.Entry{Node: twin.Node}, names)
 	}
 	c.Runner = c.Runner || twin.Runner
-	c.Died = latest(c.Died, twin.Died)
+	c.Died = latestOf(c.Died, twin.Died)
 	if twin.Opened.Before(c.Opened) {
 		c.Opened = twin.Opened
 	}
 	if twin.State == ledger.StateEnding {
-		b.ending(&c.Case, twin.Died)
+		b.noteEnd(&c.Case, twin.Died)
 	}
 	return c, b.cases.mergeInto(twin, c)
 }
 
-// learn adds what a record says of a pod's names and node. What is known
+// learnNames adds what a record says of a pod's names and node. What is known
 // stays: names are only ever filled in.
-func learn(c *ledger.Case, e *ingest.Entry, s classify.Subject) {
+func learnNames(c *ledger.Case, e *ingest.Entry, s classify.Subject) {
 	fill := func(into *string, from string) {
 		if *into == "" {
 			*into = from
@@ -265,9 +265,9 @@ func learn(c *ledger.Case, e *ingest.Entry, s classify.Subject) {
 	}
 }
 
-// ending notes that something of the case ended at a time; it is due once the
+// noteEnd notes that something of the case ended at a time; it is due once the
 // evidence up to then, and a little past it, is complete.
-func (b *batch) ending(c *ledger.Case, at time.Time) {
+func (b *batch) noteEnd(c *ledger.Case, at time.Time) {
 	if at.IsZero() || at.After(b.now) {
 		at = b.now
 	}
@@ -284,24 +284,25 @@ func (b *batch) nodeEnded(node inCluster, at time.Time) error {
 	if node.name == "" {
 		return nil
 	}
-	if err := b.cases.flush(); err != nil { // what is asked for next must be in the ledger
+	if err := b.cases.flushCases(); err != nil { // what is asked for next must be in the ledger
 		return err
 	}
 	live, err := b.tx.LiveOn(node.cluster, node.name)
 	for i := range live {
-		b.ending(&b.cases.cached(live[i]).Case, at)
+		b.noteEnd(&b.cases.asCached(live[i]).Case, at)
 	}
 	return err
 }
 
-// end writes what was collected over the batch.
-func (b *batch) end() error {
+// endBatch writes what was collected over the batch.
+func (b *batch) endBatch() error {
 	for stream, lines := range b.tails {
 		e := &lines[0]
-		if err := b.tx.AddTail(stream.name, owner(e), lines, b.filer.options.LastLines, b.book.RedactTail); err != nil {
+		last := b.filer.options.LastLines
+		if err := b.tx.AddTail(stream.name, ownerKey(e), lines, last, b.book.RedactTail); err != nil {
 			return err
 		}
-		if err := b.touch(e, classify.StreamSubject(e), true, false); err != nil {
+		if err := b.touchCase(e, classify.StreamSubject(e), true, false); err != nil {
 			return err
 		}
 	}
@@ -310,5 +311,5 @@ func (b *batch) end() error {
 			return err
 		}
 	}
-	return b.cases.flush()
+	return b.cases.flushCases()
 }

@@ -41,9 +41,9 @@ func newCaseCache(tx *ledger.Tx) caseCache {
 	}
 }
 
-// find returns the case of a subject, nil if there is none. again says that the
+// findCase returns the case of a subject, nil if there is none. again says that the
 // batch spoke of the same subject before.
-func (cc *caseCache) find(s *classify.Subject) (c *cachedCase, again bool, err error) {
+func (cc *caseCache) findCase(s *classify.Subject) (c *cachedCase, again bool, err error) {
 	if c := cc.bySubject[inCluster{s.Cluster, s.Name}][subjectOf(s)]; c != nil {
 		return c, true, nil
 	}
@@ -61,25 +61,25 @@ func (cc *caseCache) find(s *classify.Subject) (c *cachedCase, again bool, err e
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	return cc.cached(found), false, nil
+	return cc.asCached(found), false, nil
 }
 
-// cached returns a case that the ledger gave as the batch has it.
-func (cc *caseCache) cached(c ledger.Case) *cachedCase {
+// asCached returns a case that the ledger gave as the batch has it.
+func (cc *caseCache) asCached(c ledger.Case) *cachedCase {
 	if c := cc.byID[c.ID]; c != nil {
 		return c
 	}
-	return cc.add(&cachedCase{Case: c, stored: c})
+	return cc.addCase(&cachedCase{Case: c, stored: c})
 }
 
-func (cc *caseCache) add(c *cachedCase) *cachedCase {
-	cc.byID[c.ID], cc.byUID[c.uid()] = c, c
+func (cc *caseCache) addCase(c *cachedCase) *cachedCase {
+	cc.byID[c.ID], cc.byUID[c.uidInCluster()] = c, c
 	cc.order = append(cc.order, c)
 	return c
 }
 
-// index remembers that the subject is the case's.
-func (cc *caseCache) index(c *cachedCase, s *classify.Subject) {
+// indexSubject remembers that the subject is the case's.
+func (cc *caseCache) indexSubject(c *cachedCase, s *classify.Subject) {
 	name := inCluster{s.Cluster, s.Name}
 	if cc.bySubject[name] == nil {
 		cc.bySubject[name] = map[subject]*cachedCase{}
@@ -87,19 +87,19 @@ func (cc *caseCache) index(c *cachedCase, s *classify.Subject) {
 	cc.bySubject[name][subjectOf(s)] = c
 }
 
-// uid is the case's UID in its cluster.
-func (c *cachedCase) uid() inCluster { return inCluster{c.Cluster, c.UID} }
+// uidInCluster is the case's UID in its cluster.
+func (c *cachedCase) uidInCluster() inCluster { return inCluster{c.Cluster, c.UID} }
 
-// indexed says whether the ledger finds the case by all that is known of it.
-func (c *cachedCase) indexed() bool {
+// isIndexed says whether the ledger finds the case by all that is known of it.
+func (c *cachedCase) isIndexed() bool {
 	s := &c.stored
 	return s.ID != "" && s.Namespace == c.Namespace && s.Name == c.Name && s.UID == c.UID && s.Opened.Equal(c.Opened)
 }
 
-// put writes a case whole. From now on its name can mean another one than before.
-func (cc *caseCache) put(c *cachedCase) error {
+// putCase writes a case whole. From now on its name can mean another one than before.
+func (cc *caseCache) putCase(c *cachedCase) error {
 	delete(cc.bySubject, inCluster{c.Cluster, c.Name})
-	cc.byUID[c.uid()] = c
+	cc.byUID[c.uidInCluster()] = c
 	c.stored = c.Case
 	return cc.tx.PutCase(c.Case)
 }
@@ -108,24 +108,24 @@ func (cc *caseCache) put(c *cachedCase) error {
 // must be in the ledger to take over its ties.
 func (cc *caseCache) mergeInto(c, into *cachedCase) error {
 	if into.stored.ID == "" {
-		if err := cc.put(into); err != nil {
+		if err := cc.putCase(into); err != nil {
 			return err
 		}
 	}
 	clear(cc.bySubject)
 	c.merged = true
 	delete(cc.byID, c.ID)
-	delete(cc.byUID, c.uid())
+	delete(cc.byUID, c.uidInCluster())
 	return cc.tx.MergeInto(c.ID, into.ID)
 }
 
-// flush writes what is not written yet.
-func (cc *caseCache) flush() error {
+// flushCases writes what is not written yet.
+func (cc *caseCache) flushCases() error {
 	for _, c := range cc.order {
 		if c.merged || c.Case == c.stored {
 			continue
 		}
-		if err := cc.update(c); err != nil {
+		if err := cc.updateCase(c); err != nil {
 			return err
 		}
 		c.stored = c.Case
@@ -133,8 +133,8 @@ func (cc *caseCache) flush() error {
 	return nil
 }
 
-// update writes what changed of a case: most often only that it was heard of.
-func (cc *caseCache) update(c *cachedCase) error {
+// updateCase writes what changed of a case: most often only that it was heard of.
+func (cc *caseCache) updateCase(c *cachedCase) error {
 	if c.stored.Heard = c.Heard; c.stored == c.Case {
 		return cc.tx.HearCase(c.ID, c.Heard)
 	}

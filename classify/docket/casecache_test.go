@@ -94,9 +94,9 @@ func TestTiesGoOverToACaseOfThisBatch(t *testing.T) {
 	x := newLoad(t, loadBook(t), 1)
 	err := x.ledger.Write(context.Background(), x.began, func(tx *ledger.Tx) error {
 		h := newCaseCache(tx)
-		twin := h.add(&cachedCase{Case: ledger.Case{ID: "first", Name: "p"}})
-		whole := h.add(&cachedCase{Case: ledger.Case{ID: "whole", Name: "p", UID: "u"}})
-		err := errors.Join(h.put(twin), tx.Tie("", "container", "first"), h.mergeInto(twin, whole))
+		twin := h.addCase(&cachedCase{Case: ledger.Case{ID: "first", Name: "p"}})
+		whole := h.addCase(&cachedCase{Case: ledger.Case{ID: "whole", Name: "p", UID: "u"}})
+		err := errors.Join(h.putCase(twin), tx.Tie("", "container", "first"), h.mergeInto(twin, whole))
 		if id, _ := tx.FindID("", "", "", "", []string{"container"}); id != "whole" {
 			t.Errorf("found %q", id)
 		}

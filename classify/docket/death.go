@@ -24,8 +24,8 @@ type death struct {
 	verdict *rules.Verdict // a new one; nil if there is none
 }
 
-// add takes in one of the case's deaths.
-func (o *outcome) add(one death) {
+// addDeath takes in one of the case's deaths.
+func (o *outcome) addDeath(one death) {
 	o.had = o.had || one.last != nil
 	if one.id == o.ID {
 		o.death = one
@@ -34,12 +34,12 @@ func (o *outcome) add(one death) {
 	}
 }
 
-// deaths are the deaths that a verdict can be new of, the first first.
-func (o *outcome) deaths() []death { return append([]death{o.death}, o.later...) }
+// newDeaths are the deaths that a verdict can be new of, the first first.
+func (o *outcome) newDeaths() []death { return append([]death{o.death}, o.later...) }
 
-// before is the verdict that a death of the case has, nil if it has none, and
+// verdictBefore is the verdict that a death of the case has, nil if it has none, and
 // whether that one stands beside v.
-func before(
+func verdictBefore(
 	ctx context.Context, q ledger.Questions, c *ledger.Case, id string, v *rules.Verdict,
 ) (last *rules.Verdict, stands bool, err error) {
 	if c.Revision == 0 && id == c.ID {
@@ -50,7 +50,7 @@ func before(
 		return nil, false, err
 	}
 	lost, err := incomplete(ctx, q, c)
-	return &record.Verdict, lost || same(&record.Verdict, v), err
+	return &record.Verdict, lost || saysNothingNew(&record.Verdict, v), err
 }
 
 func nameOf(c *ledger.Case) string {
@@ -63,9 +63,9 @@ func nameOf(c *ledger.Case) string {
 	return c.Name
 }
 
-// pick takes the verdicts of the case's own pod, for a name can be the start of
+// pickOwn takes the verdicts of the case's own pod, for a name can be the start of
 // another's: one for each life.
-func pick(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
+func pickOwn(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
 	for i := range all {
 		v := &all[i]
 		life := func(other *rules.Verdict) bool { return max(other.Attempt, 1) == max(v.Attempt, 1) }
@@ -80,9 +80,9 @@ func pick(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
 	return own
 }
 
-// same says whether a new verdict of one death says nothing new: more evidence for
+// saysNothingNew says whether a new verdict of one death says nothing new: more evidence for
 // the same finding is no revision.
-func same(a, b *rules.Verdict) bool {
+func saysNothingNew(a, b *rules.Verdict) bool {
 	return a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
 		a.Resource == b.Resource && a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
 }

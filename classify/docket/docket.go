@@ -133,8 +133,8 @@ func (s *store) Book() *rules.Rulebook { return s.book.Load() }
 // SetBook changes the rulebook: what is judged from now on is judged by it.
 func (s *store) SetBook(b *rules.Rulebook) { s.book.Store(b) }
 
-// write runs f as one write at a time.
-func (s *store) write(ctx context.Context, at time.Time, f func(*ledger.Tx) error) error {
+// writeAt runs f as one write at a time.
+func (s *store) writeAt(ctx context.Context, at time.Time, f func(*ledger.Tx) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return s.ledger.Write(ctx, at, f)
@@ -150,25 +150,25 @@ func (d *Docket) Receive(ctx context.Context, entries []ingest.Entry) error {
 // ReceiveFrom is Receive for entries whose origin says more or less than that they
 // are a node's.
 func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.Entry) error {
-	return d.filer.file(ctx, from, entries)
+	return d.filer.fileEntries(ctx, from, entries)
 }
 
 // Due judges every case that is settled, or whose time is up, and notices agents that
 // fell silent.
 func (d *Docket) Due(ctx context.Context) error {
-	err := d.judge.due(ctx)
+	err := d.judge.judgeDue(ctx)
 	if ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, d.silence.look(ctx))
+	return errors.Join(err, d.silence.findSilent(ctx))
 }
 
 // Upkeep bounds what is kept: by age, by size, and by the number of open cases.
-func (d *Docket) Upkeep(ctx context.Context) error { return d.upkeep.run(ctx) }
+func (d *Docket) Upkeep(ctx context.Context) error { return d.upkeep.runOnce(ctx) }
 
 // Gather returns everything that a case is judged from.
 func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
-	found, err := d.judge.scans.gather(ctx, d.ledger.Questions, &c, d.Book())
+	found, err := d.judge.scans.gatherCase(ctx, d.ledger.Questions, &c, d.Book())
 	var out []ingest.Entry
 	for _, s := range found {
 		out = append(out, s.Entry)
@@ -179,7 +179,7 @@ func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, err
 // Opinion is what a case would be judged now, without recording it: of several
 // lives of its container, the last.
 func (d *Docket) Opinion(ctx context.Context, c ledger.Case) (*rules.Verdict, error) {
-	all, err := d.judge.lives(ctx, d.ledger.Questions, &c)
+	all, err := d.judge.verdictsOfLives(ctx, d.ledger.Questions, &c)
 	if err != nil {
 		return nil, err
 	}
@@ -238,9 +238,9 @@ func (d *Docket) runUpkeep(ctx context.Context) error {
 	}
 }
 
-// runner says whether the operator's globs make a pod a runner; ok is false
+// globsName says whether the operator's globs make a pod a runner; ok is false
 // when there are none.
-func (o *Options) runner(namespace, name string) (is, ok bool) {
+func (o *Options) globsName(namespace, name string) (is, ok bool) {
 	return o.Runners.Fit(namespace, name), len(o.Runners) > 0
 }
 
@@ -256,14 +256,14 @@ var jobPod = regexp.MustCompile(`-workflow$|-step-[^-]+$`)
 // isRunner decides whether a pod is a runner: by the globs, else by what is
 // said of it or by the name that controllers give.
 func (o *Options) isRunner(c *ledger.Case, said bool) bool {
-	if is, ok := o.runner(c.Namespace, c.Name); ok {
+	if is, ok := o.globsName(c.Namespace, c.Name); ok {
 		return is
 	}
 	return c.Runner || said || strings.Contains(c.Name, "-runner-") && !jobPod.MatchString(c.Name)
 }
 
-// owner is the key, in its cluster, that marks and last lines of a pod are kept under.
-func owner(e *ingest.Entry) string {
+// ownerKey is the key, in its cluster, that marks and last lines of a pod are kept under.
+func ownerKey(e *ingest.Entry) string {
 	if e.PodUID != "" {
 		return "uid:" + e.PodUID
 	}

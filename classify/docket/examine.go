@@ -17,10 +17,10 @@ type examined struct {
 	flood  bool // its container has printed so much that the rulebook was not asked
 }
 
-// examine asks the rulebook, and takes the secrets out of what may be kept.
-func (f *filer) examine(e *ingest.Entry, book *rules.Rulebook) examined {
+// examineEntry asks the rulebook, and takes the secrets out of what may be kept.
+func (f *filer) examineEntry(e *ingest.Entry, book *rules.Rulebook) examined {
 	f.fillCluster(e)
-	f.demote(e)
+	f.demoteImpostor(e)
 	x := examined{entry: e}
 	switch {
 	case e.Mark != nil:
@@ -39,7 +39,7 @@ func (f *filer) examine(e *ingest.Entry, book *rules.Rulebook) examined {
 func (f *filer) examineAll(some []ingest.Entry) []examined {
 	out, book := make([]examined, len(some)), f.Book()
 	for i := range some {
-		out[i] = f.examine(&some[i], book)
+		out[i] = f.examineEntry(&some[i], book)
 	}
 	return out
 }
@@ -48,9 +48,9 @@ func (f *filer) examineAll(some []ingest.Entry) []examined {
 // another's word after that is examined again; a job's word is none either way.
 func (b *batch) admitStream(x *examined) (bool, error) {
 	source, trust := x.entry.Source, x.entry.Trust
-	ok, err := b.admit(x.entry, streamOf(x.entry), false)
+	ok, err := b.mayFile(x.entry, streamOf(x.entry), false)
 	if ok && !source.Forgeable() && (x.entry.Source != source || x.entry.Trust != trust) {
-		*x = b.filer.examine(x.entry, b.book)
+		*x = b.filer.examineEntry(x.entry, b.book)
 	}
 	return ok, err
 }
@@ -77,7 +77,7 @@ func newPrintQuota() printQuota {
 
 // keysOf are the container of an entry and its pod.
 func keysOf(e *ingest.Entry) (container, pod inCluster) {
-	return inCluster{e.Cluster, owner(e) + "/" + e.Container}, inCluster{e.Cluster, owner(e)}
+	return inCluster{e.Cluster, ownerKey(e) + "/" + e.Container}, inCluster{e.Cluster, ownerKey(e)}
 }
 
 // hasRoom says whether more of an entry's container and pod is kept.
@@ -89,9 +89,9 @@ func (p printQuota) hasRoom(e *ingest.Entry) bool {
 		all.lines < podPrints*maxPrinted && all.bytes < podPrints*maxPrintedBytes
 }
 
-// add counts an entry that is kept: whoever may not speak for a pod does not use up
+// countKept counts an entry that is kept: whoever may not speak for a pod does not use up
 // what is its own.
-func (p printQuota) add(e *ingest.Entry) {
+func (p printQuota) countKept(e *ingest.Entry) {
 	container, pod := keysOf(e)
 	for _, key := range []inCluster{container, pod} {
 		n, _ := p.of.Get(key)

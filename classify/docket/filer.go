@@ -26,13 +26,13 @@ func newFiler(s *store) *filer {
 	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(), strangers: strangers}
 }
 
-// file files entries in portions, between which others have their turn.
-func (f *filer) file(ctx context.Context, from Origin, entries []ingest.Entry) error {
+// fileEntries files entries in portions, between which others have their turn.
+func (f *filer) fileEntries(ctx context.Context, from Origin, entries []ingest.Entry) error {
 	for {
 		if err := ctx.Err(); err != nil || len(entries) == 0 {
 			return err
 		}
-		n := portion(entries, f.queue.share())
+		n := portionSize(entries, f.queue.nextShare())
 		if err := f.fileSome(ctx, from, entries[:n]); err != nil {
 			return err
 		}
@@ -42,11 +42,11 @@ func (f *filer) file(ctx context.Context, from Origin, entries []ingest.Entry) e
 
 func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) error {
 	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weightOf(some)}
-	f.queue.add(p)
+	f.queue.addPush(p)
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	if !p.done { // nobody took it along
-		f.fileAll(context.WithoutCancel(ctx), f.queue.take(p))
+		f.fileAll(context.WithoutCancel(ctx), f.queue.takeFitting(p))
 	}
 	return p.err
 }
@@ -73,12 +73,12 @@ func (f *filer) fileTogether(ctx context.Context, all []*pushRequest) error {
 		for _, p := range all {
 			b.from = p.from
 			for i := range p.entries {
-				if err := b.file(&p.entries[i]); err != nil {
+				if err := b.fileEntry(&p.entries[i]); err != nil {
 					return err
 				}
 			}
 		}
-		return b.end()
+		return b.endBatch()
 	})
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (f *filer) fillCluster(e *ingest.Entry) {
 	if e.Cluster == "" {
 		e.Cluster = f.options.Cluster
 	}
-	if named, mixed := f.clusters.mixed(e.Cluster); mixed {
+	if named, mixed := f.clusters.mixedKinds(e.Cluster); mixed {
 		f.log.Warn().Str("cluster", named).Msg("some records name a cluster and others none: " +
 			"records of the two kinds are never joined; set --cluster to the cluster of those that name none")
 	}
@@ -110,8 +110,8 @@ type clustersSeen struct {
 	warned  bool
 }
 
-// mixed says, once, that records of both kinds came.
-func (s *clustersSeen) mixed(cluster string) (named string, first bool) {
+// mixedKinds says, once, that records of both kinds came.
+func (s *clustersSeen) mixedKinds(cluster string) (named string, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.named = cmp.Or(s.named, cluster); cluster == "" {
@@ -122,9 +122,9 @@ func (s *clustersSeen) mixed(cluster string) (named string, first bool) {
 	return cmp.Or(cluster, s.named), first
 }
 
-// demote makes a job's of what stands in the log of a pod that only looks like
+// demoteImpostor makes a job's of what stands in the log of a pod that only looks like
 // a controller: anybody who may create pods can name one so.
-func (f *filer) demote(e *ingest.Entry) {
+func (f *filer) demoteImpostor(e *ingest.Entry) {
 	if !fromController(e) || e.Pod == "" || f.options.controller(e.Namespace, e.Pod) {
 		return
 	}

@@ -16,10 +16,10 @@ import (
 // mean the same process.
 const pidNear = 20 * time.Second
 
-// gather collects from the ledger everything that can bear on a case: what is
+// gatherCase collects from the ledger everything that can bear on a case: what is
 // filed under its names and under every name that those records add, what
 // happened to its node, its last lines, and the coverage marks.
-func (s *scanCache) gather(
+func (s *scanCache) gatherCase(
 	ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook,
 ) ([]*classify.Scanned, error) {
 	g := &gathering{
@@ -31,12 +31,12 @@ func (s *scanCache) gather(
 		seen:  map[int64]bool{},
 		asked: map[string]bool{},
 	}
-	g.ask(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
+	g.askFor(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
 	g.cutNames()
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
 		g.keys = g.keys[1:]
-		g.named(key)
+		g.addNamed(key)
 	}
 	g.surroundings()
 	return g.found, g.err
@@ -53,8 +53,8 @@ func (g *gathering) cutNames() {
 		return
 	}
 	filed, err := g.q.Filed(g.ctx, keys)
-	g.failed(err)
-	g.ask(filed...)
+	g.noteError(err)
+	g.askFor(filed...)
 }
 
 // gathering is one run of gather.
@@ -74,7 +74,7 @@ type gathering struct {
 	first, last time.Time
 }
 
-func (g *gathering) ask(keys ...string) {
+func (g *gathering) askFor(keys ...string) {
 	for _, k := range keys {
 		if !g.asked[k] {
 			g.asked[k] = true
@@ -83,9 +83,9 @@ func (g *gathering) ask(keys ...string) {
 	}
 }
 
-// named takes the records that are filed under a name, and learns from those
+// addNamed takes the records that are filed under a name, and learns from those
 // that are about this pod alone what else it is called.
-func (g *gathering) named(key string) {
+func (g *gathering) addNamed(key string) {
 	found, err := g.q.Unseen(g.ctx, key, g.seen)
 	if err != nil {
 		g.err = err
@@ -93,27 +93,27 @@ func (g *gathering) named(key string) {
 	}
 	for i := range found {
 		e := &found[i].Entry
-		if e.Cluster != g.c.Cluster || strings.HasPrefix(key, classify.KeyPID) && !g.near(e.At) {
+		if e.Cluster != g.c.Cluster || strings.HasPrefix(key, classify.KeyPID) && !g.isNear(e.At) {
 			continue
 		}
 		g.seen[found[i].ID] = true
-		g.learn(g.add(e))
+		g.learnFrom(g.addEntry(e))
 	}
 }
 
-func (g *gathering) near(at time.Time) bool {
+func (g *gathering) isNear(at time.Time) bool {
 	return slices.ContainsFunc(g.found, func(s *classify.Scanned) bool { return s.Entry.At.Sub(at).Abs() < pidNear })
 }
 
-func (g *gathering) learn(s *classify.Scanned) {
+func (g *gathering) learnFrom(s *classify.Scanned) {
 	e, f := &s.Entry, classify.FileSignals(s.Signals)
-	if len(f.Subjects) != 1 || !g.mine(f.Subjects[0]) {
+	if len(f.Subjects) != 1 || !g.isMine(f.Subjects[0]) {
 		return
 	}
 	g.ids = append(g.ids, f.Subjects[0].IDs...)
 	for _, k := range f.Keys {
 		if !strings.HasPrefix(k, classify.KeyName) {
-			g.ask(k)
+			g.askFor(k)
 		}
 	}
 	if !e.At.IsZero() && (g.first.IsZero() || e.At.Before(g.first)) {
@@ -124,8 +124,8 @@ func (g *gathering) learn(s *classify.Scanned) {
 	}
 }
 
-// mine says whether a record's subject can be this pod and no other.
-func (g *gathering) mine(s classify.Subject) bool {
+// isMine says whether a record's subject can be this pod and no other.
+func (g *gathering) isMine(s classify.Subject) bool {
 	switch {
 	case s.UID != "" && g.c.UID != "":
 		return s.UID == g.c.UID
@@ -141,11 +141,11 @@ func (g *gathering) surroundings() {
 	if g.first.IsZero() {
 		g.first = g.c.Opened
 	}
-	g.last = latest(g.last, g.c.Died)
+	g.last = latestOf(g.last, g.c.Died)
 	from, to := classify.Window(g.first, g.last)
 	around, own := ledger.Owners{"controller", "kube:" + g.c.Namespace}, ledger.Owners{}
 	if g.c.Node != "" {
-		g.wide(from, to)
+		g.addNodeWide(from, to)
 		around[2] = "node:" + g.c.Node
 	}
 	if g.c.UID != "" {
@@ -154,22 +154,22 @@ func (g *gathering) surroundings() {
 	if g.c.Name != "" {
 		own[1] = classify.KeyName + g.c.Name
 	}
-	g.marks(around, from, to)
-	g.all(g.q.Marks(g.ctx, own, time.Time{}))
-	g.all(g.q.Tails(g.ctx, own))
+	g.addMarks(around, from, to)
+	g.addAll(g.q.Marks(g.ctx, own, time.Time{}))
+	g.addAll(g.q.Tails(g.ctx, own))
 }
 
-// marks adds what was read, or lost, of some owners between two times.
-func (g *gathering) marks(of ledger.Owners, from, to time.Time) {
+// addMarks adds what was read, or lost, of some owners between two times.
+func (g *gathering) addMarks(of ledger.Owners, from, to time.Time) {
 	some, err := g.q.Marks(g.ctx, of, from)
-	g.all(slices.DeleteFunc(some, func(e ingest.Entry) bool { return e.Mark.From.After(to) }), err)
+	g.addAll(slices.DeleteFunc(some, func(e ingest.Entry) bool { return e.Mark.From.After(to) }), err)
 }
 
-// wide adds what happened on the case's node. Many cases of the node ask for the
+// addNodeWide adds what happened on the case's node. Many cases of the node ask for the
 // same, so it is remembered.
-func (g *gathering) wide(from, to time.Time) {
+func (g *gathering) addNodeWide(from, to time.Time) {
 	ids, err := g.q.Wide(g.ctx, g.c.Node, from, to)
-	g.failed(err)
+	g.noteError(err)
 	for _, id := range ids {
 		if g.seen[id] {
 			continue
@@ -178,10 +178,10 @@ func (g *gathering) wide(from, to time.Time) {
 		s, known := g.cache.Get(k)
 		if !known {
 			e, ok, err := g.q.Evidence(g.ctx, id)
-			if g.failed(err); err != nil || !ok {
+			if g.noteError(err); err != nil || !ok {
 				continue
 			}
-			s = scan(&e, g.book)
+			s = scanEntry(&e, g.book)
 			g.cache.Add(k, s)
 		}
 		g.found = append(g.found, s)
@@ -194,7 +194,7 @@ type scanKey struct {
 	book *rules.Rulebook
 }
 
-func scan(e *ingest.Entry, book *rules.Rulebook) *classify.Scanned {
+func scanEntry(e *ingest.Entry, book *rules.Rulebook) *classify.Scanned {
 	s := &classify.Scanned{Entry: *e}
 	if e.Mark == nil {
 		s.Signals = book.Scan(&s.Entry)
@@ -205,26 +205,26 @@ func scan(e *ingest.Entry, book *rules.Rulebook) *classify.Scanned {
 	return s
 }
 
-func (g *gathering) add(e *ingest.Entry) *classify.Scanned {
-	s := scan(e, g.book)
+func (g *gathering) addEntry(e *ingest.Entry) *classify.Scanned {
+	s := scanEntry(e, g.book)
 	g.found = append(g.found, s)
 	return s
 }
 
-func (g *gathering) all(some []ingest.Entry, err error) {
-	g.failed(err)
+func (g *gathering) addAll(some []ingest.Entry, err error) {
+	g.noteError(err)
 	for i := range some {
-		g.add(&some[i])
+		g.addEntry(&some[i])
 	}
 }
 
-func (g *gathering) failed(err error) {
+func (g *gathering) noteError(err error) {
 	if g.err == nil {
 		g.err = err
 	}
 }
 
-func latest(a, b time.Time) time.Time {
+func latestOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

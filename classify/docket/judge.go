@@ -25,8 +25,8 @@ type judge struct {
 	mu    sync.Mutex // a case is judged by one at a time
 }
 
-// due judges every case that is settled, or whose time is up.
-func (j *judge) due(ctx context.Context) error {
+// judgeDue judges every case that is settled, or whose time is up.
+func (j *judge) judgeDue(ctx context.Context) error {
 	cases, err := j.ledger.Pending(ctx, j.now(), j.options.Settle)
 	for some := range slices.Chunk(cases, together) {
 		if ctx.Err() != nil {
@@ -45,7 +45,7 @@ func (j *judge) judgeSome(ctx context.Context, cases []ledger.Case) (err error) 
 	var all []outcome
 	err = j.ledger.View(ctx, func(q ledger.Questions) (err error) {
 		for i := range cases {
-			o, ok, bad := j.decide(ctx, q, cases[i].ID)
+			o, ok, bad := j.decideCase(ctx, q, cases[i].ID)
 			if bad != nil { // one that cannot be judged must not hold up the others
 				c := &cases[i]
 				err = errors.Join(err, fmt.Errorf("case %s (%s/%s): %w", c.ID, c.Namespace, c.Name, bad))
@@ -55,42 +55,42 @@ func (j *judge) judgeSome(ctx context.Context, cases []ledger.Case) (err error) 
 		}
 		return err
 	})
-	return errors.Join(err, j.record(ctx, all))
+	return errors.Join(err, j.recordOutcomes(ctx, all))
 }
 
-// decide judges one case as it is now; ok is false when somebody else has.
-func (j *judge) decide(ctx context.Context, q ledger.Questions, id string) (o outcome, ok bool, err error) {
+// decideCase judges one case as it is now; ok is false when somebody else has.
+func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (o outcome, ok bool, err error) {
 	c, ok, err := q.Case(ctx, id)
 	if err != nil || !ok || c.State == ledger.StateJudged {
 		return o, false, err
 	}
-	lives, err := j.lives(ctx, q, &c)
+	lives, err := j.verdictsOfLives(ctx, q, &c)
 	o.Case = c
 	for _, v := range lives {
 		one := death{id: ledger.LifeID(c.ID, v.Attempt)}
 		stands := false
 		if err == nil {
-			one.last, stands, err = before(ctx, q, &c, one.id, v)
+			one.last, stands, err = verdictBefore(ctx, q, &c, one.id, v)
 		}
 		alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
 		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 		}
-		o.add(one)
+		o.addDeath(one)
 	}
 	return o, err == nil, err
 }
 
-// lives are the verdicts on every life of the case's container as they would be
+// verdictsOfLives are the verdicts on every life of the case's container as they would be
 // given now, the first first; at least one.
-func (j *judge) lives(ctx context.Context, q ledger.Questions, c *ledger.Case) ([]*rules.Verdict, error) {
+func (j *judge) verdictsOfLives(ctx context.Context, q ledger.Questions, c *ledger.Case) ([]*rules.Verdict, error) {
 	book := j.Book()
-	found, err := j.scans.gather(ctx, q, c, book)
+	found, err := j.scans.gatherCase(ctx, q, c, book)
 	if err != nil {
 		return nil, err
 	}
 	options := classify.Options{Runner: nameOf(c), Strict: true}
-	own := pick(classify.ReplayScanned(slices.Values(found), book, options), c)
+	own := pickOwn(classify.ReplayScanned(slices.Values(found), book, options), c)
 	for _, v := range own {
 		v.Cluster = c.Cluster // also where nothing is left of it
 		v.Runner, v.Namespace = cmp.Or(v.Runner, c.Name), cmp.Or(v.Namespace, c.Namespace)
@@ -99,9 +99,9 @@ func (j *judge) lives(ctx context.Context, q ledger.Questions, c *ledger.Case) (
 	return own, nil
 }
 
-// record writes what became of cases: verdicts, their places in the outbox and
+// recordOutcomes writes what became of cases: verdicts, their places in the outbox and
 // the cases' new states in one go. When that fails each is tried by itself.
-func (j *judge) record(ctx context.Context, all []outcome) error {
+func (j *judge) recordOutcomes(ctx context.Context, all []outcome) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -110,12 +110,12 @@ func (j *judge) record(ctx context.Context, all []outcome) error {
 	if err != nil && len(all) > 1 && ctx.Err() == nil {
 		err = nil
 		for i := range all {
-			err = errors.Join(err, j.record(ctx, all[i:i+1]))
+			err = errors.Join(err, j.recordOutcomes(ctx, all[i:i+1]))
 		}
 		return err
 	}
 	for _, o := range all {
-		for _, one := range o.deaths() {
+		for _, one := range o.newDeaths() {
 			if err == nil && one.verdict != nil {
 				j.announce(one.verdict, at)
 			}
@@ -125,9 +125,9 @@ func (j *judge) record(ctx context.Context, all []outcome) error {
 }
 
 func (j *judge) recordAll(ctx context.Context, all []outcome, at time.Time) error {
-	return j.write(ctx, at, func(tx *ledger.Tx) error {
+	return j.writeAt(ctx, at, func(tx *ledger.Tx) error {
 		for i := range all {
-			if err := j.update(tx, &all[i], at); err != nil {
+			if err := j.updateCase(tx, &all[i], at); err != nil {
 				return err
 			}
 		}
@@ -137,24 +137,24 @@ func (j *judge) recordAll(ctx context.Context, all []outcome, at time.Time) erro
 
 // announce counts and logs a verdict that is recorded.
 func (j *judge) announce(v *rules.Verdict, at time.Time) {
-	j.metrics.judged(v, at)
+	j.metrics.countJudged(v, at)
 	j.log.Info().Str("runner", v.Runner).Str("verdict", string(v.Label)).Str("confidence", string(v.Confidence)).
 		Str("rule", v.Rule).Int("revision", v.Revision).Msg("verdict")
 }
 
-// stamp is the time that a verdict is published under: that of the death, as
+// publishTime is the time that a verdict is published under: that of the death, as
 // long as Loki takes lines of that age. A revision must not hide behind the
 // verdict that it revises, so it has its own time.
-func (j *judge) stamp(v *rules.Verdict, now time.Time) time.Time {
+func (j *judge) publishTime(v *rules.Verdict, now time.Time) time.Time {
 	if v.Revision > 1 || v.DiedAt == nil || v.DiedAt.After(now) || now.Sub(*v.DiedAt) > j.options.LokiWindow {
 		return now
 	}
 	return *v.DiedAt
 }
 
-// update rewrites a case unless new evidence came in between: then it is due
+// updateCase rewrites a case unless new evidence came in between: then it is due
 // again with that evidence, and a verdict stands beside it.
-func (j *judge) update(tx *ledger.Tx, o *outcome, at time.Time) error {
+func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 	now, ok, err := tx.FindByID(o.ID)
 	if err != nil || !ok {
 		return err
@@ -165,7 +165,7 @@ func (j *judge) update(tx *ledger.Tx, o *outcome, at time.Time) error {
 	if o.had {
 		now.State = ledger.StateJudged
 	}
-	for _, one := range o.deaths() {
+	for _, one := range o.newDeaths() {
 		if one.verdict == nil {
 			continue
 		}
@@ -191,11 +191,11 @@ func (j *judge) addVerdict(tx *ledger.Tx, one *death, at time.Time) error {
 		v.Revision = one.last.Revision + 1
 		v.Revises = &rules.Revised{Label: one.last.Label, Confidence: one.last.Confidence}
 	}
-	return tx.AddVerdict(one.id, v, j.stamp(v, at), j.options.Publish)
+	return tx.AddVerdict(one.id, v, j.publishTime(v, at), j.options.Publish)
 }
 
-// force judges an open case now and closes it.
-func (j *judge) force(ctx context.Context, id string) error {
+// forceCase judges an open case now and closes it.
+func (j *judge) forceCase(ctx context.Context, id string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var o outcome
@@ -205,13 +205,13 @@ func (j *judge) force(ctx context.Context, id string) error {
 		if err != nil || !ok || c.State != ledger.StateOpen {
 			return err
 		}
-		lives, err := j.lives(ctx, q, &c)
+		lives, err := j.verdictsOfLives(ctx, q, &c)
 		if err != nil {
 			return err
 		}
 		o, open = outcome{Case: c}, true
 		for _, v := range lives {
-			o.add(death{id: ledger.LifeID(c.ID, v.Attempt), verdict: v})
+			o.addDeath(death{id: ledger.LifeID(c.ID, v.Attempt), verdict: v})
 		}
 		return nil
 	})
@@ -219,5 +219,5 @@ func (j *judge) force(ctx context.Context, id string) error {
 		return err
 	}
 	j.metrics.forced.Inc()
-	return j.record(ctx, []outcome{o})
+	return j.recordOutcomes(ctx, []outcome{o})
 }

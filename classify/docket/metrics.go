@@ -30,8 +30,8 @@ type Metrics struct {
 // say.
 const maxPools = 500
 
-// pool is the label of a verdict's pool.
-func (m *Metrics) pool(name string) string {
+// poolLabel is the label of a verdict's pool.
+func (m *Metrics) poolLabel(name string) string {
 	if !m.pools[name] && len(m.pools) >= maxPools {
 		return "others"
 	}
@@ -87,20 +87,20 @@ func (m *Metrics) received(b *batch) {
 	}
 }
 
-func (m *Metrics) judged(v *rules.Verdict, now time.Time) {
+func (m *Metrics) countJudged(v *rules.Verdict, now time.Time) {
 	m.matches.WithLabelValues(v.Rule).Inc()
 	if was := v.Revises; was != nil {
-		m.revisions.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.pool(v.Pool),
+		m.revisions.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.poolLabel(v.Pool),
 			string(was.Label), v.Change()).Inc()
 		return
 	}
-	m.verdicts.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.pool(v.Pool)).Inc()
+	m.verdicts.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.poolLabel(v.Pool)).Inc()
 	if v.DiedAt != nil {
 		m.latency.Observe(max(0, now.Sub(*v.DiedAt).Seconds()))
 	}
 }
 
-func (m *Metrics) swept(s ledger.Swept) {
+func (m *Metrics) countSwept(s ledger.Swept) {
 	m.removed.WithLabelValues("verdicts").Add(float64(s.Verdicts))
 	m.removed.WithLabelValues("evidence").Add(float64(s.Evidence))
 	m.removed.WithLabelValues("cases").Add(float64(s.Cases))

@@ -18,15 +18,15 @@ type Origin struct {
 // known is false where nobody can say. Any part of the subject may be missing.
 type Placed func(s classify.Subject) (here, known bool)
 
-// admit says whether an entry may be filed that stands in a pod's stream, or speaks
+// mayFile says whether an entry may be filed that stands in a pod's stream, or speaks
 // of pods: what contradicts the API server is refused, what it does not know is
 // made a claim, unless it is what happened to the whole node.
-func (b *batch) admit(e *ingest.Entry, subjects []classify.Subject, wide bool) (bool, error) {
+func (b *batch) mayFile(e *ingest.Entry, subjects []classify.Subject, wide bool) (bool, error) {
 	if b.from.Placed == nil {
 		return true, nil
 	}
 	for i := range subjects {
-		here, known, err := b.locate(&subjects[i])
+		here, known, err := b.locatePod(&subjects[i])
 		if err != nil {
 			return false, err
 		}
@@ -62,14 +62,14 @@ func ofHost(s ingest.Source) bool {
 	return false
 }
 
-// locate looks for a subject by its names and by whose its ids are known to be.
-func (b *batch) locate(s *classify.Subject) (here, known bool, err error) {
+// locatePod looks for a subject by its names and by whose its ids are known to be.
+func (b *batch) locatePod(s *classify.Subject) (here, known bool, err error) {
 	here, known = b.from.Placed(*s)
 	for _, id := range s.IDs {
 		if known && !here {
 			return false, true, nil
 		}
-		c, _, err := b.cases.find(&classify.Subject{Cluster: s.Cluster, IDs: []string{id}})
+		c, _, err := b.cases.findCase(&classify.Subject{Cluster: s.Cluster, IDs: []string{id}})
 		if err != nil {
 			return false, false, err
 		}
@@ -101,9 +101,9 @@ func podOf(s *classify.Subject) string {
 	return s.Cluster + " id " + subjectOf(s).ids
 }
 
-// teacher is an entry as a case may learn from it: where a pod is that nobody knows
+// asTeacher is an entry as a case may learn from it: where a pod is that nobody knows
 // it cannot say.
-func (b *batch) teacher(e *ingest.Entry, s *classify.Subject) *ingest.Entry {
+func (b *batch) asTeacher(e *ingest.Entry, s *classify.Subject) *ingest.Entry {
 	if !b.unplaced[podOf(s)] {
 		return e
 	}

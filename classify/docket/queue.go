@@ -33,15 +33,15 @@ const (
 	maxShare    = 512
 )
 
-// share is what the next request may weigh.
-func (q *queue) share() int {
+// nextShare is what the next request may weigh.
+func (q *queue) nextShare() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return max(minShare, min(maxShare, maxTogether/(len(q.waiting)+1)))
 }
 
-// portion is how many of the entries weigh so much; one at least.
-func portion(entries []ingest.Entry, most int) int {
+// portionSize is how many of the entries weigh so much; one at least.
+func portionSize(entries []ingest.Entry, most int) int {
 	sum := 0
 	for i := range entries {
 		if sum += weightOf(entries[i : i+1]); sum > most && i > 0 {
@@ -58,14 +58,14 @@ func weightOf(entries []ingest.Entry) (sum int) {
 	return sum
 }
 
-func (q *queue) add(p *pushRequest) {
+func (q *queue) addPush(p *pushRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, p)
 }
 
-// take removes p from the queue, and with it others as far as they fit.
-func (q *queue) take(p *pushRequest) []*pushRequest {
+// takeFitting removes p from the queue, and with it others as far as they fit.
+func (q *queue) takeFitting(p *pushRequest) []*pushRequest {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out, sum := []*pushRequest{p}, p.weight

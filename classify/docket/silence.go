@@ -16,9 +16,9 @@ type silenceWatch struct {
 	started time.Time
 }
 
-// look finds the nodes whose agents went silent. That is evidence of its own: every
+// findSilent finds the nodes whose agents went silent. That is evidence of its own: every
 // runner there may have died unseen.
-func (w *silenceWatch) look(ctx context.Context) error {
+func (w *silenceWatch) findSilent(ctx context.Context) error {
 	now := w.now()
 	if now.Sub(w.started) < w.options.Silent { // who was not heard of while nobody listened
 		return nil
@@ -33,10 +33,10 @@ func (w *silenceWatch) look(ctx context.Context) error {
 }
 
 func (w *silenceWatch) noteSilent(ctx context.Context, n ledger.Node, now time.Time) error {
-	return w.write(ctx, now, func(tx *ledger.Tx) error {
+	return w.writeAt(ctx, now, func(tx *ledger.Tx) error {
 		b := newBatch(w.filer, tx)
 		e := ownEntry(n, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
-		if err := errors.Join(b.fileOwn(e), b.end()); err != nil {
+		if err := errors.Join(b.fileOwn(e), b.endBatch()); err != nil {
 			return err
 		}
 		n.Silent = true
@@ -64,20 +64,20 @@ func (b *batch) noteNode(n ledger.Node) error {
 
 // judgeAgain has every runner of a node judged anew that was heard of since.
 func (b *batch) judgeAgain(n ledger.Node, since time.Time) error {
-	if err := b.cases.flush(); err != nil { // what is asked for next must be in the ledger
+	if err := b.cases.flushCases(); err != nil { // what is asked for next must be in the ledger
 		return err
 	}
 	all, err := b.tx.JudgedOn(n.Cluster, n.Name, since)
 	for i := range all {
-		b.ending(&b.cases.cached(all[i]).Case, b.now)
+		b.noteEnd(&b.cases.asCached(all[i]).Case, b.now)
 	}
 	return err
 }
 
 // fileOwn files a record that coroner itself makes.
 func (b *batch) fileOwn(e ingest.Entry) error {
-	x := b.filer.examine(&e, b.book)
-	return b.file(&x)
+	x := b.filer.examineEntry(&e, b.book)
+	return b.fileEntry(&x)
 }
 
 // ownEntry is a record that coroner itself makes.

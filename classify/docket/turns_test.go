@@ -69,7 +69,7 @@ func TestPortion(t *testing.T) {
 		{many(short, 10), 100, 10}, {many(short, 500), 100, 100}, {many(long, 500), 170, 10}, {many(long, 2), 5, 1},
 		{many(short, 1), 64, 1},
 	} {
-		if got := portion(c.entries, c.most); got != c.want {
+		if got := portionSize(c.entries, c.most); got != c.want {
 			t.Errorf("%d entries, at most %d: %d, want %d", len(c.entries), c.most, got, c.want)
 		}
 	}
@@ -118,9 +118,9 @@ func TestScansAreBounded(t *testing.T) {
 func TestPoolsAreBounded(t *testing.T) {
 	w := newWorld(t, Options{})
 	for i := range 3 * maxPools {
-		w.metrics.pool(fmt.Sprint("pool-", i))
+		w.metrics.poolLabel(fmt.Sprint("pool-", i))
 	}
-	if got := w.metrics.pool("pool-7") + " " + w.metrics.pool("new"); got != "pool-7 others" ||
+	if got := w.metrics.poolLabel("pool-7") + " " + w.metrics.poolLabel("new"); got != "pool-7 others" ||
 		len(w.metrics.pools) != maxPools {
 		t.Errorf("%s; %d pools", got, len(w.metrics.pools))
 	}

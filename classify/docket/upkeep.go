@@ -15,11 +15,11 @@ type upkeep struct {
 	judge *judge
 }
 
-// run does all of it once.
-func (u *upkeep) run(ctx context.Context) error {
+// runOnce does all of it once.
+func (u *upkeep) runOnce(ctx context.Context) error {
 	now := u.now()
 	verdicts, evidence := now.Add(-u.options.KeepVerdicts), now.Add(-u.options.KeepEvidence)
-	if err := u.sweep(ctx, verdicts, evidence); err != nil {
+	if err := u.sweepOld(ctx, verdicts, evidence); err != nil {
 		return err
 	}
 	for used, err := u.ledger.Used(ctx); err != nil || used > u.options.MaxBytes; used, err = u.ledger.Used(ctx) {
@@ -29,7 +29,7 @@ func (u *upkeep) run(ctx context.Context) error {
 		}
 		age := now.Sub(oldest)
 		u.log.Warn().Int64("bytes", used).Dur("age", age).Msg("evidence store full: dropping the oldest 10 %")
-		if err := u.sweep(ctx, verdicts, now.Add(-age*9/10)); err != nil {
+		if err := u.sweepOld(ctx, verdicts, now.Add(-age*9/10)); err != nil {
 			return err
 		}
 		if age < u.options.Deadline {
@@ -39,8 +39,8 @@ func (u *upkeep) run(ctx context.Context) error {
 	return u.boundCases(ctx)
 }
 
-// sweep takes out what is too old, some at a time: who files must not wait long.
-func (u *upkeep) sweep(ctx context.Context, verdicts, evidence time.Time) error {
+// sweepOld takes out what is too old, some at a time: who files must not wait long.
+func (u *upkeep) sweepOld(ctx context.Context, verdicts, evidence time.Time) error {
 	for {
 		swept, err := u.sweepSome(ctx, verdicts, evidence)
 		if err != nil || !swept.More {
@@ -50,12 +50,12 @@ func (u *upkeep) sweep(ctx context.Context, verdicts, evidence time.Time) error 
 }
 
 func (u *upkeep) sweepSome(ctx context.Context, verdicts, evidence time.Time) (swept ledger.Swept, err error) {
-	err = u.write(ctx, u.now(), func(tx *ledger.Tx) (err error) {
+	err = u.writeAt(ctx, u.now(), func(tx *ledger.Tx) (err error) {
 		swept, err = tx.Sweep(verdicts, evidence)
 		return err
 	})
 	if err == nil {
-		u.metrics.swept(swept)
+		u.metrics.countSwept(swept)
 	}
 	if swept.Evidence > 0 {
 		u.judge.scans.Purge() // where all is gone, ids begin anew
@@ -72,7 +72,7 @@ func (u *upkeep) boundCases(ctx context.Context) error {
 	}
 	oldest, err := u.ledger.Cases(ctx, ledger.StateOpen, over)
 	for i := range oldest {
-		err = errors.Join(err, u.judge.force(ctx, oldest[i].ID))
+		err = errors.Join(err, u.judge.forceCase(ctx, oldest[i].ID))
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func (q *Inquiry) enqueueSince(ctx context.Context, since time.Time) error {
 	for c := ledger.NewCursor(ledger.Query{Since: since, Brief: true}); ; {
 		records, err := q.Ledger.Next(ctx, c)
 		if err == nil {
-			err = q.enqueue(ctx, records)
+			err = q.enqueueJobs(ctx, records)
 		}
 		if err != nil || ctx.Err() != nil || len(records) == 0 {
 			return err
@@ -70,7 +70,7 @@ func (q *Inquiry) enqueueSince(ctx context.Context, since time.Time) error {
 	}
 }
 
-func (q *Inquiry) enqueue(ctx context.Context, records []ledger.Record) error {
+func (q *Inquiry) enqueueJobs(ctx context.Context, records []ledger.Record) error {
 	for i := range records {
 		v := &records[i].Verdict
 		certain := v.Confidence == rules.Confirmed || v.Label == rules.None || v.Label == rules.IdleRemoved

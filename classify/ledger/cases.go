@@ -72,7 +72,7 @@ func (n *naming) scanCase(row interface{ Scan(...any) error }) (c Case, err erro
 	var opened, heard, died, due int64
 	err = row.Scan(&c.Cluster, &c.ID, &c.Namespace, &c.Name, &c.UID, &c.Node, &c.Runner, &opened, &heard,
 		&c.State, &died, &due, &c.Revision)
-	c.Cluster = n.read(c.Cluster)
+	c.Cluster = n.clusterFrom(c.Cluster)
 	c.Opened, c.Heard, c.Died, c.Due = moment(opened), moment(heard), moment(died), moment(due)
 	return c, err
 }
@@ -92,7 +92,7 @@ func (t CaseTable) FindCase(cluster, namespace, name, uid string, ids []string) 
 
 // FindID is FindCase for who has the cases at hand; "" is none.
 func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (string, error) {
-	at := t.names.stored(cluster)
+	at := t.names.storedCluster(cluster)
 	if uid != "" {
 		id, _, err := t.oneID("SELECT id, uid FROM cases WHERE uid = ? AND cluster = ?", uid, at)
 		if id != "" || err != nil {
@@ -101,7 +101,7 @@ func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (s
 	}
 	for _, id := range ids {
 		const tied = "SELECT id, uid FROM cases WHERE pod = (SELECT pod FROM ties WHERE id = ?)"
-		id, other, err := t.oneID(tied, t.names.key(cluster, id))
+		id, other, err := t.oneID(tied, t.names.storedKey(cluster, id))
 		if err != nil || id != "" && (uid == "" || other == "") {
 			return id, err
 		}
@@ -119,14 +119,14 @@ func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (s
 }
 
 func (t CaseTable) oneID(query string, args ...any) (id, uid string, err error) {
-	if err = t.conn.row(query, args...).Scan(&id, &uid); err == sql.ErrNoRows {
+	if err = t.conn.queryRow(query, args...).Scan(&id, &uid); err == sql.ErrNoRows {
 		err = nil
 	}
 	return id, uid, err
 }
 
-func (t CaseTable) one(query string, args ...any) (Case, bool, error) {
-	c, err := t.names.scanCase(t.conn.row(query, args...))
+func (t CaseTable) oneCase(query string, args ...any) (Case, bool, error) {
+	c, err := t.names.scanCase(t.conn.queryRow(query, args...))
 	if err == sql.ErrNoRows {
 		return c, false, nil
 	}
@@ -135,12 +135,27 @@ func (t CaseTable) one(query string, args ...any) (Case, bool, error) {
 
 // PutCase writes a case. It stays in its cluster.
 func (t CaseTable) PutCase(c Case) error {
-	_, err := t.conn.exec("INSERT INTO cases ("+caseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.conn.execute(
+		"INSERT INTO cases ("+caseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
 			node = excluded.node, runner = excluded.runner, opened = excluded.opened, heard = excluded.heard,
 			state = excluded.state, died = excluded.died, due = excluded.due, revision = excluded.revision`,
-		t.names.stored(c.Cluster), c.ID, c.Namespace, c.Name, c.UID, c.Node, c.Runner, nanos(c.Opened), nanos(c.Heard),
-		string(c.State), nanos(c.Died), nanos(c.Due), c.Revision)
+		t.names.storedCluster(
+			c.Cluster,
+		),
+		c.ID,
+		c.Namespace,
+		c.Name,
+		c.UID,
+		c.Node,
+		c.Runner,
+		unixNanos(c.Opened),
+		unixNanos(c.Heard),
+		string(c.State),
+		unixNanos(c.Died),
+		unixNanos(c.Due),
+		c.Revision,
+	)
 	return err
 }
 
@@ -148,22 +163,31 @@ func (t CaseTable) PutCase(c Case) error {
 // names and when it was opened. That spares the indexes of those: the database
 // writes those of every column that is named here, changed or not.
 func (t CaseTable) MoveCase(c Case) error {
-	_, err := t.conn.exec(`UPDATE cases SET node = ?, runner = ?, heard = ?, state = ?, died = ?, due = ?, revision = ?
+	_, err := t.conn.execute(
+		`UPDATE cases SET node = ?, runner = ?, heard = ?, state = ?, died = ?, due = ?, revision = ?
 		WHERE id = ?`,
-		c.Node, c.Runner, nanos(c.Heard), string(c.State), nanos(c.Died), nanos(c.Due), c.Revision, c.ID)
+		c.Node,
+		c.Runner,
+		unixNanos(c.Heard),
+		string(c.State),
+		unixNanos(c.Died),
+		unixNanos(c.Due),
+		c.Revision,
+		c.ID,
+	)
 	return err
 }
 
 // HearCase is MoveCase where only Heard changed: that spares the other indexes.
 func (t CaseTable) HearCase(id string, heard time.Time) error {
-	_, err := t.conn.exec("UPDATE cases SET heard = ? WHERE id = ?", nanos(heard), id)
+	_, err := t.conn.execute("UPDATE cases SET heard = ? WHERE id = ?", unixNanos(heard), id)
 	return err
 }
 
 // SettleCase is MoveCase after a judgement: nothing was heard of the case.
 func (t CaseTable) SettleCase(c Case) error {
 	const update = "UPDATE cases SET state = ?, due = ?, revision = ? WHERE id = ?"
-	_, err := t.conn.exec(update, string(c.State), nanos(c.Due), c.Revision, c.ID)
+	_, err := t.conn.execute(update, string(c.State), unixNanos(c.Due), c.Revision, c.ID)
 	return err
 }
 
@@ -171,27 +195,27 @@ func (t CaseTable) SettleCase(c Case) error {
 // tie stays.
 func (t CaseTable) Tie(cluster, id, member string) error {
 	const tie = "INSERT OR IGNORE INTO ties (id, pod) SELECT ?, pod FROM cases WHERE id = ?"
-	_, err := t.conn.exec(tie, t.names.key(cluster, id), member)
+	_, err := t.conn.execute(tie, t.names.storedKey(cluster, id), member)
 	return err
 }
 
 // FindByID returns the case with that id.
 func (t CaseTable) FindByID(id string) (Case, bool, error) {
-	return t.one("SELECT "+caseColumns+" FROM cases WHERE id = ?", id)
+	return t.oneCase("SELECT "+caseColumns+" FROM cases WHERE id = ?", id)
 }
 
 // FindByName returns the case of a pod that is known by its name only.
 func (t CaseTable) FindByName(cluster, namespace, name string) (Case, bool, error) {
-	return t.one("SELECT "+caseColumns+` FROM cases WHERE name = ? AND cluster = ? AND uid = ''
-		AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1`, name, t.names.stored(cluster), namespace, namespace)
+	return t.oneCase("SELECT "+caseColumns+` FROM cases WHERE name = ? AND cluster = ? AND uid = ''
+		AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1`, name, t.names.storedCluster(cluster), namespace, namespace)
 }
 
 // MergeInto removes a case without a verdict whose pod turned out to be another's; its
 // ties go over.
 func (t CaseTable) MergeInto(twin, into string) error {
-	_, err := t.conn.exec("UPDATE ties SET pod = "+podOf+" WHERE pod = "+podOf, into, twin)
+	_, err := t.conn.execute("UPDATE ties SET pod = "+podOf+" WHERE pod = "+podOf, into, twin)
 	if err == nil {
-		_, err = t.conn.exec("DELETE FROM cases WHERE id = ?", twin)
+		_, err = t.conn.execute("DELETE FROM cases WHERE id = ?", twin)
 	}
 	return err
 }
@@ -199,21 +223,21 @@ func (t CaseTable) MergeInto(twin, into string) error {
 // JudgedOn returns the runners on a node that have a verdict and were heard of
 // since.
 func (t CaseTable) JudgedOn(cluster, node string, since time.Time) ([]Case, error) {
-	rows, err := t.conn.query("SELECT "+caseColumns+` FROM cases
+	rows, err := t.conn.queryRows("SELECT "+caseColumns+` FROM cases
 		WHERE node = ? AND cluster = ? AND state = 'judged' AND runner AND heard >= ?`,
-		node, t.names.stored(cluster), nanos(since))
-	return t.names.cases(rows, err)
+		node, t.names.storedCluster(cluster), unixNanos(since))
+	return t.names.readCases(rows, err)
 }
 
 // LiveOn returns the runners on a node that have no verdict yet.
 func (t CaseTable) LiveOn(cluster, node string) ([]Case, error) {
-	rows, err := t.conn.query("SELECT "+caseColumns+` FROM cases
-		WHERE node = ? AND cluster = ? AND state = 'open' AND runner`, node, t.names.stored(cluster))
-	return t.names.cases(rows, err)
+	rows, err := t.conn.queryRows("SELECT "+caseColumns+` FROM cases
+		WHERE node = ? AND cluster = ? AND state = 'open' AND runner`, node, t.names.storedCluster(cluster))
+	return t.names.readCases(rows, err)
 }
 
-func (n *naming) cases(rows *sql.Rows, err error) (out []Case, _ error) {
-	err = each(rows, err, func(r *sql.Rows) error {
+func (n *naming) readCases(rows *sql.Rows, err error) (out []Case, _ error) {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		c, err := n.scanCase(r)
 		out = append(out, c)
 		return err
@@ -223,7 +247,7 @@ func (n *naming) cases(rows *sql.Rows, err error) (out []Case, _ error) {
 
 // Case returns one case by its id.
 func (q Questions) Case(ctx context.Context, id string) (Case, bool, error) {
-	found, err := q.names.cases(q.query(ctx, "SELECT "+caseColumns+" FROM cases WHERE id = ?", id))
+	found, err := q.names.readCases(q.query(ctx, "SELECT "+caseColumns+" FROM cases WHERE id = ?", id))
 	if err != nil || len(found) == 0 {
 		return Case{}, false, err
 	}

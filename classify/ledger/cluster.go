@@ -22,9 +22,9 @@ const (
 	within = "\x1f" // ends the cluster before a name
 )
 
-// stored is a cluster as the file has it.
-func (n *naming) stored(cluster string) string {
-	switch cluster = without(cluster, noName+within); {
+// storedCluster is a cluster as the file has it.
+func (n *naming) storedCluster(cluster string) string {
+	switch cluster = withoutBytes(cluster, noName+within); {
 	case n.first != "" && cluster == "":
 		return noName
 	case cluster == n.first:
@@ -33,8 +33,8 @@ func (n *naming) stored(cluster string) string {
 	return cluster
 }
 
-// read is a cluster that the file has.
-func (n *naming) read(stored string) string {
+// clusterFrom is a cluster that the file has.
+func (n *naming) clusterFrom(stored string) string {
 	switch {
 	case n.first != "" && stored == noName:
 		return ""
@@ -44,8 +44,8 @@ func (n *naming) read(stored string) string {
 	return stored
 }
 
-// without leaves bytes out that no name has.
-func without(name, bytes string) string {
+// withoutBytes leaves bytes out that no name has.
+func withoutBytes(name, bytes string) string {
 	if !strings.ContainsAny(name, bytes) {
 		return name
 	}
@@ -57,31 +57,31 @@ func without(name, bytes string) string {
 	}, name)
 }
 
-// key is a name in its cluster as the file has it.
-func (n *naming) key(cluster, name string) string {
-	name = without(name, within)
-	if cluster = n.stored(cluster); cluster == "" {
+// storedKey is a name in its cluster as the file has it.
+func (n *naming) storedKey(cluster, name string) string {
+	name = withoutBytes(name, within)
+	if cluster = n.storedCluster(cluster); cluster == "" {
 		return name
 	}
 	return cluster + within + name
 }
 
-// keys are names in their cluster.
-func (n *naming) keys(cluster string, names []string) []string {
+// storedKeys are names in their cluster.
+func (n *naming) storedKeys(cluster string, names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
-		out[i] = n.key(cluster, name)
+		out[i] = n.storedKey(cluster, name)
 	}
 	return out
 }
 
-// entry is an entry that the file has.
-func (n *naming) entry(e *ingest.Entry) { e.Cluster = n.read(e.Cluster) }
+// readEntry is an entry that the file has.
+func (n *naming) readEntry(e *ingest.Entry) { e.Cluster = n.clusterFrom(e.Cluster) }
 
 // adopted begins the one row of meta that holds the first name.
 const adopted = "cluster: "
 
-func (n *naming) load(db *sql.DB) error {
+func (n *naming) loadNames(db *sql.DB) error {
 	err := db.QueryRow("SELECT substr(name, ?) FROM meta WHERE name LIKE ?", len(adopted)+1, adopted+"%").Scan(&n.first)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -98,12 +98,12 @@ func (l *Ledger) Adopt(ctx context.Context, cluster string) (done bool, err erro
 	if cluster == "" || l.names.first != "" {
 		return cluster == l.names.first, nil
 	}
-	known, err := l.knows(ctx, cluster)
+	known, err := l.knowsCluster(ctx, cluster)
 	if err != nil || known {
 		return false, err
 	}
-	err = l.conn.write(ctx, func() error {
-		_, err := l.conn.exec("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
+	err = l.conn.inTransaction(ctx, func() error {
+		_, err := l.conn.execute("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
 		return err
 	})
 	if err != nil {
@@ -113,9 +113,9 @@ func (l *Ledger) Adopt(ctx context.Context, cluster string) (done bool, err erro
 	return true, nil
 }
 
-// knows says whether anything was recorded of a cluster.
-func (l *Ledger) knows(ctx context.Context, cluster string) (known bool, err error) {
-	at := l.names.stored(cluster)
+// knowsCluster says whether anything was recorded of a cluster.
+func (l *Ledger) knowsCluster(ctx context.Context, cluster string) (known bool, err error) {
+	at := l.names.storedCluster(cluster)
 	err = l.queryPool.getRow(ctx, `SELECT EXISTS (SELECT 1 FROM cases WHERE cluster = ?1)
 		OR EXISTS (SELECT 1 FROM nodes WHERE cluster = ?1)
 		OR EXISTS (SELECT 1 FROM verdicts WHERE last IN (0, 1) AND cluster = ?1)`, at).Scan(&known)

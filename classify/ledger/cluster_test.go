@@ -250,13 +250,13 @@ func FuzzKey(f *testing.F) {
 	f.Add("east", "n", "", "east"+within+"n", "east")
 	f.Add("", "n", noName, "n", "prod")
 	f.Fuzz(func(t *testing.T, a, x, b, y, first string) {
-		plain := func(s string) string { return without(s, noName+within) }
+		plain := func(s string) string { return withoutBytes(s, noName+within) }
 		n := &naming{first: plain(first)}
-		same := plain(a) == plain(b) && without(x, within) == without(y, within)
-		if got := n.key(a, x) == n.key(b, y); got != same {
+		same := plain(a) == plain(b) && withoutBytes(x, within) == withoutBytes(y, within)
+		if got := n.storedKey(a, x) == n.storedKey(b, y); got != same {
 			t.Errorf("%q of %q and %q of %q: one key is %v, first is %q", x, a, y, b, got, first)
 		}
-		if got := n.read(n.stored(a)); got != plain(a) {
+		if got := n.clusterFrom(n.storedCluster(a)); got != plain(a) {
 			t.Errorf("%q is read back as %q, first is %q", a, got, first)
 		}
 	})

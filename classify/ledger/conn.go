@@ -24,8 +24,8 @@ func newConn(pool *sql.DB) (*conn, error) {
 	return &conn{turn: make(chan struct{}, 1), db: db, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// use runs f once nobody else uses the connection.
-func (c *conn) use(ctx context.Context, f func() error) error {
+// useAlone runs f once nobody else uses the connection.
+func (c *conn) useAlone(ctx context.Context, f func() error) error {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -37,9 +37,9 @@ func (c *conn) use(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// write runs f in a transaction.
-func (c *conn) write(ctx context.Context, f func() error) error {
-	return c.use(ctx, func() error {
+// inTransaction runs f in a transaction.
+func (c *conn) inTransaction(ctx context.Context, f func() error) error {
+	return c.useAlone(ctx, func() error {
 		return c.transact("BEGIN IMMEDIATE", func() error { return errors.Join(f(), ctx.Err()) })
 	})
 }
@@ -47,25 +47,25 @@ func (c *conn) write(ctx context.Context, f func() error) error {
 // transact runs f in a transaction. Whatever happens in f, the next one finds
 // nothing begun.
 func (c *conn) transact(begin string, f func() error) (err error) {
-	if _, err := c.exec(begin); err != nil {
+	if _, err := c.execute(begin); err != nil {
 		return err
 	}
 	done := false
 	defer func() {
 		if !done {
-			_, bad := c.exec("ROLLBACK")
+			_, bad := c.execute("ROLLBACK")
 			err = errors.Join(err, bad)
 		}
 	}()
 	if err := f(); err != nil {
 		return err
 	}
-	_, err = c.exec("COMMIT")
+	_, err = c.execute("COMMIT")
 	done = err == nil
 	return err
 }
 
-func (c *conn) exec(query string, args ...any) (sql.Result, error) {
+func (c *conn) execute(query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(query)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (c *conn) exec(query string, args ...any) (sql.Result, error) {
 	return s.Exec(args...)
 }
 
-func (c *conn) query(query string, args ...any) (*sql.Rows, error) {
+func (c *conn) queryRows(query string, args ...any) (*sql.Rows, error) {
 	s, err := c.prepared(query)
 	if err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (c *conn) query(query string, args ...any) (*sql.Rows, error) {
 	return s.Query(args...)
 }
 
-// row asks for one row; a statement that cannot be prepared tells so in Scan.
-func (c *conn) row(query string, args ...any) interface{ Scan(...any) error } {
+// queryRow asks for one row; a statement that cannot be prepared tells so in Scan.
+func (c *conn) queryRow(query string, args ...any) interface{ Scan(...any) error } {
 	s, err := c.prepared(query)
 	if err != nil {
 		return noRow{err}
@@ -105,8 +105,8 @@ func (c *conn) prepared(query string) (*sql.Stmt, error) {
 	return s, err
 }
 
-// close waits until nobody uses the connection and gives it back.
-func (c *conn) close() error {
+// giveBack waits until nobody uses the connection and gives it back.
+func (c *conn) giveBack() error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	var err error
@@ -124,7 +124,7 @@ type stmtCache struct {
 	stmts sync.Map // text -> *sql.Stmt
 }
 
-func (s *stmtCache) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+func (s *stmtCache) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	if known, ok := s.stmts.Load(query); ok {
 		return known.(*sql.Stmt), nil
 	}
@@ -138,10 +138,10 @@ func (s *stmtCache) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// get runs a query whose text is fixed. Such a query takes so little time that it is
+// getRows runs a query whose text is fixed. Such a query takes so little time that it is
 // never interrupted: watching the context would cost more.
-func (s *stmtCache) get(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.stmt(ctx, query)
+func (s *stmtCache) getRows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.prepared(ctx, query)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *stmtCache) get(ctx context.Context, query string, args ...any) (*sql.Ro
 
 // getRow is get for one row.
 func (s *stmtCache) getRow(ctx context.Context, query string, args ...any) interface{ Scan(...any) error } {
-	stmt, err := s.stmt(ctx, query)
+	stmt, err := s.prepared(ctx, query)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return noRow{err}
 	}

@@ -30,14 +30,14 @@ type Spans struct {
 // CountsOverTime counts the verdicts that fit by label and by the span of time
 // that they were recorded in.
 func (s Search) CountsOverTime(ctx context.Context, q Query, in Spans) ([]Count, error) {
-	if q.wide() {
+	if q.isWide() {
 		return s.countsWide(ctx, q, in)
 	}
-	where, args := q.where(s.names)
+	where, args := q.whereClause(s.names)
 	const by = " GROUP BY 2, label ORDER BY 2, label"
 	rows, err := s.pool.QueryContext(ctx, "SELECT label, (recorded - ?) / ?, '', '', count(*) FROM verdicts "+where+by,
-		append([]any{nanos(in.From), int64(in.Width)}, args...)...)
-	return s.counts(rows, err, in)
+		append([]any{unixNanos(in.From), int64(in.Width)}, args...)...)
+	return s.readCounts(rows, err, in)
 }
 
 // countsWide asks the index of each label for each span: sorting a million rows
@@ -53,8 +53,8 @@ func (s Search) countsWide(ctx context.Context, q Query, in Spans) (out []Count,
 			SELECT ?4, i, '', '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
 				WHERE last = 1 AND label = ?4 AND recorded >= max(since, ?5) AND recorded < min(since + ?2, ?3)) AS n
 				FROM span) WHERE n > 0`,
-			nanos(in.From), int64(in.Width), nanos(in.To), string(label), nanos(q.Since))
-		some, err := s.counts(rows, err, in)
+			unixNanos(in.From), int64(in.Width), unixNanos(in.To), string(label), unixNanos(q.Since))
+		some, err := s.readCounts(rows, err, in)
 		if err != nil {
 			return nil, err
 		}
@@ -74,9 +74,9 @@ const short = 3 * 24 * time.Hour
 // label and, where several clusters have one of that name, by cluster; the others
 // have Label "" and no cluster.
 func (s Search) CountsByNode(ctx context.Context, q Query, to time.Time, top int) ([]Count, error) {
-	where, args := q.where(s.names)
+	where, args := q.whereClause(s.names)
 	index := ""
-	if q.wide() {
+	if q.isWide() {
 		index = " INDEXED BY last_recorded "
 		if to.Sub(q.Since) > short {
 			index = " INDEXED BY last_node "
@@ -84,7 +84,7 @@ func (s Search) CountsByNode(ctx context.Context, q Query, to time.Time, top int
 	}
 	const by = " GROUP BY node ORDER BY node = '' DESC, 5 DESC, node"
 	rows, err := s.pool.QueryContext(ctx, "SELECT '', 0, node, '', count(*) FROM verdicts"+index+" "+where+by, args...)
-	all, err := s.counts(rows, err, Spans{})
+	all, err := s.readCounts(rows, err, Spans{})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s Search) CountsByNode(ctx context.Context, q Query, to time.Time, top int
 
 // countsOn counts the verdicts of some nodes by label, the nodes in their order.
 func (s Search) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, error) {
-	where, args := q.where(s.names)
+	where, args := q.whereClause(s.names)
 	rank := map[string]int{}
 	for i, c := range nodes {
 		rank[c.Node] = i
@@ -104,7 +104,7 @@ func (s Search) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, 
 	const by = " GROUP BY node, cluster, label"
 	const what = "SELECT label, 0, node, cluster, count(*) FROM verdicts "
 	rows, err := s.pool.QueryContext(ctx, what+where+in+by, args...)
-	out, err := s.counts(rows, err, Spans{})
+	out, err := s.readCounts(rows, err, Spans{})
 	out = slices.DeleteFunc(out, func(c Count) bool { _, ok := rank[c.Node]; return !ok })
 	slices.SortFunc(out, func(a, b Count) int {
 		return cmp.Or(rank[a.Node]-rank[b.Node], cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Label, b.Label))
@@ -112,12 +112,12 @@ func (s Search) countsOn(ctx context.Context, q Query, nodes []Count) ([]Count, 
 	return out, err
 }
 
-func (s Search) counts(rows *sql.Rows, err error, in Spans) (out []Count, _ error) {
-	return out, each(rows, err, func(r *sql.Rows) error {
+func (s Search) readCounts(rows *sql.Rows, err error, in Spans) (out []Count, _ error) {
+	return out, eachRow(rows, err, func(r *sql.Rows) error {
 		var c Count
 		var i int64
 		err := r.Scan(&c.Label, &i, &c.Node, &c.Cluster, &c.N)
-		c.Cluster = s.names.read(c.Cluster)
+		c.Cluster = s.names.clusterFrom(c.Cluster)
 		if in.Width > 0 {
 			c.From = in.From.Add(time.Duration(i) * in.Width)
 		}

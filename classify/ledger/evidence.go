@@ -20,15 +20,25 @@ type EvidenceTable struct{ *writer }
 // AddEvidence stores a recognised entry under its names in its cluster. added is false when
 // it was there before.
 func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (added bool, err error) {
-	at := t.stored(e)
+	at := t.asStored(e)
 	data, err := json.Marshal(at)
 	if err != nil {
 		return false, err
 	}
-	names = t.names.keys(e.Cluster, names)
-	res, err := t.conn.exec(`INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names)
+	names = t.names.storedKeys(e.Cluster, names)
+	res, err := t.conn.execute(
+		`INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		identity(&at), t.names.key(e.Cluster, e.Node), nanos(e.At), wide, nanos(t.now), data, pack(names))
+		identity(
+			&at,
+		),
+		t.names.storedKey(e.Cluster, e.Node),
+		unixNanos(e.At),
+		wide,
+		unixNanos(t.now),
+		data,
+		packNumbers(names),
+	)
 	if err != nil {
 		return false, err
 	}
@@ -56,16 +66,16 @@ var addNames = func() (out [8]string) {
 func (t EvidenceTable) addNames(names []string, id int64) error {
 	args := make([]any, 0, 2*len(addNames))
 	for _, name := range names {
-		args = append(args, number(name), id)
+		args = append(args, nameNumber(name), id)
 	}
-	_, err := t.conn.exec(addNames[len(names)-1], args...)
+	_, err := t.conn.execute(addNames[len(names)-1], args...)
 	return err
 }
 
-// stored is an entry as the file has it: with times that can be stored.
-func (t EvidenceTable) stored(of *ingest.Entry) ingest.Entry {
+// asStored is an entry as the file has it: with times that can be stored.
+func (t EvidenceTable) asStored(of *ingest.Entry) ingest.Entry {
 	e := *of
-	e.Cluster = t.names.stored(e.Cluster)
+	e.Cluster = t.names.storedCluster(e.Cluster)
 	e.At, e.After = storable(e.At), storable(e.After)
 	if e.Mark != nil {
 		m := *e.Mark
@@ -89,7 +99,7 @@ func identity(e *ingest.Entry) []byte {
 	} {
 		text = append(append(text, part...), 0)
 	}
-	text = append(strconv.AppendInt(text, nanos(e.At), 10), 0)
+	text = append(strconv.AppendInt(text, unixNanos(e.At), 10), 0)
 	text = append(strconv.AppendInt(text, int64(e.Mono), 10), 0)
 	text = append(append(text, e.Text...), 0)
 	text = append(append(text, fieldsText(e.Fields)...), 0)
@@ -98,7 +108,7 @@ func identity(e *ingest.Entry) []byte {
 		text = strconv.AppendInt(text, int64(e.Line), 10)
 	}
 	sum := sha256.Sum256(text)
-	second := uint32(max(0, nanos(e.At)) / int64(time.Second))
+	second := uint32(max(0, unixNanos(e.At)) / int64(time.Second))
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 20), second), sum[:16]...)
 }
 
@@ -114,16 +124,16 @@ func fieldsText(m map[string]string) string {
 // AddMark stores a mark under its owner in its cluster. A span of coverage that goes on
 // replaces its shorter self.
 func (t EvidenceTable) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
-	at := t.stored(e)
+	at := t.asStored(e)
 	data, err := json.Marshal(at)
 	if err != nil {
 		return false, err
 	}
-	res, err := t.conn.exec(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
+	res, err := t.conn.execute(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO UPDATE
 		SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
 		WHERE excluded.reached > reached`,
-		markIdentity(&at), t.names.key(e.Cluster, owner), nanos(e.Mark.To), nanos(t.now), data)
+		markIdentity(&at), t.names.storedKey(e.Cluster, owner), unixNanos(e.Mark.To), unixNanos(t.now), data)
 	if err != nil {
 		return false, err
 	}
@@ -135,12 +145,12 @@ func markIdentity(e *ingest.Entry) []byte {
 	h := sha256.New()
 	m := e.Mark
 	parts := []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container,
-		strconv.Itoa(int(m.Kind)), strconv.FormatInt(nanos(m.From), 10)}
+		strconv.Itoa(int(m.Kind)), strconv.FormatInt(unixNanos(m.From), 10)}
 	if e.Cluster != "" {
 		parts = append(parts, e.Cluster+within)
 	}
 	if m.Kind == ingest.Gap {
-		parts = append(parts, strconv.FormatInt(nanos(m.To), 10), m.Why)
+		parts = append(parts, strconv.FormatInt(unixNanos(m.To), 10), m.Why)
 	}
 	for _, part := range parts {
 		h.Write([]byte(part))
@@ -159,8 +169,8 @@ func (t EvidenceTable) AddTail(stream, owner string, lines []ingest.Entry, n int
 	}
 	var data []byte
 	var have []ingest.Entry
-	stream, owner = t.names.key(lines[0].Cluster, stream), t.names.key(lines[0].Cluster, owner)
-	err := t.conn.row("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
+	stream, owner = t.names.storedKey(lines[0].Cluster, stream), t.names.storedKey(lines[0].Cluster, owner)
+	err := t.conn.queryRow("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
 	if err == nil {
 		err = json.Unmarshal(data, &have)
 	}
@@ -168,19 +178,19 @@ func (t EvidenceTable) AddTail(stream, owner string, lines []ingest.Entry, n int
 		return err
 	}
 	for i := range lines {
-		have = append(have, t.stored(&lines[i]))
+		have = append(have, t.asStored(&lines[i]))
 	}
-	if data, err = json.Marshal(latest(have, n, redact)); err != nil {
+	if data, err = json.Marshal(latestEntries(have, n, redact)); err != nil {
 		return err
 	}
-	_, err = t.conn.exec(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
+	_, err = t.conn.execute(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
 		ON CONFLICT (stream) DO UPDATE SET received = excluded.received, entries = excluded.entries`,
-		stream, owner, nanos(t.now), data)
+		stream, owner, unixNanos(t.now), data)
 	return err
 }
 
-// latest keeps the n latest entries, each once and without secrets.
-func latest(all []ingest.Entry, n int, redact func([]ingest.Entry)) []ingest.Entry {
+// latestEntries keeps the n latest entries, each once and without secrets.
+func latestEntries(all []ingest.Entry, n int, redact func([]ingest.Entry)) []ingest.Entry {
 	slices.SortFunc(all, func(a, b ingest.Entry) int {
 		return cmp.Or(a.At.Compare(b.At), a.Line-b.Line, strings.Compare(a.Text, b.Text))
 	})

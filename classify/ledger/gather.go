@@ -27,7 +27,7 @@ func (q Questions) In(cluster string) Questions {
 	return q
 }
 
-func (q Questions) key(name string) string { return q.names.key(q.cluster, name) }
+func (q Questions) storedKey(name string) string { return q.names.storedKey(q.cluster, name) }
 
 // Gathered is everything that the ledger holds about one name.
 type Gathered struct {
@@ -44,20 +44,20 @@ func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
 // most is filed under several.
 func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
 	const filed = "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence"
-	rows, err := q.query(ctx, filed, number(q.key(name)))
-	err = each(rows, err, func(r *sql.Rows) error {
+	rows, err := q.query(ctx, filed, nameNumber(q.storedKey(name)))
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var g Gathered
 		var data sql.RawBytes
 		if err := r.Scan(&g.ID, &data); err != nil || seen[g.ID] {
 			return err
 		}
 		err := json.Unmarshal(data, &g.Entry)
-		q.names.entry(&g.Entry)
+		q.names.readEntry(&g.Entry)
 		out = append(out, g)
 		return err
 	})
 	slices.SortFunc(out, func(a, b Gathered) int { // here, for the database would sort what was seen, too, text and all
-		return cmp.Or(cmp.Compare(nanos(a.Entry.At), nanos(b.Entry.At)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(unixNanos(a.Entry.At), unixNanos(b.Entry.At)), cmp.Compare(a.ID, b.ID))
 	})
 	return out, err
 }
@@ -70,13 +70,13 @@ func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ e
 		if i > 0 {
 			list = append(list, ',')
 		}
-		n := number(q.key(name))
+		n := nameNumber(q.storedKey(name))
 		list, of[n] = strconv.AppendInt(list, n, 10), name
 	}
 	list = append(list, ']')
 	rows, err := q.query(ctx, `SELECT j.value FROM json_each(?) j
 		WHERE EXISTS (SELECT 1 FROM names n WHERE n.name = j.value)`, string(list))
-	err = each(rows, err, func(r *sql.Rows) error {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var n int64
 		err := r.Scan(&n)
 		out = append(out, of[n])
@@ -96,8 +96,8 @@ func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (o
 				ORDER BY at DESC, id DESC LIMIT ?4)
 			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0
 				ORDER BY id DESC LIMIT ?4))
-		ORDER BY at DESC, id DESC LIMIT ?4`, q.key(node), nanos(from), nanos(to), maxWide)
-	err = each(rows, err, func(r *sql.Rows) error {
+		ORDER BY at DESC, id DESC LIMIT ?4`, q.storedKey(node), unixNanos(from), unixNanos(to), maxWide)
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var id int64
 		err := r.Scan(&id)
 		out = append(out, id)
@@ -108,7 +108,7 @@ func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (o
 
 // Evidence returns one record; ok is false when it was swept.
 func (q Questions) Evidence(ctx context.Context, id int64) (e ingest.Entry, ok bool, err error) {
-	found, err := q.entries(ctx, "SELECT entry FROM evidence WHERE id = ?", id)
+	found, err := q.readEntries(ctx, "SELECT entry FROM evidence WHERE id = ?", id)
 	if err != nil || len(found) == 0 {
 		return e, false, err
 	}
@@ -122,14 +122,14 @@ type Owners [3]string
 func (q Questions) Marks(ctx context.Context, of Owners, from time.Time) ([]ingest.Entry, error) {
 	const marks = `SELECT entry FROM marks WHERE owner IN (?, ?, ?) AND (reached >= ? OR reached = 0)
 		ORDER BY owner, reached, hash`
-	return q.entries(ctx, marks, q.key(of[0]), q.key(of[1]), q.key(of[2]), nanos(from))
+	return q.readEntries(ctx, marks, q.storedKey(of[0]), q.storedKey(of[1]), q.storedKey(of[2]), unixNanos(from))
 }
 
 // Tails returns the last lines of every stream of some pods.
 func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ error) {
 	const tails = "SELECT entries FROM tails WHERE owner IN (?, ?, ?) ORDER BY owner, stream"
-	rows, err := q.query(ctx, tails, q.key(of[0]), q.key(of[1]), q.key(of[2]))
-	err = each(rows, err, func(r *sql.Rows) error {
+	rows, err := q.query(ctx, tails, q.storedKey(of[0]), q.storedKey(of[1]), q.storedKey(of[2]))
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var data []byte
 		var some []ingest.Entry
 		if err := r.Scan(&data); err != nil {
@@ -137,7 +137,7 @@ func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ 
 		}
 		err := json.Unmarshal(data, &some)
 		for i := range some {
-			q.names.entry(&some[i])
+			q.names.readEntry(&some[i])
 		}
 		out = append(out, some...)
 		return err
@@ -145,16 +145,16 @@ func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ 
 	return out, err
 }
 
-func (q Questions) entries(ctx context.Context, query string, args ...any) (out []ingest.Entry, _ error) {
+func (q Questions) readEntries(ctx context.Context, query string, args ...any) (out []ingest.Entry, _ error) {
 	rows, err := q.query(ctx, query, args...)
-	err = each(rows, err, func(r *sql.Rows) error {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var data sql.RawBytes
 		if err := r.Scan(&data); err != nil {
 			return err
 		}
 		var e ingest.Entry
 		err := json.Unmarshal(data, &e)
-		q.names.entry(&e)
+		q.names.readEntry(&e)
 		out = append(out, e)
 		return err
 	})
@@ -164,7 +164,7 @@ func (q Questions) entries(ctx context.Context, query string, args ...any) (out 
 // SweptTo is up to when evidence was swept, zero if none ever was.
 func (q Questions) SweptTo(ctx context.Context) (at time.Time, _ error) {
 	rows, err := q.query(ctx, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'swept'")
-	return at, each(rows, err, func(r *sql.Rows) error {
+	return at, eachRow(rows, err, func(r *sql.Rows) error {
 		var n int64
 		err := r.Scan(&n)
 		at = moment(n)

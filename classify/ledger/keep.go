@@ -28,7 +28,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 			return 0
 		}
 		var res sql.Result
-		if res, err = t.conn.exec(query, nanos(before), maxSwept); err == nil {
+		if res, err = t.conn.execute(query, unixNanos(before), maxSwept); err == nil {
 			n, err = res.RowsAffected()
 		}
 		s.More = s.More || n == maxSwept
@@ -54,14 +54,14 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 // sweepEvidence deletes evidence, first its places under its names.
 func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 	const old = " FROM evidence WHERE received < ? ORDER BY received, id LIMIT ?"
-	rows, err := t.conn.query("SELECT id, names"+old, nanos(before), maxSwept)
-	err = each(rows, err, func(r *sql.Rows) error {
+	rows, err := t.conn.queryRows("SELECT id, names"+old, unixNanos(before), maxSwept)
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var id int64
 		var names []byte
 		err := r.Scan(&id, &names)
-		for _, name := range unpack(names) {
+		for _, name := range unpackNumbers(names) {
 			if err == nil {
-				_, err = t.conn.exec("DELETE FROM names WHERE name = ? AND evidence = ?", name, id)
+				_, err = t.conn.execute("DELETE FROM names WHERE name = ? AND evidence = ?", name, id)
 			}
 		}
 		return err
@@ -69,13 +69,13 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.conn.exec("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", nanos(before), maxSwept)
+	res, err := t.conn.execute("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", unixNanos(before), maxSwept)
 	if err != nil {
 		return 0, err
 	}
 	n, err := res.RowsAffected()
 	if n > 0 && err == nil {
-		err = t.note("swept", nanos(before))
+		err = t.noteValue("swept", unixNanos(before))
 	}
 	return n, err
 }
@@ -86,21 +86,22 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
 	var from, last sql.NullInt64
 	var count int
-	if err := t.conn.row("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
+	if err := t.conn.queryRow("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
 		return 0, err
 	}
 	const next = `SELECT max(heard), count(*) FROM
 		(SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?)`
-	err = t.conn.row(next, from.Int64, nanos(before), lookedAt).Scan(&last, &count)
+	err = t.conn.queryRow(next, from.Int64, unixNanos(before), lookedAt).Scan(&last, &count)
 	if err != nil || count == 0 {
-		return 0, errors.Join(err, t.note("cases", 0))
+		return 0, errors.Join(err, t.noteValue("cases", 0))
 	}
 	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner)
 		AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
-	if _, err := t.conn.exec("DELETE FROM ties WHERE pod IN (SELECT pod"+old+")", from.Int64, last.Int64); err != nil {
+	ties := "DELETE FROM ties WHERE pod IN (SELECT pod" + old + ")"
+	if _, err := t.conn.execute(ties, from.Int64, last.Int64); err != nil {
 		return 0, err
 	}
-	res, err := t.conn.exec("DELETE"+old, from.Int64, last.Int64)
+	res, err := t.conn.execute("DELETE"+old, from.Int64, last.Int64)
 	if err == nil {
 		n, err = res.RowsAffected()
 	}
@@ -108,10 +109,10 @@ func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
 	if count < lookedAt {
 		from.Int64 = 0 // that was the last of them
 	}
-	return n, errors.Join(err, t.note("cases", from.Int64))
+	return n, errors.Join(err, t.noteValue("cases", from.Int64))
 }
 
-func (t *Tx) note(name string, value int64) error {
-	_, err := t.conn.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
+func (t *Tx) noteValue(name string, value int64) error {
+	_, err := t.conn.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
 	return err
 }

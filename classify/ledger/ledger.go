@@ -58,7 +58,7 @@ func Open(path string) (*Ledger, error) {
 	if isDir(path) {
 		return nil, fmt.Errorf("ledger %s: it is a folder; name a file in it", path)
 	}
-	lock, err := seize(path + ".lock")
+	lock, err := lockFile(path + ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
@@ -66,22 +66,22 @@ func Open(path string) (*Ledger, error) {
 		path:      path,
 		lock:      lock,
 		names:     &naming{},
-		writePool: open(path, 1, writeCache, "&_pragma=wal_autocheckpoint(8000)"),
-		queryPool: &stmtCache{DB: open(path, readers+1, readCache, "")},
+		writePool: openFile(path, 1, writeCache, "&_pragma=wal_autocheckpoint(8000)"),
+		queryPool: &stmtCache{DB: openFile(path, readers+1, readCache, "")},
 	}
-	if err := l.begin(); err != nil {
+	if err := l.openAll(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
 	return l, nil
 }
 
-// begin makes the schema, takes the connections and hands them out.
-func (l *Ledger) begin() error {
-	if err := (migration{l.writePool}).run(); err != nil {
+// openAll makes the schema, takes the connections and hands them out.
+func (l *Ledger) openAll() error {
+	if err := (migration{l.writePool}).migrateFile(); err != nil {
 		return err
 	}
-	if err := l.names.load(l.writePool); err != nil {
+	if err := l.names.loadNames(l.writePool); err != nil {
 		return err
 	}
 	var err error
@@ -91,19 +91,19 @@ func (l *Ledger) begin() error {
 	if l.readConn, err = newConn(l.queryPool.DB); err != nil {
 		return err
 	}
-	if _, err = l.readConn.exec(fmt.Sprintf("PRAGMA cache_size(-%d)", writeCache)); err != nil {
+	if _, err = l.readConn.execute(fmt.Sprintf("PRAGMA cache_size(-%d)", writeCache)); err != nil {
 		return err
 	}
-	l.Questions = Questions{query: l.queryPool.get, names: l.names}
+	l.Questions = Questions{query: l.queryPool.getRows, names: l.names}
 	l.Search = Search{pool: l.queryPool, names: l.names}
 	l.Worklist = Worklist{readConn: l.readConn, pool: l.queryPool, names: l.names}
 	l.Outbox = newOutbox(l.readConn, l.names)
 	return nil
 }
 
-// seize takes the lock that keeps a second server off the file. The system
+// lockFile takes the lock that keeps a second server off the file. The system
 // lets it go when the process ends, however it ends.
-func seize(path string) (*os.File, error) {
+func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -127,10 +127,10 @@ const (
 	readCache  = 4_000
 )
 
-// open opens connections, each with a cache of so many KiB. What writes comes back
+// openFile opens connections, each with a cache of so many KiB. What writes comes back
 // to the same pages: it copies them from the write-ahead log less often, in pages of
 // 4 KiB.
-func open(path string, conns, cache int, more string) *sql.DB {
+func openFile(path string, conns, cache int, more string) *sql.DB {
 	const pragmas = "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_txlock=immediate"
 	path = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	db, err := sql.Open("sqlite", "file:"+path+pragmas+fmt.Sprintf("&_pragma=cache_size(-%d)", cache)+more)
@@ -147,7 +147,7 @@ func (l *Ledger) Close() error {
 	var err error
 	for _, c := range []*conn{l.readConn, l.conn} {
 		if c != nil {
-			err = errors.Join(err, c.close())
+			err = errors.Join(err, c.giveBack())
 		}
 	}
 	return errors.Join(err, l.queryPool.Close(), l.writePool.Close(), l.lock.Close())
@@ -186,7 +186,7 @@ func (l *Ledger) OldestEvidence(ctx context.Context) (time.Time, error) {
 	return moment(n.Int64), err
 }
 
-func nanos(t time.Time) int64 {
+func unixNanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -214,8 +214,8 @@ func moment(n int64) time.Time {
 	return time.Unix(0, n).UTC()
 }
 
-// each runs f on every row.
-func each(rows *sql.Rows, err error, f func(*sql.Rows) error) error {
+// eachRow runs f on every row.
+func eachRow(rows *sql.Rows, err error, f func(*sql.Rows) error) error {
 	if err != nil {
 		return err
 	}

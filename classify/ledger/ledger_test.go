@@ -1138,7 +1138,7 @@ func TestSweep(t *testing.T) {
 		t.Helper()
 		rows, err := l.queryPool.QueryContext(t.Context(), query)
 		var got []string
-		err = each(rows, err, func(r *sql.Rows) error {
+		err = eachRow(rows, err, func(r *sql.Rows) error {
 			var s string
 			err := r.Scan(&s)
 			got = append(got, s)

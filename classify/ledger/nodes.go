@@ -18,7 +18,7 @@ func (t CaseTable) Node(cluster, name string) (Node, error) {
 	n := Node{Cluster: cluster, Name: name}
 	var reached, heard int64
 	const of = "SELECT reached, heard, controller, silent FROM nodes WHERE cluster = ? AND node = ?"
-	err := t.conn.row(of, t.names.stored(cluster), name).Scan(&reached, &heard, &n.Controller, &n.Silent)
+	err := t.conn.queryRow(of, t.names.storedCluster(cluster), name).Scan(&reached, &heard, &n.Controller, &n.Silent)
 	if err == sql.ErrNoRows {
 		err = nil
 	}
@@ -29,22 +29,22 @@ func (t CaseTable) Node(cluster, name string) (Node, error) {
 // PutNode notes a push of a node's agent. Reached only goes forward; a zero
 // Reached leaves it.
 func (t CaseTable) PutNode(n Node) error {
-	_, err := t.conn.exec("INSERT INTO nodes ("+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)
+	_, err := t.conn.execute("INSERT INTO nodes ("+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (cluster, node) DO UPDATE SET
 		reached = max(reached, excluded.reached), heard = max(heard, excluded.heard),
 		controller = max(controller, excluded.controller), silent = excluded.silent`,
-		t.names.stored(n.Cluster), n.Name, nanos(n.Reached), nanos(n.Heard), n.Controller, n.Silent)
+		t.names.storedCluster(n.Cluster), n.Name, unixNanos(n.Reached), unixNanos(n.Heard), n.Controller, n.Silent)
 	return err
 }
 
 const nodeColumns = "cluster, node, reached, heard, controller, silent"
 
-func (n *naming) nodes(rows *sql.Rows, err error) (out []Node, _ error) {
-	err = each(rows, err, func(r *sql.Rows) error {
+func (n *naming) readNodes(rows *sql.Rows, err error) (out []Node, _ error) {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var x Node
 		var reached, heard int64
 		err := r.Scan(&x.Cluster, &x.Name, &reached, &heard, &x.Controller, &x.Silent)
-		x.Cluster, x.Reached, x.Heard = n.read(x.Cluster), moment(reached), moment(heard)
+		x.Cluster, x.Reached, x.Heard = n.clusterFrom(x.Cluster), moment(reached), moment(heard)
 		out = append(out, x)
 		return err
 	})

@@ -29,8 +29,8 @@ type OutboxItem struct {
 	Attempts int
 }
 
-// key names the verdict of the item.
-func (item *OutboxItem) key() verdictKey { return verdictKey{item.Case, item.Verdict.Revision} }
+// verdictOf names the verdict of the item.
+func (item *OutboxItem) verdictOf() verdictKey { return verdictKey{item.Case, item.Verdict.Revision} }
 
 // verdictKey names a verdict.
 type verdictKey struct {
@@ -56,11 +56,11 @@ func (o *Outbox) Ready() <-chan struct{} { return o.ready }
 // Due returns the items that are due, the oldest first. The caller must not change
 // their verdicts.
 func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []OutboxItem, err error) {
-	err = o.conn.use(ctx, func() (err error) {
-		out, err = o.due(now, limit)
+	err = o.conn.useAlone(ctx, func() (err error) {
+		out, err = o.dueItems(now, limit)
 		for i := range out {
 			if err == nil {
-				err = o.fill(&out[i])
+				err = o.fillItem(&out[i])
 			}
 		}
 		return err
@@ -68,11 +68,11 @@ func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []Outbo
 	return out, err
 }
 
-func (o *Outbox) due(now time.Time, limit int) (out []OutboxItem, _ error) {
-	rows, err := o.conn.query(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
+func (o *Outbox) dueItems(now time.Time, limit int) (out []OutboxItem, _ error) {
+	rows, err := o.conn.queryRows(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
 		FROM outbox o JOIN verdicts v USING (pod, revision)
-		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, nanos(now), limit)
-	err = each(rows, err, func(r *sql.Rows) error {
+		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, unixNanos(now), limit)
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var item OutboxItem
 		var stamp, recorded int64
 		err := r.Scan(&item.Case, &stamp, &item.Attempts, &recorded, &item.Verdict.Revision)
@@ -83,25 +83,25 @@ func (o *Outbox) due(now time.Time, limit int) (out []OutboxItem, _ error) {
 	return out, err
 }
 
-// fill reads the verdict of an item.
-func (o *Outbox) fill(item *OutboxItem) error {
-	if v, ok := o.verdictCache.Get(item.key()); ok {
+// fillItem reads the verdict of an item.
+func (o *Outbox) fillItem(item *OutboxItem) error {
+	if v, ok := o.verdictCache.Get(item.verdictOf()); ok {
 		item.Verdict = *v
 		return nil
 	}
 	var data []byte
 	const query = "SELECT " + whole + " FROM verdicts WHERE pod = " + podOf + " AND revision = ?"
-	if err := o.conn.row(query, item.Case, item.Verdict.Revision).Scan(&data); err != nil {
+	if err := o.conn.queryRow(query, item.Case, item.Verdict.Revision).Scan(&data); err != nil {
 		return err
 	}
 	err := json.Unmarshal(data, &item.Verdict)
-	item.Verdict.Cluster = o.names.read(item.Verdict.Cluster)
+	item.Verdict.Cluster = o.names.clusterFrom(item.Verdict.Cluster)
 	return err
 }
 
 // Count says how many verdicts are still to be published.
 func (o *Outbox) Count(ctx context.Context) (n int, err error) {
-	err = o.conn.use(ctx, func() error { return o.conn.row("SELECT count(*) FROM outbox").Scan(&n) })
+	err = o.conn.useAlone(ctx, func() error { return o.conn.queryRow("SELECT count(*) FROM outbox").Scan(&n) })
 	return n, err
 }
 
@@ -121,8 +121,8 @@ func (o *Outbox) committed(tx *Tx) {
 	}
 }
 
-// enqueue puts a verdict that was stored as data into the outbox.
-func (t *Tx) enqueue(pod int64, key verdictKey, v *rules.Verdict, data []byte, stamp time.Time) error {
+// enqueueVerdict puts a verdict that was stored as data into the outbox.
+func (t *Tx) enqueueVerdict(pod int64, key verdictKey, v *rules.Verdict, data []byte, stamp time.Time) error {
 	t.queued = true
 	t.cached[key] = v
 	// Bytes that are no text are stored as U+FFFD, so the verdict reads back differently.
@@ -130,15 +130,15 @@ func (t *Tx) enqueue(pod int64, key verdictKey, v *rules.Verdict, data []byte, s
 		t.cached[key] = nil
 	}
 	const insert = "INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)"
-	_, err := t.conn.exec(insert, pod, key.revision, nanos(stamp))
+	_, err := t.conn.execute(insert, pod, key.revision, unixNanos(stamp))
 	return err
 }
 
 // Sent takes an item out of the outbox.
 func (t *Tx) Sent(item OutboxItem) error {
-	t.cached[item.key()] = nil
+	t.cached[item.verdictOf()] = nil
 	const remove = "DELETE FROM outbox WHERE pod = " + podOf + " AND revision = ?"
-	_, err := t.conn.exec(remove, item.Case, item.Verdict.Revision)
+	_, err := t.conn.execute(remove, item.Case, item.Verdict.Revision)
 	return err
 }
 
@@ -147,6 +147,6 @@ func (t *Tx) Sent(item OutboxItem) error {
 func (t *Tx) Postpone(item OutboxItem, due, stamp time.Time) error {
 	const update = `UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp)
 		WHERE pod = ` + podOf + " AND revision = ?"
-	_, err := t.conn.exec(update, nanos(due), nanos(stamp), item.Case, item.Verdict.Revision)
+	_, err := t.conn.execute(update, unixNanos(due), unixNanos(stamp), item.Case, item.Verdict.Revision)
 	return err
 }

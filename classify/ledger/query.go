@@ -84,13 +84,13 @@ func (s Search) Next(ctx context.Context, c *Cursor) (some []Record, err error) 
 	if n == 0 {
 		return nil, nil
 	}
-	where, args := c.q.where(s.names)
+	where, args := c.q.whereClause(s.names)
 	if c.last != nil {
-		at := nanos(c.last.Recorded)
+		at := unixNanos(c.last.Recorded)
 		where, args = where+" AND recorded <= ? AND (recorded < ? OR member > ?)", append(args, at, at, c.last.Case)
 	}
 	where += " ORDER BY recorded DESC, member LIMIT ?"
-	some, err = s.names.records(ctx, s.pool.QueryContext, part, where, append(args, n)...)
+	some, err = s.names.readRecords(ctx, s.pool.QueryContext, part, where, append(args, n)...)
 	c.left -= n
 	if len(some) < n {
 		c.left = 0
@@ -101,9 +101,9 @@ func (s Search) Next(ctx context.Context, c *Cursor) (some []Record, err error) 
 	return some, err
 }
 
-// where is the query as SQL: the latest revisions that fit. A name is looked up
+// whereClause is the query as SQL: the latest revisions that fit. A name is looked up
 // in both of its columns first, for no index finds one or the other.
-func (q *Query) where(names *naming) (string, []any) {
+func (q *Query) whereClause(names *naming) (string, []any) {
 	where, args := []string{"last = 1"}, []any{}
 	if q.Runner != "" || q.Job != "" || q.Run != "" {
 		// No index but the name's: an index of the latest would be read from its end
@@ -116,31 +116,31 @@ func (q *Query) where(names *naming) (string, []any) {
 		}
 	}
 	ns, name := splitName(q.Runner)
-	from, to := prefix(name)
+	from, to := prefixRange(name)
 	add(name != "", `pod IN (SELECT pod FROM cases WHERE name >= ? AND name < ?
 		UNION ALL SELECT pod FROM cases WHERE uid >= ? AND uid < ?
 		UNION ALL SELECT pod FROM verdicts WHERE runner <> '' AND runner >= ? AND runner < ?
 		UNION ALL SELECT pod FROM verdicts WHERE uid <> '' AND uid >= ? AND uid < ?)`,
 		from, to, from, to, from, to, from, to)
-	add(q.Cluster != nil, "cluster = ?", names.wanted(q.Cluster))
+	add(q.Cluster != nil, "cluster = ?", names.wantedCluster(q.Cluster))
 	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
-	clause, labels := q.labels()
+	clause, labels := q.labelClause()
 	add(len(labels) > 0, clause, labels...)
 	add(q.Pool != "", "pool = ?", q.Pool)
 	add(q.Repository != "", "repository = ?", q.Repository)
 	add(q.Job != "", "job = ?", q.Job)
 	add(q.Run != "", "run = ?", q.Run)
-	add(!q.Since.IsZero(), "recorded >= ?", nanos(q.Since))
-	add(!q.Until.IsZero(), "recorded < ?", nanos(q.Until))
-	add(!q.DiedFrom.IsZero(), "died >= ?", nanos(q.DiedFrom))
-	add(!q.DiedTo.IsZero(), "died <= ?", nanos(q.DiedTo))
+	add(!q.Since.IsZero(), "recorded >= ?", unixNanos(q.Since))
+	add(!q.Until.IsZero(), "recorded < ?", unixNanos(q.Until))
+	add(!q.DiedFrom.IsZero(), "died >= ?", unixNanos(q.DiedFrom))
+	add(!q.DiedTo.IsZero(), "died <= ?", unixNanos(q.DiedTo))
 	return "WHERE " + strings.Join(where, " AND "), args
 }
 
-// labels is the clause for the labels. Where most are asked for, the few others
+// labelClause is the clause for the labels. Where most are asked for, the few others
 // are quicker to leave out, and no index of one label helps.
-func (q *Query) labels() (clause string, args []any) {
+func (q *Query) labelClause() (clause string, args []any) {
 	in, of := "IN", q.Labels
 	if len(of) > len(rules.Labels)/2 {
 		in = "NOT IN"
@@ -157,9 +157,9 @@ func (q *Query) labels() (clause string, args []any) {
 	return "+label " + in + " (?" + strings.Repeat(", ?", max(0, len(of)-1)) + ")", args
 }
 
-// wide says whether the query asks for everything of a time, so that there may
+// isWide says whether the query asks for everything of a time, so that there may
 // be very much of it.
-func (q *Query) wide() bool {
+func (q *Query) isWide() bool {
 	return q.Cluster == nil && q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" &&
 		q.Job == "" && q.Run == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
 }
@@ -169,7 +169,7 @@ func (q *Query) wide() bool {
 func (s Search) RunnersOn(ctx context.Context, cluster, node string, from, to time.Time) (n int, err error) {
 	err = s.pool.QueryRowContext(ctx, `SELECT count(*) FROM cases
 		WHERE node = ? AND cluster = ? AND runner AND opened <= ? AND (heard >= ? OR state = 'open')`,
-		node, s.names.stored(cluster), nanos(to), nanos(from)).Scan(&n)
+		node, s.names.storedCluster(cluster), unixNanos(to), unixNanos(from)).Scan(&n)
 	return n, err
 }
 
@@ -182,8 +182,8 @@ func splitName(s string) (namespace, name string) {
 	return namespace, name
 }
 
-// prefix is the range of the texts that begin with s, which an index can find.
-func prefix(s string) (from, to string) { return s, s + "\U0010FFFF" }
+// prefixRange is the range of the texts that begin with s, which an index can find.
+func prefixRange(s string) (from, to string) { return s, s + "\U0010FFFF" }
 
 // Clusters are those that there are verdicts or nodes of, "" among them where
 // some are of none.
@@ -195,10 +195,10 @@ func (s Search) Clusters(ctx context.Context) (out []string, _ error) {
 		followed(c) AS (SELECT min(cluster) FROM nodes
 			UNION ALL SELECT (SELECT min(cluster) FROM nodes WHERE cluster > c) FROM followed WHERE c IS NOT NULL)
 		SELECT c FROM judged WHERE c IS NOT NULL UNION SELECT c FROM followed WHERE c IS NOT NULL ORDER BY 1`)
-	err = each(rows, err, func(r *sql.Rows) error {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var stored string
 		err := r.Scan(&stored)
-		out = append(out, s.names.read(stored))
+		out = append(out, s.names.clusterFrom(stored))
 		return err
 	})
 	return out, err

@@ -11,7 +11,7 @@ import (
 func (s Search) Lives(ctx context.Context, pod string) ([]Case, error) {
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE id > ?1 || '.' AND id < ?1 || '/'
 		ORDER BY length(id) DESC, id DESC LIMIT 20`, pod)
-	return s.names.cases(rows, err)
+	return s.names.readCases(rows, err)
 }
 
 // ShortestPrefix is how long the start of a name must be to be looked for.
@@ -25,18 +25,18 @@ func (s Search) FindRunners(
 	ctx context.Context, cluster *string, what string, limit int,
 ) (found []Case, exact bool, err error) {
 	ns, name := splitName(what)
-	in := place{cluster: s.names.wanted(cluster), namespace: ns}
-	if found, err = s.named(ctx, in, name, name, limit); err != nil || len(found) > 0 {
+	in := place{cluster: s.names.wantedCluster(cluster), namespace: ns}
+	if found, err = s.namesBetween(ctx, in, name, name, limit); err != nil || len(found) > 0 {
 		return found, true, err
 	}
 	if whole := name == "" && ns != ""; len(name) < ShortestPrefix && !whole {
 		return nil, true, nil
 	}
-	_, to := prefix(name)
-	if found, err = s.named(ctx, in, name, to, limit); len(found) > 0 || err != nil || name == "" {
+	_, to := prefixRange(name)
+	if found, err = s.namesBetween(ctx, in, name, to, limit); len(found) > 0 || err != nil || name == "" {
 		return found, false, err
 	}
-	found, err = s.holding(ctx, in, name, limit)
+	found, err = s.namesHolding(ctx, in, name, limit)
 	return found, false, err
 }
 
@@ -49,42 +49,42 @@ type place struct {
 // fits is the clause for it, of the arguments that args names.
 const fits = "(@cluster IS NULL OR cluster = @cluster) AND (@namespace = '' OR namespace = @namespace)"
 
-func (p place) args(more ...any) []any {
+func (p place) queryArgs(more ...any) []any {
 	return append([]any{sql.Named("cluster", p.cluster), sql.Named("namespace", p.namespace)}, more...)
 }
 
-// wanted is a cluster that is asked for as the file has it, nil for all.
-func (n *naming) wanted(cluster *string) any {
+// wantedCluster is a cluster that is asked for as the file has it, nil for all.
+func (n *naming) wantedCluster(cluster *string) any {
 	if cluster == nil {
 		return nil
 	}
-	return n.stored(*cluster)
+	return n.storedCluster(*cluster)
 }
 
 // recent is how many runners are looked through for a part of a name.
 const recent = 10_000
 
-// holding returns the runners among the latest whose names hold a part, in
+// namesHolding returns the runners among the latest whose names hold a part, in
 // whatever case.
-func (s Search) holding(ctx context.Context, in place, part string, limit int) ([]Case, error) {
+func (s Search) namesHolding(ctx context.Context, in place, part string, limit int) ([]Case, error) {
 	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part) + "%"
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE pod IN (SELECT pod FROM
 			(SELECT pod, name, namespace, cluster FROM cases INDEXED BY cases_heard WHERE runner
 				ORDER BY heard DESC LIMIT @recent)
 			WHERE name LIKE @like ESCAPE '\' AND `+fits+` LIMIT @limit) ORDER BY heard DESC, id`,
-		in.args(sql.Named("recent", recent), sql.Named("like", like), sql.Named("limit", limit))...)
-	return s.names.cases(rows, err)
+		in.queryArgs(sql.Named("recent", recent), sql.Named("like", like), sql.Named("limit", limit))...)
+	return s.names.readCases(rows, err)
 }
 
 // many is how many runners of a prefix are quicker to look for among the latest.
 const many = 2000
 
-func (s Search) named(ctx context.Context, in place, from, to string, limit int) ([]Case, error) {
+func (s Search) namesBetween(ctx context.Context, in place, from, to string, limit int) ([]Case, error) {
 	if to == "" {
 		return nil, nil
 	}
 	const where = " WHERE runner AND (name BETWEEN @from AND @to OR uid BETWEEN @from AND @to) AND " + fits
-	args := in.args(sql.Named("from", from), sql.Named("to", to))
+	args := in.queryArgs(sql.Named("from", from), sql.Named("to", to))
 	var n int
 	err := s.pool.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM cases"+where+" LIMIT @limit)",
 		append(args, sql.Named("limit", many))...).Scan(&n)
@@ -98,5 +98,5 @@ func (s Search) named(ctx context.Context, in place, from, to string, limit int)
 	const order = " ORDER BY heard DESC, id LIMIT @limit"
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+" FROM "+from+where+order,
 		append(args, sql.Named("limit", limit))...)
-	return s.names.cases(rows, err)
+	return s.names.readCases(rows, err)
 }

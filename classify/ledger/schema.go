@@ -17,8 +17,8 @@ import (
 // rewritten; 3 knew no clusters.
 const version = 4
 
-// tables hold what is recorded. A cluster stands as naming.stored has it; in a text
-// that is a key it stands before the name, see naming.key. A row's number, and what a table is sorted by,
+// tables hold what is recorded. A cluster stands as naming.storedCluster has it; in a text
+// that is a key it stands before the name, see naming.storedKey. A row's number, and what a table is sorted by,
 // grows with time wherever it can: a new row then stands beside the one before it,
 // and the pages that a write changes are few, however many there are.
 const tables = `
@@ -127,9 +127,9 @@ const unfollowed = "DELETE FROM nodes WHERE reached = 0"
 // migration brings a file to the schema of this version.
 type migration struct{ db *sql.DB }
 
-// run makes the schema in a new file and rewrites a file of an earlier version. A run
+// migrateFile makes the schema in a new file and rewrites a file of an earlier version. A run
 // that was interrupted is completed by the next one.
-func (m migration) run() error {
+func (m migration) migrateFile() error {
 	have, err := m.fileVersion()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (m migration) run() error {
 		return err
 	}
 	if have == 1 {
-		if err := m.step(func(tx *sql.Tx) error { return execAll(tx, fromFirst...) }); err != nil {
+		if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, fromFirst...) }); err != nil {
 			return err
 		}
 	}
@@ -149,13 +149,13 @@ func (m migration) run() error {
 	}
 	switch {
 	case have == 0:
-		return m.step(func(tx *sql.Tx) error { return execAll(tx, tables, indexes, versionIs(version)) })
+		return m.writeStep(func(tx *sql.Tx) error { return execAll(tx, tables, indexes, versionIs(version)) })
 	case have < version:
-		if err := m.step(addClusters); err != nil {
+		if err := m.writeStep(addClusters); err != nil {
 			return err
 		}
 	}
-	if err := m.step(func(tx *sql.Tx) error { return execAll(tx, unfollowed) }); err != nil {
+	if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, unfollowed) }); err != nil {
 		return err
 	}
 	return m.makeIndexes()
@@ -173,7 +173,7 @@ func (m migration) makeIndexes() error {
 		if has {
 			continue
 		}
-		if err := m.step(func(tx *sql.Tx) error { return execAll(tx, index) }); err != nil {
+		if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, index) }); err != nil {
 			return err
 		}
 	}
@@ -182,8 +182,8 @@ func (m migration) makeIndexes() error {
 
 func versionIs(n int) string { return "PRAGMA user_version = " + strconv.Itoa(n) }
 
-// step is one write of a migration.
-func (m migration) step(f func(*sql.Tx) error) error {
+// writeStep is one write of a migration.
+func (m migration) writeStep(f func(*sql.Tx) error) error {
 	tx, err := m.db.Begin()
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ var fromFirst = []string{`
 func (m migration) moveRows() error {
 	for _, some := range []func(tx *sql.Tx, most int) (bool, error){moveVerdicts, numberNames} {
 		for more := true; more; {
-			err := m.step(func(tx *sql.Tx) (err error) {
+			err := m.writeStep(func(tx *sql.Tx) (err error) {
 				more, err = some(tx, 10_000)
 				return err
 			})
@@ -248,7 +248,7 @@ func (m migration) moveRows() error {
 			}
 		}
 	}
-	return m.step(func(tx *sql.Tx) error {
+	return m.writeStep(func(tx *sql.Tx) error {
 		return execAll(tx, `DROP TABLE old_names; DROP TABLE old_outbox; DROP TABLE old_verdicts; DROP TABLE old_ties;
 			DROP TABLE old_cases;
 			DELETE FROM meta WHERE name = 'numbered'`, versionIs(3))
@@ -321,7 +321,7 @@ func numberNames(tx *sql.Tx, most int) (more bool, err error) {
 	names := map[int64][]string{}
 	const part = "SELECT evidence, name FROM old_names WHERE evidence BETWEEN ? AND ? ORDER BY evidence, name"
 	rows, err := tx.Query(part, from.Int64, last)
-	err = each(rows, err, func(r *sql.Rows) error {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var id int64
 		var name string
 		err := r.Scan(&id, &name)
@@ -336,34 +336,34 @@ func numberNames(tx *sql.Tx, most int) (more bool, err error) {
 }
 
 func numbered(tx *sql.Tx, id int64, names []string) error {
-	_, err := tx.Exec("UPDATE evidence SET names = ? WHERE id = ?", pack(names), id)
+	_, err := tx.Exec("UPDATE evidence SET names = ? WHERE id = ?", packNumbers(names), id)
 	for _, name := range names {
 		if err == nil {
-			_, err = tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", number(name), id)
+			_, err = tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", nameNumber(name), id)
 		}
 	}
 	return err
 }
 
-// number stands for a name in the file: short, so that the index of the names is.
+// nameNumber stands for a name in the file: short, so that the index of the names is.
 // That two names share one is as good as impossible, and would do no harm: what is
 // judged looks at each record itself.
-func number(name string) int64 {
+func nameNumber(name string) int64 {
 	sum := sha256.Sum256([]byte(name))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// pack is the numbers of names, eight bytes each.
-func pack(names []string) []byte {
+// packNumbers is the numbers of names, eight bytes each.
+func packNumbers(names []string) []byte {
 	out := make([]byte, 0, 8*len(names))
 	for _, name := range names {
-		out = binary.BigEndian.AppendUint64(out, uint64(number(name)))
+		out = binary.BigEndian.AppendUint64(out, uint64(nameNumber(name)))
 	}
 	return out
 }
 
-// unpack gives the numbers back.
-func unpack(packed []byte) (out []int64) {
+// unpackNumbers gives the numbers back.
+func unpackNumbers(packed []byte) (out []int64) {
 	for ; len(packed) >= 8; packed = packed[8:] {
 		out = append(out, int64(binary.BigEndian.Uint64(packed)))
 	}

@@ -214,7 +214,7 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 		{"cases_name", Query{Runner: "r"}},
 		{"cases_uid", Query{Runner: "r"}},
 	} {
-		where, args := tt.query.where(l.names)
+		where, args := tt.query.whereClause(l.names)
 		if plan := planOf(t, l, "SELECT * FROM verdicts "+where+
 			" ORDER BY recorded DESC, member LIMIT 9", args...); !strings.Contains(
 			plan, "USING INDEX "+tt.index,
@@ -229,7 +229,7 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 func planOf(t *testing.T, l *Ledger, query string, args ...any) (plan string) {
 	t.Helper()
 	rows, err := l.queryPool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	err = each(rows, err, func(r *sql.Rows) error {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var a, b, c int
 		var step string
 		err := r.Scan(&a, &b, &c, &step)

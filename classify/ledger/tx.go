@@ -36,7 +36,7 @@ func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) er
 		EvidenceTable: EvidenceTable{w},
 		cached:        map[verdictKey]*rules.Verdict{},
 	}
-	if err := l.conn.write(ctx, func() error { return f(tx) }); err != nil {
+	if err := l.conn.inTransaction(ctx, func() error { return f(tx) }); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	l.Outbox.committed(tx)
@@ -47,10 +47,10 @@ func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) er
 // single questions: a connection drops what it read of the file when another one
 // writes to it.
 func (l *Ledger) View(ctx context.Context, f func(Questions) error) error {
-	return l.readConn.use(ctx, func() error {
+	return l.readConn.useAlone(ctx, func() error {
 		return l.readConn.transact("BEGIN", func() error {
 			query := func(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-				return l.readConn.query(query, args...)
+				return l.readConn.queryRows(query, args...)
 			}
 			return f(Questions{query: query, names: l.names})
 		})

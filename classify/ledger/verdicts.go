@@ -22,28 +22,28 @@ type Record struct {
 // outbox with the time stamp that it is published under.
 func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publish bool) error {
 	at := *v
-	at.Cluster = t.names.stored(v.Cluster)
+	at.Cluster = t.names.storedCluster(v.Cluster)
 	data, err := json.Marshal(&at)
 	if err != nil {
 		return err
 	}
 	died := int64(0)
 	if v.DiedAt != nil {
-		died = nanos(*v.DiedAt)
+		died = unixNanos(*v.DiedAt)
 	}
 	k, err := t.ensureCase(member, v)
 	if err == nil && v.Revision > 1 {
-		_, err = t.conn.exec("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", k.pod, v.Revision)
+		_, err = t.conn.execute("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", k.pod, v.Revision)
 	}
 	if err == nil {
-		_, err = t.conn.exec(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died,
+		_, err = t.conn.execute(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died,
 				cluster, namespace, node, label, pool, repository, run, job, last, verdict)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
-			k.pod, v.Revision, member, k.runner, k.uid, nanos(t.now), died,
+			k.pod, v.Revision, member, k.runner, k.uid, unixNanos(t.now), died,
 			at.Cluster, v.Namespace, v.Node, v.Label, v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
 	}
 	if err == nil && publish {
-		err = t.enqueue(k.pod, verdictKey{member, v.Revision}, v, data, stamp)
+		err = t.enqueueVerdict(k.pod, verdictKey{member, v.Revision}, v, data, stamp)
 	}
 	return err
 }
@@ -58,7 +58,7 @@ type keys struct {
 // ensureCase gives a verdict's keys. A case that is not there is made.
 func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 	known := func() error {
-		return t.conn.row(`SELECT pod, CASE name WHEN ? THEN '' ELSE ? END, CASE uid WHEN ? THEN '' ELSE ? END
+		return t.conn.queryRow(`SELECT pod, CASE name WHEN ? THEN '' ELSE ? END, CASE uid WHEN ? THEN '' ELSE ? END
 			FROM cases WHERE id = ?`, v.Runner, v.Runner, v.PodUID, v.PodUID, member).Scan(&k.pod, &k.runner, &k.uid)
 	}
 	if err = known(); err != sql.ErrNoRows {
@@ -108,7 +108,7 @@ const maxRevisions = 50
 
 // LastVerdict returns the latest revision of a case's verdict.
 func (q Questions) LastVerdict(ctx context.Context, member string) (Record, bool, error) {
-	all, err := q.names.records(ctx, q.query, whole, "WHERE pod = "+podOf+" ORDER BY revision DESC LIMIT 1", member)
+	all, err := q.names.readRecords(ctx, q.query, whole, "WHERE pod = "+podOf+" ORDER BY revision DESC LIMIT 1", member)
 	if err != nil || len(all) == 0 {
 		return Record{}, false, err
 	}
@@ -119,7 +119,7 @@ func (q Questions) LastVerdict(ctx context.Context, member string) (Record, bool
 // many, the latest.
 func (s Search) Revisions(ctx context.Context, member string) ([]Record, error) {
 	tail := "WHERE pod = " + podOf + " ORDER BY revision DESC LIMIT " + strconv.Itoa(maxRevisions)
-	all, err := s.names.records(ctx, s.pool.QueryContext, whole, tail, member)
+	all, err := s.names.readRecords(ctx, s.pool.QueryContext, whole, tail, member)
 	slices.Reverse(all)
 	return all, err
 }
@@ -127,10 +127,15 @@ func (s Search) Revisions(ctx context.Context, member string) ([]Record, error) 
 // queryFunc runs a query on some connection.
 type queryFunc = func(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 
-// records reads verdicts; which part of each, part says.
-func (n *naming) records(ctx context.Context, query queryFunc, part, tail string, args ...any) (out []Record, _ error) {
+// readRecords reads verdicts; which part of each, part says.
+func (n *naming) readRecords(
+	ctx context.Context,
+	query queryFunc,
+	part, tail string,
+	args ...any,
+) (out []Record, _ error) {
 	rows, err := query(ctx, "SELECT member, recorded, "+part+" FROM verdicts "+tail, args...)
-	err = each(rows, err, func(r *sql.Rows) error {
+	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var rec Record
 		var recorded int64
 		var data []byte
@@ -139,16 +144,16 @@ func (n *naming) records(ctx context.Context, query queryFunc, part, tail string
 		}
 		rec.Recorded = moment(recorded)
 		err := json.Unmarshal(data, &rec.Verdict)
-		rec.Verdict.Cluster = n.read(rec.Verdict.Cluster)
-		rec.fill()
+		rec.Verdict.Cluster = n.clusterFrom(rec.Verdict.Cluster)
+		rec.fillEmpty()
 		out = append(out, rec)
 		return err
 	})
 	return out, err
 }
 
-// fill makes empty lists of those that were not read.
-func (r *Record) fill() {
+// fillEmpty makes empty lists of those that were not read.
+func (r *Record) fillEmpty() {
 	v := &r.Verdict
 	if v.Evidence == nil {
 		v.Evidence, v.Missing = []rules.EvidenceLine{}, []string{}

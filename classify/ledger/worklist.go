@@ -20,8 +20,8 @@ func (w Worklist) Cases(ctx context.Context, state State, limit int) ([]Case, er
 		limit = -1
 	}
 	const of = "SELECT " + caseColumns + " FROM cases WHERE state = ? AND runner ORDER BY due, opened, id LIMIT ?"
-	rows, err := w.pool.get(ctx, of, state, limit)
-	return w.names.cases(rows, err)
+	rows, err := w.pool.getRows(ctx, of, state, limit)
+	return w.names.readCases(rows, err)
 }
 
 // Pending returns the runners whose judgement is due: those whose time is up,
@@ -36,9 +36,9 @@ func (w Worklist) Pending(ctx context.Context, now time.Time, settle time.Durati
 			died + ?2 <= coalesce((SELECT min(reached) FROM nodes n
 				WHERE n.cluster = c.cluster AND controller AND NOT silent), died + ?2))
 		ORDER BY due, opened, id LIMIT 10000`
-	err = w.readConn.use(ctx, func() error {
-		rows, err := w.readConn.query(pending, nanos(now), int64(settle))
-		out, err = w.names.cases(rows, err)
+	err = w.readConn.useAlone(ctx, func() error {
+		rows, err := w.readConn.queryRows(pending, unixNanos(now), int64(settle))
+		out, err = w.names.readCases(rows, err)
 		return err
 	})
 	return out, err
@@ -47,8 +47,8 @@ func (w Worklist) Pending(ctx context.Context, now time.Time, settle time.Durati
 // CountCases says how many runners are in each state.
 func (w Worklist) CountCases(ctx context.Context) (map[State]int, error) {
 	out := map[State]int{}
-	rows, err := w.pool.get(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
-	return out, each(rows, err, func(r *sql.Rows) error {
+	rows, err := w.pool.getRows(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
+	return out, eachRow(rows, err, func(r *sql.Rows) error {
 		var s State
 		var n int
 		err := r.Scan(&s, &n)
@@ -61,9 +61,9 @@ func (w Worklist) CountCases(ctx context.Context) (map[State]int, error) {
 // nobody knows of yet.
 func (w Worklist) Quiet(ctx context.Context, since time.Time) (out []Node, err error) {
 	const quiet = "SELECT " + nodeColumns + " FROM nodes WHERE NOT silent AND heard <= ? ORDER BY cluster, node"
-	err = w.readConn.use(ctx, func() error {
-		rows, err := w.readConn.query(quiet, nanos(since))
-		out, err = w.names.nodes(rows, err)
+	err = w.readConn.useAlone(ctx, func() error {
+		rows, err := w.readConn.queryRows(quiet, unixNanos(since))
+		out, err = w.names.readNodes(rows, err)
 		return err
 	})
 	return out, err
@@ -71,5 +71,5 @@ func (w Worklist) Quiet(ctx context.Context, since time.Time) (out []Node, err e
 
 // Nodes returns every node whose agent was heard of.
 func (w Worklist) Nodes(ctx context.Context) ([]Node, error) {
-	return w.names.nodes(w.pool.get(ctx, "SELECT "+nodeColumns+" FROM nodes ORDER BY cluster, node"))
+	return w.names.readNodes(w.pool.getRows(ctx, "SELECT "+nodeColumns+" FROM nodes ORDER BY cluster, node"))
 }

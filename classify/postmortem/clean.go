@@ -23,7 +23,7 @@ func Clean(s string) string {
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\n' || r == '\r' || r == '\t':
 			b.WriteByte(' ')
-		case hidden(r):
+		case isHidden(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -41,13 +41,13 @@ func needsCleaning(s string) bool {
 	return false
 }
 
-// hidden says whether a rune controls or hides instead of showing.
-func hidden(r rune) bool {
+// isHidden says whether a rune controls or hides instead of showing.
+func isHidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
 }
 
-// cut shortens a cleaned line to n runes.
-func cut(s string, n int) string {
+// cutTo shortens a cleaned line to n runes.
+func cutTo(s string, n int) string {
 	if n < 20 {
 		n = 20
 	}
@@ -57,5 +57,5 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// short is Clean for a value inside a line: a name, a reason, a sentence.
-func short(s string) string { return cut(Clean(s), 400) }
+// shortValue is Clean for a value inside a line: a name, a reason, a sentence.
+func shortValue(s string) string { return cutTo(Clean(s), 400) }

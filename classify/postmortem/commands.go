@@ -13,21 +13,21 @@ func Commands(v *rules.Verdict) (out []string) {
 	if !v.Label.Death() {
 		return nil
 	}
-	from, to, timed := window(v)
-	if r := plain(v.Runner); r != "" {
+	from, to, timed := timeWindow(v)
+	if r := plainName(v.Runner); r != "" {
 		flag, selector := " -A", fmt.Sprintf("{pod=%q}", r)
-		if ns := plain(v.Namespace); ns != "" {
+		if ns := plainName(v.Namespace); ns != "" {
 			flag, selector = " -n "+ns, fmt.Sprintf("{namespace=%q, pod=%q}", ns, r)
 		}
 		out = append(out, fmt.Sprintf("kubectl get events%s --field-selector involvedObject.name=%s", flag, r))
 		if timed {
-			out = append(out, logcli(from, to, selector))
+			out = append(out, logcliCommand(from, to, selector))
 		}
 	}
-	if n := plain(v.Node); n != "" && timed {
+	if n := plainName(v.Node); n != "" && timed {
 		out = append(
 			out,
-			logcli(from, to, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n)),
+			logcliCommand(from, to, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n)),
 			fmt.Sprintf(
 				"journalctl --since %q --until %q  # on %s",
 				from.Format("2006-01-02 15:04:05 UTC"),
@@ -43,20 +43,20 @@ func Commands(v *rules.Verdict) (out []string) {
 // journal. The first is what coroner publishes, the others have the labels of
 // Grafana's k8s-monitoring.
 func Queries(v *rules.Verdict) (out []string) {
-	if r := plain(v.Runner); r != "" {
+	if r := plainName(v.Runner); r != "" {
 		own := `{job="coroner"}`
-		if c := plain(v.Cluster); c != "" {
+		if c := plainName(v.Cluster); c != "" {
 			own = fmt.Sprintf(`{job="coroner", cluster=%q}`, c)
 		}
 		out = append(out, fmt.Sprintf(`%s | runner=%q`, own, r), fmt.Sprintf("{pod=%q}", r))
 	}
-	if n := plain(v.Node); n != "" {
+	if n := plainName(v.Node); n != "" {
 		out = append(out, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n))
 	}
 	return out
 }
 
-func logcli(from, to time.Time, selector string) string {
+func logcliCommand(from, to time.Time, selector string) string {
 	return fmt.Sprintf(
 		"logcli query --from=%s --to=%s '%s'",
 		from.Format(time.RFC3339),
@@ -65,8 +65,8 @@ func logcli(from, to time.Time, selector string) string {
 	)
 }
 
-// window spans the death and every deciding line, with some minutes around.
-func window(v *rules.Verdict) (from, to time.Time, ok bool) {
+// timeWindow spans the death and every deciding line, with some minutes around.
+func timeWindow(v *rules.Verdict) (from, to time.Time, ok bool) {
 	widen := func(t *time.Time) {
 		if t == nil {
 			return
@@ -88,8 +88,8 @@ func window(v *rules.Verdict) (from, to time.Time, ok bool) {
 	return from.Add(-2 * time.Minute).Truncate(time.Second), to.Add(time.Minute).Truncate(time.Second), ok
 }
 
-// plain returns s if it is a Kubernetes name, else "".
-func plain(s string) string {
+// plainName returns s if it is a Kubernetes name, else "".
+func plainName(s string) string {
 	for _, c := range s {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_') {
 			return ""

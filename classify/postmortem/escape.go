@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// prose is text for a line of Markdown: plain words as they are, every other
+// plainProse is text for a line of Markdown: plain words as they are, every other
 // word as a code span. What only punctuation can say, a link, a mention, an
 // emoji, HTML, is code then.
-func prose(s string) string {
-	words := strings.Fields(short(s))
+func plainProse(s string) string {
+	words := strings.Fields(shortValue(s))
 	for i, w := range words {
-		words[i] = word(w)
+		words[i] = proseWord(w)
 		if first, _ := utf8.DecodeRuneInString(w); i == 0 && words[0] == w && !unicode.IsLetter(first) {
-			words[0] = code(w) // the line could become a list
+			words[0] = codeSpan(w) // the line could become a list
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// word keeps the punctuation of the sentence around the word out of its span.
-func word(w string) string {
+// proseWord keeps the punctuation of the sentence around the word out of its span.
+func proseWord(w string) string {
 	if w == "—" || w == "–" || w == "·" {
 		return w
 	}
@@ -33,7 +33,7 @@ func word(w string) string {
 	if plainWord(core) {
 		return w
 	}
-	return before + code(core) + after
+	return before + codeSpan(core) + after
 }
 
 // plainWord says whether no reader of Markdown sees more than letters in a
@@ -44,15 +44,15 @@ func plainWord(s string) bool {
 			return false
 		}
 	}
-	return !issue.MatchString(s) && !host(s)
+	return !issue.MatchString(s) && !looksLikeHost(s)
 }
 
 // issue is how GitHub writes an issue's number without a #.
 var issue = regexp.MustCompile(`(?i)^gh-\d`)
 
-// host says whether a word could be read as the name of a host: chats make a
+// looksLikeHost says whether a word could be read as the name of a host: chats make a
 // link of one. Numbers with a point are none.
-func host(s string) bool {
+func looksLikeHost(s string) bool {
 	if !strings.Contains(s, ".") {
 		return false
 	}
@@ -64,9 +64,9 @@ func host(s string) bool {
 	return false
 }
 
-// code is a value as a code span.
-func code(s string) string {
-	s = strings.TrimSpace(short(s))
+// codeSpan is a value as a code span.
+func codeSpan(s string) string {
+	s = strings.TrimSpace(shortValue(s))
 	if s == "" {
 		return "-"
 	}

@@ -31,10 +31,10 @@ func List(w io.Writer, verdicts []rules.Verdict, width int) error {
 	}
 	for i := range verdicts {
 		p := page{v: &verdicts[i]}
-		l.Node = max(l.Node, min(maxName, utf8.RuneCountInString(short(p.v.Node))))
-		l.Runner = max(l.Runner, min(maxName, utf8.RuneCountInString(p.whose())))
+		l.Node = max(l.Node, min(maxName, utf8.RuneCountInString(shortValue(p.v.Node))))
+		l.Runner = max(l.Runner, min(maxName, utf8.RuneCountInString(p.runnerNamed())))
 		if l.Cluster > 0 {
-			l.Cluster = max(l.Cluster, min(maxName, utf8.RuneCountInString(short(p.v.Cluster))))
+			l.Cluster = max(l.Cluster, min(maxName, utf8.RuneCountInString(shortValue(p.v.Cluster))))
 		}
 	}
 	out := bufio.NewWriter(w)
@@ -52,7 +52,7 @@ func severalClusters(verdicts []rules.Verdict) bool {
 
 // Head is the columns' names.
 func (l Layout) Head() string {
-	return l.columns("VERDICT", "CONFIDENCE", "DIED AT", "CLUSTER", "NODE", "RUNNER", "SUMMARY")
+	return l.columnsOf("VERDICT", "CONFIDENCE", "DIED AT", "CLUSTER", "NODE", "RUNNER", "SUMMARY")
 }
 
 // Line is a verdict on one line. A later revision says so.
@@ -62,18 +62,18 @@ func (l Layout) Line(v *rules.Verdict) string {
 	if v.Revision > 1 {
 		summary = fmt.Sprintf("(revision %d) %s", v.Revision, summary)
 	}
-	return l.columns(
+	return l.columnsOf(
 		string(v.Label),
 		string(v.Confidence),
 		diedAt(v),
-		short(v.Cluster),
-		short(v.Node),
-		p.whose(),
+		shortValue(v.Cluster),
+		shortValue(v.Node),
+		p.runnerNamed(),
 		summary,
 	)
 }
 
-func (l Layout) columns(verdict, confidence, died, cluster, node, runner, summary string) string {
+func (l Layout) columnsOf(verdict, confidence, died, cluster, node, runner, summary string) string {
 	line := fmt.Sprintf("%-24s %-10s %-20s ", verdict, confidence, died)
 	if l.Cluster > 0 {
 		line += fmt.Sprintf("%-*s ", l.Cluster, orDash(cluster))
@@ -84,7 +84,7 @@ func (l Layout) columns(verdict, confidence, died, cluster, node, runner, summar
 	case l.Width <= 0:
 		line += summary
 	case room >= leastSummary:
-		line += cut(summary, room)
+		line += cutTo(summary, room)
 	}
 	return strings.TrimRight(line, " ")
 }
@@ -127,8 +127,15 @@ func MarkdownList(w io.Writer, verdicts []rules.Verdict) error {
 	for i := range verdicts {
 		v := &verdicts[i]
 		m := markdown{v: v}
-		row(cell(string(v.Label)), cell(string(v.Confidence)), diedAt(v), noBar(code(v.Cluster)), noBar(code(v.Node)),
-			noBar(m.whose()), cell(v.Summary))
+		row(
+			tableCell(string(v.Label)),
+			tableCell(string(v.Confidence)),
+			diedAt(v),
+			noBar(codeSpan(v.Cluster)),
+			noBar(codeSpan(v.Node)),
+			noBar(m.runnerNamed()),
+			tableCell(v.Summary),
+		)
 	}
 	return out.Flush()
 }
@@ -136,5 +143,5 @@ func MarkdownList(w io.Writer, verdicts []rules.Verdict) error {
 // noBar keeps text in its cell of a table: a bar ends a cell even in a code span.
 func noBar(s string) string { return strings.ReplaceAll(s, "|", "¦") }
 
-// cell is prose in a cell of a table.
-func cell(s string) string { return prose(noBar(s)) }
+// tableCell is prose in a cell of a table.
+func tableCell(s string) string { return plainProse(noBar(s)) }

@@ -38,13 +38,13 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 		p.unknownLines() // there are none where something shows that nobody was harmed
 		return p.w.Flush()
 	}
-	p.facts()
+	p.writeFacts()
 	p.timeline()
 	p.unknownLines()
 	p.differential()
-	p.missing()
+	p.writeMissing()
 	p.seeMore()
-	p.footer()
+	p.writeFooter()
 	return p.w.Flush()
 }
 
@@ -65,7 +65,7 @@ const (
 	bold, dim, red, green, yellow, cyan = "1", "2", "1;31", "32", "33", "36"
 )
 
-func (p *page) paint(code, text string) string {
+func (p *page) painted(code, text string) string {
 	if !p.s.Color {
 		return text
 	}
@@ -83,73 +83,73 @@ func (p *page) headline() {
 	} else if v.Confidence != rules.Confirmed {
 		color = yellow
 	}
-	cause := p.paint(color, string(v.Label))
+	cause := p.painted(color, string(v.Label))
 	if v.Resource != "" {
-		cause += " of " + short(v.Resource)
+		cause += " of " + shortValue(v.Resource)
 	}
-	parts = append(parts, fmt.Sprintf("%s (%s)", cause, v.Confidence), p.whose())
+	parts = append(parts, fmt.Sprintf("%s (%s)", cause, v.Confidence), p.runnerNamed())
 	if v.DiedAt != nil {
 		parts = append(parts, v.DiedAt.UTC().Format(clock))
 	}
 	if v.Node != "" {
-		parts = append(parts, "node "+short(v.Node))
+		parts = append(parts, "node "+shortValue(v.Node))
 	}
 	if v.Cluster != "" {
-		parts = append(parts, "cluster "+short(v.Cluster))
+		parts = append(parts, "cluster "+shortValue(v.Cluster))
 	}
 	if v.Initiator != "" && v.Initiator != "none" && v.Initiator != "unknown" {
-		parts = append(parts, "by "+short(v.Initiator))
+		parts = append(parts, "by "+shortValue(v.Initiator))
 	}
-	p.printf("%s\n  %s\n", strings.Join(parts, " · "), p.paint(bold, short(v.Summary)))
+	p.printf("%s\n  %s\n", strings.Join(parts, " · "), p.painted(bold, shortValue(v.Summary)))
 }
 
-func (p *page) whose() string {
+func (p *page) runnerNamed() string {
 	v := p.v
 	switch {
 	case v.Runner != "" && v.Namespace != "":
-		return short(v.Namespace + "/" + v.Runner)
+		return shortValue(v.Namespace + "/" + v.Runner)
 	case v.Runner != "":
-		return short(v.Runner)
+		return shortValue(v.Runner)
 	case v.PodUID != "":
-		return "pod UID " + short(v.PodUID)
+		return "pod UID " + shortValue(v.PodUID)
 	}
 	return "no runner named"
 }
 
-func (p *page) facts() {
+func (p *page) writeFacts() {
 	v := p.v
 	if v.Exit.Code != nil {
-		p.fact("exit", strings.TrimSpace(fmt.Sprintf("%d %s", *v.Exit.Code, short(v.Exit.Reason))))
+		p.writeFact("exit", strings.TrimSpace(fmt.Sprintf("%d %s", *v.Exit.Code, shortValue(v.Exit.Reason))))
 	} else if v.Label.Death() {
-		p.fact("exit", "no exit record")
+		p.writeFact("exit", "no exit record")
 	}
-	if job := jobText(v.Job, short); job != "" {
-		p.fact("job", job)
+	if job := jobText(v.Job, shortValue); job != "" {
+		p.writeFact("job", job)
 	}
 	if v.Pool != "" {
-		p.fact("pool", short(v.Pool))
+		p.writeFact("pool", shortValue(v.Pool))
 	}
 	if v.Label.Death() {
 		if v.Domain != "" && v.Domain != "none" {
-			p.fact("domain", v.Domain)
+			p.writeFact("domain", v.Domain)
 		}
-		p.fact("retry", retry(v)+advice(v))
+		p.writeFact("retry", retryHelps(v)+adviceFor(v))
 	}
 }
 
-// retry says whether running the job again helps.
-func retry(v *rules.Verdict) string {
+// retryHelps says whether running the job again helps.
+func retryHelps(v *rules.Verdict) string {
 	if v.Retry == "" || v.Retry == "unknown" {
 		return "may or may not help"
 	}
 	return v.Retry
 }
 
-func advice(v *rules.Verdict) string {
+func adviceFor(v *rules.Verdict) string {
 	if v.Advice == "" {
 		return ""
 	}
-	return " — " + short(v.Advice)
+	return " — " + shortValue(v.Advice)
 }
 
 // FullName is a runner's name for a page.
@@ -175,23 +175,23 @@ func jobText(j rules.Job, show func(string) string) string {
 	return strings.Join(parts, " · ")
 }
 
-func (p *page) fact(name, text string) {
-	p.printf("  %s %s\n", p.paint(dim, fmt.Sprintf("%-7s", name)), text)
+func (p *page) writeFact(name, text string) {
+	p.printf("  %s %s\n", p.painted(dim, fmt.Sprintf("%-7s", name)), text)
 }
 
-func (p *page) section(title string) { p.printf("\n  %s\n", p.paint(bold, title)) }
+func (p *page) writeSection(title string) { p.printf("\n  %s\n", p.painted(bold, title)) }
 
 func (p *page) differential() {
 	if len(p.v.RuledOut) > 0 {
-		p.section("ruled out")
+		p.writeSection("ruled out")
 		for _, r := range p.v.RuledOut {
-			p.printf("    %-24s %s\n", r.Label, short(r.Because))
+			p.printf("    %-24s %s\n", r.Label, shortValue(r.Because))
 		}
 	}
 	if len(p.v.Open) > 0 {
-		p.section("still open")
+		p.writeSection("still open")
 		for _, o := range p.v.Open {
-			p.printf("    %-24s would be decided by %s\n", o.Label, short(o.Needs))
+			p.printf("    %-24s would be decided by %s\n", o.Label, shortValue(o.Needs))
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (p *page) unknownLines() {
 	if len(p.v.NotUnderstood) == 0 {
 		return
 	}
-	p.section("not understood (no signal knows these lines; they prove nothing)")
+	p.writeSection("not understood (no signal knows these lines; they prove nothing)")
 	for _, l := range p.v.NotUnderstood {
 		at := strings.Repeat(" ", 12)
 		if l.At != nil {
@@ -209,32 +209,32 @@ func (p *page) unknownLines() {
 		}
 		p.printf(
 			"      %s  %s %s\n",
-			p.paint(dim, at),
-			p.paint(cyan, fmt.Sprintf("%-10s", short(l.Source))),
-			cut(Clean(l.Text), p.s.Width-32),
+			p.painted(dim, at),
+			p.painted(cyan, fmt.Sprintf("%-10s", shortValue(l.Source))),
+			cutTo(Clean(l.Text), p.s.Width-32),
 		)
-		p.printf("      %-12s  %s\n", "", p.paint(dim, short(strings.TrimPrefix(l.Where+": ", ": ")+l.Because)))
+		p.printf("      %-12s  %s\n", "", p.painted(dim, shortValue(strings.TrimPrefix(l.Where+": ", ": ")+l.Because)))
 	}
 }
 
-func (p *page) missing() {
+func (p *page) writeMissing() {
 	if len(p.v.Missing) == 0 {
 		return
 	}
-	p.section("missing")
+	p.writeSection("missing")
 	for _, m := range p.v.Missing {
-		p.printf("    %s\n", short(m))
+		p.printf("    %s\n", shortValue(m))
 	}
 }
 
-func (p *page) footer() {
+func (p *page) writeFooter() {
 	rule := p.v.Rule
 	if rule == "" {
 		rule = "no rule"
 	}
 	p.printf(
 		"\n  %s\n",
-		p.paint(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d", rule, p.v.Rulebook, p.v.Revision)),
+		p.painted(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d", rule, p.v.Rulebook, p.v.Revision)),
 	)
 }
 
@@ -244,7 +244,7 @@ func (p *page) seeMore() {
 	if len(cmds) == 0 {
 		return
 	}
-	p.section("see more (label names of your Loki may differ)")
+	p.writeSection("see more (label names of your Loki may differ)")
 	for _, c := range cmds {
 		p.printf("    %s\n", c)
 	}

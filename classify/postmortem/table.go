@@ -24,7 +24,8 @@ func Table(w io.Writer, verdicts []rules.Verdict) error {
 	for i := range verdicts {
 		v := &verdicts[i]
 		p := page{v: v}
-		if err := row(string(v.Label), string(v.Confidence), diedAt(v), p.whose(), short(v.Cluster)); err != nil {
+		err := row(string(v.Label), string(v.Confidence), diedAt(v), p.runnerNamed(), shortValue(v.Cluster))
+		if err != nil {
 			return err
 		}
 	}

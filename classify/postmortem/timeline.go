@@ -25,7 +25,7 @@ type Row struct {
 func Rows(v *rules.Verdict) []Row { return collapse(v.Evidence) }
 
 // Brief says what the row's line says without its clockwork, cleaned.
-func (r Row) Brief() string { return Clean(brief(r.EvidenceLine)) }
+func (r Row) Brief() string { return Clean(briefLine(r.EvidenceLine)) }
 
 // Aftermath says whether a row only tells how the node tidied up after the
 // death. What the controller and the API server say of it comes later by nature.
@@ -45,21 +45,21 @@ func (p *page) timeline() {
 	if len(rows) == 0 {
 		return
 	}
-	p.section("timeline (UTC; » decides, · does not name this pod)")
+	p.writeSection("timeline (UTC; » decides, · does not name this pod)")
 	skipped, day := 0, ""
 	for i, r := range rows {
 		if !p.s.All && !r.Decisive && (i < len(rows)-shown || Aftermath(p.v, r)) {
 			skipped++
 			continue
 		}
-		p.skipped(&skipped)
-		day = p.day(day, r.At)
-		p.row(r)
+		p.writeSkipped(&skipped)
+		day = p.dayChange(day, r.At)
+		p.writeRow(r)
 	}
-	p.skipped(&skipped)
+	p.writeSkipped(&skipped)
 	if n := p.v.EvidenceOmitted; n > 0 {
 		text := fmt.Sprintf("%d more lines were read; a verdict keeps those that decide and the nearest", n)
-		p.printf("      %s\n", p.paint(dim, text))
+		p.printf("      %s\n", p.painted(dim, text))
 	}
 }
 
@@ -67,29 +67,29 @@ func (p *page) timeline() {
 // the node tidies up.
 const tidying = time.Second
 
-func (p *page) skipped(n *int) {
+func (p *page) writeSkipped(n *int) {
 	if *n > 0 {
-		p.printf("      %s\n", p.paint(dim, fmt.Sprintf("… %d lines left out, --all shows them", *n)))
+		p.printf("      %s\n", p.painted(dim, fmt.Sprintf("… %d lines left out, --all shows them", *n)))
 	}
 	*n = 0
 }
 
-// day prints the date when it changes.
-func (p *page) day(before string, at *time.Time) string {
+// dayChange prints the date when it changes.
+func (p *page) dayChange(before string, at *time.Time) string {
 	if at == nil {
 		return before
 	}
 	d := at.UTC().Format("2006-01-02")
 	if d != before && before != "" {
-		p.printf("      %s\n", p.paint(dim, d))
+		p.printf("      %s\n", p.painted(dim, d))
 	}
 	return d
 }
 
-func (p *page) row(r Row) {
+func (p *page) writeRow(r Row) {
 	mark, at := "  ", strings.Repeat(" ", 12)
 	if r.Decisive {
-		mark = p.paint(red, "»") + " "
+		mark = p.painted(red, "»") + " "
 	}
 	if r.At != nil {
 		at = r.At.UTC().Format("15:04:05.000")
@@ -98,28 +98,28 @@ func (p *page) row(r Row) {
 	if r.Decisive {
 		room = max(room, hugeLine) // the proof is shown whole
 	}
-	text := cut(r.Brief(), room)
+	text := cutTo(r.Brief(), room)
 	if r.Times > 1 {
-		text += p.paint(dim, fmt.Sprintf("  (%d times", r.Times))
+		text += p.painted(dim, fmt.Sprintf("  (%d times", r.Times))
 		if !r.Until.IsZero() {
-			text += p.paint(dim, " until "+r.Until.UTC().Format("15:04:05"))
+			text += p.painted(dim, " until "+r.Until.UTC().Format("15:04:05"))
 		}
-		text += p.paint(dim, ")")
+		text += p.painted(dim, ")")
 	}
 	switch {
 	case r.Decisive:
-		text = p.paint(bold, text)
+		text = p.painted(bold, text)
 	case !r.Mine:
-		mark, text = "· ", p.paint(dim, text)
+		mark, text = "· ", p.painted(dim, text)
 	}
-	p.printf("    %s%s  %s %s\n", mark, p.paint(dim, at), p.paint(cyan, fmt.Sprintf("%-10s", r.Source)), text)
+	p.printf("    %s%s  %s %s\n", mark, p.painted(dim, at), p.painted(cyan, fmt.Sprintf("%-10s", r.Source)), text)
 }
 
 var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// brief says what a structured line says without its clockwork: the message
+// briefLine says what a structured line says without its clockwork: the message
 // and its fields, container ids cut short.
-func brief(l rules.EvidenceLine) string {
+func briefLine(l rules.EvidenceLine) string {
 	e := ingest.Entry{Source: ingest.Source(l.Source), Text: l.Text}
 	msg, list, ok := logtext.Message(&e, nil)
 	if !ok || l.Source == string(ingest.Kube) || l.Source == string(ingest.Runner) || l.Source == string(ingest.Job) {
@@ -131,7 +131,7 @@ func brief(l rules.EvidenceLine) string {
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		outer, _, part := strings.Cut(k, ".")
 		if !clockwork[k] && fields[k] != "" && fields[k] != msg && !(part && fields[outer] != "") {
-			fmt.Fprintf(&b, " %s=%s", k, cut(fields[k], 200))
+			fmt.Fprintf(&b, " %s=%s", k, cutTo(fields[k], 200))
 		}
 	}
 	return longID.ReplaceAllString(b.String(), "$1…")
@@ -147,7 +147,7 @@ var clockwork = map[string]bool{
 // heartbeats is one row.
 func collapse(lines []rules.EvidenceLine) (rows []Row) {
 	for _, l := range lines {
-		if n := len(rows); n > 0 && same(rows[n-1].EvidenceLine, l) {
+		if n := len(rows); n > 0 && sameLine(rows[n-1].EvidenceLine, l) {
 			last := &rows[n-1]
 			last.Times++
 			if l.At != nil {
@@ -160,7 +160,7 @@ func collapse(lines []rules.EvidenceLine) (rows []Row) {
 	return dropRepeated(rows)
 }
 
-func same(a, b rules.EvidenceLine) bool {
+func sameLine(a, b rules.EvidenceLine) bool {
 	return a.Signal == b.Signal && a.Source == b.Source && a.Mine == b.Mine && !a.Decisive && !b.Decisive &&
 		a.Signal != "runner.last-words" &&
 		a.Signal != "kube.event"

@@ -18,11 +18,11 @@ import (
 var file string
 
 // Version is coroner's version, such as 0.2.0.
-var Version = field("appVersion")
+var Version = chartField("appVersion")
 
-// field is a top-level value of Chart.yaml. A daemon that only wants its own
+// chartField is a top-level value of Chart.yaml. A daemon that only wants its own
 // version should not have to start a YAML parser for it.
-func field(name string) string {
+func chartField(name string) string {
 	_, rest, _ := strings.Cut("\n"+file, "\n"+name+": ")
 	value, _, _ := strings.Cut(rest, "\n")
 	return strings.Trim(strings.TrimSpace(value), `"`)

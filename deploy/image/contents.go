@@ -27,7 +27,7 @@ func (i *Image) describe(digest, path string) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, data)
+	return replaceFile(path, data)
 }
 
 // component is the package as the document has it; nil for none.

@@ -11,9 +11,9 @@ import (
 // Package is a Debian package that files came from.
 type Package struct{ Name, Version, Arch, Distro string }
 
-// owner asks dpkg whose a file is. A path may be known by its old place, from
+// packageOwning asks dpkg whose a file is. A path may be known by its old place, from
 // before /lib was a link to /usr/lib.
-func owner(path string) (*Package, error) {
+func packageOwning(path string) (*Package, error) {
 	out, err := exec.Command("dpkg-query", "--search", path).Output()
 	if err != nil {
 		out, err = exec.Command("dpkg-query", "--search", strings.TrimPrefix(path, "/usr")).Output()
@@ -28,11 +28,11 @@ func owner(path string) (*Package, error) {
 	if err != nil || len(fields) != 3 {
 		return nil, errors.Join(err, fmt.Errorf("%s: dpkg-query says %q", path, out))
 	}
-	return &Package{fields[0], fields[1], fields[2], distro()}, nil
+	return &Package{fields[0], fields[1], fields[2], distroName()}, nil
 }
 
-// distro is this machine's, as package URLs name it: debian-12.
-func distro() string {
+// distroName is this machine's, as package URLs name it: debian-12.
+func distroName() string {
 	data, _ := os.ReadFile("/etc/os-release") // without it the URL says less
 	fields := map[string]string{}
 	for line := range strings.Lines(string(data)) {

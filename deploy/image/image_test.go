@@ -35,7 +35,7 @@ func programs(t *testing.T, what string) string {
 // packOnce packs both images, once for all tests.
 var packOnce = sync.OnceValues(func() (out string, err error) {
 	out, err = os.MkdirTemp("", "coroner-images")
-	return out, errors.Join(err, pack(os.Getenv("CORONER_BIN"), out, "localhost/", "test", epochTime))
+	return out, errors.Join(err, packImages(os.Getenv("CORONER_BIN"), out, "localhost/", "test", epochTime))
 })
 
 func TestMain(m *testing.M) {
@@ -156,7 +156,7 @@ func TestSameFilesSameImage(t *testing.T) {
 // Packed twice, the real images are the same, byte for byte.
 func TestRealImagesAreReproducible(t *testing.T) {
 	one, two := packs(t, "that the images are reproducible"), t.TempDir()
-	if err := pack(programs(t, "it"), two, "localhost/", "test", epochTime); err != nil {
+	if err := packImages(programs(t, "it"), two, "localhost/", "test", epochTime); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"coroner.tar", "coroner-agent.tar", "coroner.spdx.json", "coroner-agent.spdx.json"} {
@@ -179,9 +179,9 @@ func TestLayoutIsWhole(t *testing.T) {
 	if m.Annotations["io.containerd.image.name"] != "localhost/coroner-agent:test" {
 		t.Errorf("named %v", m.Annotations)
 	}
-	decode(t, files[blob(m.Digest)], &manifest)
+	decode(t, files[blobPath(m.Digest)], &manifest)
 	for _, d := range append(manifest.Layers, manifest.Config, m) {
-		if data := files[blob(d.Digest)]; digestOf(data) != d.Digest.String() || len(data) != int(d.Size) {
+		if data := files[blobPath(d.Digest)]; digestOf(data) != d.Digest.String() || len(data) != int(d.Size) {
 			t.Errorf("%s of %s: %d bytes with %s", d.Digest, d.MediaType, len(data), digestOf(data))
 		}
 	}
@@ -191,9 +191,9 @@ func TestLayoutIsWhole(t *testing.T) {
 		}
 		Config struct{ User string }
 	}
-	decode(t, files[blob(manifest.Config.Digest)], &config)
+	decode(t, files[blobPath(manifest.Config.Digest)], &config)
 	for i, l := range manifest.Layers {
-		z, err := gzip.NewReader(bytes.NewReader(files[blob(l.Digest)]))
+		z, err := gzip.NewReader(bytes.NewReader(files[blobPath(l.Digest)]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,10 +241,10 @@ func TestServerImageHoldsNothingElse(t *testing.T) {
 
 // A time that is no time is refused, and says which variable it is.
 func TestEpoch(t *testing.T) {
-	if at, err := epoch("86400"); err != nil || at.Format(time.RFC3339) != "1970-01-02T00:00:00Z" {
+	if at, err := epochFrom("86400"); err != nil || at.Format(time.RFC3339) != "1970-01-02T00:00:00Z" {
 		t.Error(at, err)
 	}
-	if _, err := epoch("yesterday"); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
+	if _, err := epochFrom("yesterday"); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
 		t.Error(err)
 	}
 }

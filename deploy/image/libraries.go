@@ -33,7 +33,7 @@ func libraries(exe *elf.File) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.follow(exe, opened); err != nil {
+	if err := l.followNeeded(exe, opened); err != nil {
 		return nil, err
 	}
 	for _, name := range compressors {
@@ -71,11 +71,11 @@ func interpreter(exe *elf.File) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	return library(strings.TrimRight(string(path), "\x00"), "")
+	return readLibrary(strings.TrimRight(string(path), "\x00"), "")
 }
 
-// library reads a library; it is put under its soname in dir, or where it was.
-func library(path, dir string) (File, error) {
+// readLibrary reads a library; it is put under its soname in dir, or where it was.
+func readLibrary(path, dir string) (File, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return File{}, err
@@ -87,12 +87,12 @@ func library(path, dir string) (File, error) {
 	if dir != "" {
 		path = filepath.Join(dir, filepath.Base(path))
 	}
-	owner, err := owner(real)
+	owner, err := packageOwning(real)
 	return File{Path: path, Mode: 0o755, Data: data, From: real, Owner: owner}, err
 }
 
-// follow finds the libraries that one loads, and more beside.
-func (l *linker) follow(of *elf.File, more ...string) error {
+// followNeeded finds the libraries that one loads, and more beside.
+func (l *linker) followNeeded(of *elf.File, more ...string) error {
 	names, err := of.ImportedLibraries()
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (l *linker) follow(of *elf.File, more ...string) error {
 		if _, known := l.found[name]; known {
 			continue
 		}
-		f, err := l.find(name)
+		f, err := l.findLibrary(name)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (l *linker) follow(of *elf.File, more ...string) error {
 		l.found[name] = *f
 		lib, err := elf.NewFile(bytes.NewReader(f.Data))
 		if err == nil {
-			err = l.follow(lib)
+			err = l.followNeeded(lib)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -123,14 +123,14 @@ func (l *linker) follow(of *elf.File, more ...string) error {
 	return nil
 }
 
-// find looks for a library; nil where there is none.
-func (l *linker) find(name string) (*File, error) {
+// findLibrary looks for a library; nil where there is none.
+func (l *linker) findLibrary(name string) (*File, error) {
 	for _, dir := range l.dirs {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		f, err := library(path, l.dirs[0])
+		f, err := readLibrary(path, l.dirs[0])
 		return &f, err
 	}
 	return nil, nil
@@ -147,16 +147,16 @@ func dlopened(of *elf.File) (names []string) {
 	if err != nil {
 		return nil
 	}
-	return notes(data, of.ByteOrder)
+	return readNotes(data, of.ByteOrder)
 }
 
-// notes reads notes of the kind {"soname": [...]}: two sizes, a type, the
+// readNotes reads notes of the kind {"soname": [...]}: two sizes, a type, the
 // owner's name, and JSON, each filled up to four bytes.
-func notes(data []byte, order binary.ByteOrder) (names []string) {
+func readNotes(data []byte, order binary.ByteOrder) (names []string) {
 	for len(data) >= 12 {
-		owner, text := align(order.Uint32(data)), order.Uint32(data[4:])
+		owner, text := alignFour(order.Uint32(data)), order.Uint32(data[4:])
 		data = data[12:]
-		if uint64(len(data)) < uint64(owner)+uint64(align(text)) {
+		if uint64(len(data)) < uint64(owner)+uint64(alignFour(text)) {
 			return names
 		}
 		var wanted []struct{ Soname []string }
@@ -165,9 +165,9 @@ func notes(data []byte, order binary.ByteOrder) (names []string) {
 				names = append(names, w.Soname...)
 			}
 		}
-		data = data[owner+align(text):]
+		data = data[owner+alignFour(text):]
 	}
 	return names
 }
 
-func align(n uint32) uint32 { return (n + 3) &^ 3 }
+func alignFour(n uint32) uint32 { return (n + 3) &^ 3 }

@@ -29,9 +29,9 @@ func main() {
 	prefix := flag.String("prefix", "localhost/", "put before the images' names")
 	tag := flag.String("tag", "dev", "tag of the images")
 	flag.Parse()
-	created, err := epoch(os.Getenv("SOURCE_DATE_EPOCH"))
+	created, err := epochFrom(os.Getenv("SOURCE_DATE_EPOCH"))
 	if err == nil {
-		err = errors.Join(os.MkdirAll(*out, 0o755), pack(*bin, *out, *prefix, *tag, created))
+		err = errors.Join(os.MkdirAll(*out, 0o755), packImages(*bin, *out, *prefix, *tag, created))
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "image: %v\n", err)
@@ -39,9 +39,9 @@ func main() {
 	}
 }
 
-// epoch is the time that an image bears: a fixed one, unless one is given in
+// epochFrom is the time that an image bears: a fixed one, unless one is given in
 // seconds.
-func epoch(seconds string) (time.Time, error) {
+func epochFrom(seconds string) (time.Time, error) {
 	if seconds == "" {
 		seconds = "0"
 	}
@@ -52,12 +52,12 @@ func epoch(seconds string) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), nil
 }
 
-// pack packs both programs and says what came out.
-func pack(bin, out, prefix, tag string, created time.Time) error {
+// packImages packs both programs and says what came out.
+func packImages(bin, out, prefix, tag string, created time.Time) error {
 	for _, p := range []struct {
 		program string
 		plan    func(program string) (*Image, error)
-	}{{"coroner", server}, {"coroner-agent", agent}} {
+	}{{"coroner", serverImage}, {"coroner-agent", agentImage}} {
 		img, err := p.plan(filepath.Join(bin, p.program))
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.program, err)

@@ -35,7 +35,7 @@ type Image struct {
 // Write writes the image as an archive that docker load, podman load, skopeo and
 // containerd's import take, and returns the manifest's digest and the size.
 func (i *Image) Write(file string) (digest string, size int, err error) {
-	img, err := i.build()
+	img, err := i.buildImage()
 	if err != nil {
 		return "", 0, err
 	}
@@ -63,16 +63,16 @@ func (i *Image) Write(file string) (digest string, size int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	data, err := tarred(append(files, older), i.Created)
+	data, err := tarOf(append(files, older), i.Created)
 	if err != nil {
 		return "", 0, err
 	}
 	hash, err := img.Digest()
-	return hash.String(), len(data), errors.Join(err, replace(file, data))
+	return hash.String(), len(data), errors.Join(err, replaceFile(file, data))
 }
 
-// build puts the layers together and says how the image is run.
-func (i *Image) build() (v1.Image, error) {
+// buildImage puts the layers together and says how the image is run.
+func (i *Image) buildImage() (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	img, err := mutate.ConfigFile(
 		img,
@@ -90,7 +90,7 @@ func (i *Image) build() (v1.Image, error) {
 		return nil, err
 	}
 	for _, files := range i.Layers {
-		plain, err := layer(files, i.Created)
+		plain, err := layerTar(files, i.Created)
 		if err != nil {
 			return nil, err
 		}
@@ -117,16 +117,16 @@ func (i *Image) dockerManifest(img v1.Image) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	entry := tarball.Descriptor{Config: blob(m.Config.Digest), RepoTags: []string{i.Name + ":" + i.Tag}}
+	entry := tarball.Descriptor{Config: blobPath(m.Config.Digest), RepoTags: []string{i.Name + ":" + i.Tag}}
 	for _, l := range m.Layers {
-		entry.Layers = append(entry.Layers, blob(l.Digest))
+		entry.Layers = append(entry.Layers, blobPath(l.Digest))
 	}
 	data, err := json.Marshal([]tarball.Descriptor{entry})
 	return File{Path: "manifest.json", Mode: 0o644, Data: data}, err
 }
 
-// blob is where a layout keeps what has that hash.
-func blob(h v1.Hash) string { return path.Join("blobs", h.Algorithm, h.Hex) }
+// blobPath is where a layout keeps what has that hash.
+func blobPath(h v1.Hash) string { return path.Join("blobs", h.Algorithm, h.Hex) }
 
 // filesIn are the files of a folder.
 func filesIn(dir fs.FS) (out []File, err error) {
@@ -141,8 +141,8 @@ func filesIn(dir fs.FS) (out []File, err error) {
 	return out, err
 }
 
-// layer is files and their folders as a tar.
-func layer(files []File, at time.Time) ([]byte, error) {
+// layerTar is files and their folders as a tar.
+func layerTar(files []File, at time.Time) ([]byte, error) {
 	dirs := map[string]bool{}
 	all := slices.Clone(files)
 	for _, f := range files {
@@ -151,11 +151,11 @@ func layer(files []File, at time.Time) ([]byte, error) {
 			all = append(all, File{Path: dir + "/", Mode: 0o755})
 		}
 	}
-	return tarred(all, at)
+	return tarOf(all, at)
 }
 
-// tarred is a tar of files, sorted, of root, of one time.
-func tarred(files []File, at time.Time) ([]byte, error) {
+// tarOf is a tar of files, sorted, of root, of one time.
+func tarOf(files []File, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -176,8 +176,8 @@ func tarred(files []File, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// replace writes a file in one step.
-func replace(file string, data []byte) error {
+// replaceFile writes a file in one step.
+func replaceFile(file string, data []byte) error {
 	err := os.WriteFile(file+".tmp", data, 0o644)
 	if err == nil {
 		err = os.Rename(file+".tmp", file)

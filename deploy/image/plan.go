@@ -29,9 +29,9 @@ const (
 	group       = "root:x:0:\nnonroot:x:65532:\n"
 )
 
-// base is what both images begin with: who may run, and whom to trust.
-func base() ([]File, error) {
-	certs, err := trusted()
+// baseFiles is what both images begin with: who may run, and whom to trust.
+func baseFiles() ([]File, error) {
+	certs, err := trustedRoots()
 	return []File{
 		{Path: "/etc/group", Mode: 0o644, Data: []byte(group)},
 		{Path: "/etc/passwd", Mode: 0o644, Data: []byte(passwd)},
@@ -54,9 +54,9 @@ func (i *Image) licensed(program, cgo string) (err error) {
 	return err
 }
 
-// trusted is the bundle of certificate authorities, made of the package's files
+// trustedRoots is the bundle of certificate authorities, made of the package's files
 // only: an authority that somebody added to this machine stays out.
-func trusted() (File, error) {
+func trustedRoots() (File, error) {
 	names, err := filepath.Glob(authorities + "/*.crt")
 	if err != nil || len(names) == 0 {
 		return File{}, errors.New("the package ca-certificates is not installed")
@@ -70,13 +70,13 @@ func trusted() (File, error) {
 		all.Write(bytes.TrimSpace(data))
 		all.WriteByte('\n')
 	}
-	owner, err := owner(names[0])
+	owner, err := packageOwning(names[0])
 	return File{Path: bundle, Mode: 0o644, Data: all.Bytes(), From: authorities, Owner: owner}, err
 }
 
-// server is the image of bin/coroner, which needs no library.
-func server(program string) (*Image, error) {
-	below, err := base()
+// serverImage is the image of bin/coroner, which needs no library.
+func serverImage(program string) (*Image, error) {
+	below, err := baseFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func server(program string) (*Image, error) {
 		return nil, fmt.Errorf("%s needs %v: build it with CGO_ENABLED=0", program, libs)
 	}
 	img := &Image{
-		Arch:   arch(exe),
+		Arch:   archOf(exe),
 		User:   "65532:65532",
 		Entry:  []string{main.Path},
 		Cmd:    []string{"serve"},
@@ -97,9 +97,9 @@ func server(program string) (*Image, error) {
 	return img, img.licensed("coroner", "0")
 }
 
-// agent is the image of bin/coroner-agent, which loads libsystemd when it runs.
-func agent(program string) (*Image, error) {
-	below, err := base()
+// agentImage is the image of bin/coroner-agent, which loads libsystemd when it runs.
+func agentImage(program string) (*Image, error) {
+	below, err := baseFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func agent(program string) (*Image, error) {
 		return nil, err
 	}
 	below = slices.Concat(below, libs, rights)
-	img := &Image{Arch: arch(exe), User: "0:0", Entry: []string{main.Path}, Layers: [][]File{below, {main}}}
+	img := &Image{Arch: archOf(exe), User: "0:0", Entry: []string{main.Path}, Layers: [][]File{below, {main}}}
 	return img, img.licensed("coroner-agent", "1")
 }
 
@@ -133,8 +133,8 @@ func executable(path string) (File, *elf.File, error) {
 	return File{Path: "/usr/bin/" + filepath.Base(path), Mode: 0o755, Data: data, From: path}, exe, nil
 }
 
-// arch is a program's machine as images have it.
-func arch(exe *elf.File) string {
+// archOf is a program's machine as images have it.
+func archOf(exe *elf.File) string {
 	names := map[elf.Machine]string{
 		elf.EM_X86_64:  "amd64",
 		elf.EM_AARCH64: "arm64",

@@ -124,13 +124,13 @@ func TestNotesOfLibrariesOpenedLater(t *testing.T) {
 		}
 		section.WriteString("FDO\x00")
 		section.Write(text)
-		section.Write(make([]byte, int(align(uint32(len(text))+1))-len(text)))
+		section.Write(make([]byte, int(alignFour(uint32(len(text))+1))-len(text)))
 	}
-	if got := notes(section.Bytes(), binary.LittleEndian); !slices.Equal(got, []string{"liblz4.so.1", "liblz4.so.1"}) {
+	if got := readNotes(section.Bytes(), binary.LittleEndian); !slices.Equal(got, []string{"liblz4.so.1", "liblz4.so.1"}) {
 		t.Errorf("%q", got)
 	}
 	for n := range section.Len() { // cut anywhere it neither fails nor invents
-		if got := notes(section.Bytes()[:n], binary.LittleEndian); len(got) > 1 {
+		if got := readNotes(section.Bytes()[:n], binary.LittleEndian); len(got) > 1 {
 			t.Errorf("cut at %d: %q", n, got)
 		}
 	}

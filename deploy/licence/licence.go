@@ -53,10 +53,10 @@ func Of(program, goos, goarch, cgo string) ([]Linked, error) {
 			return nil, err
 		}
 	}
-	return sorted(modules), nil
+	return sortedModules(modules), nil
 }
 
-func sorted(modules map[string]*Linked) (out []Linked) {
+func sortedModules(modules map[string]*Linked) (out []Linked) {
 	for _, m := range modules {
 		slices.Sort(m.Licences)
 		slices.Sort(m.Files)
@@ -90,7 +90,7 @@ func (p *listed) addTo(modules map[string]*Linked) error {
 		m = &Linked{Module: name, Version: version}
 		modules[name] = m
 	}
-	files, err := nearest(p.Dir, p.Module.Dir)
+	files, err := nearestLicence(p.Dir, p.Module.Dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -128,7 +128,7 @@ var (
 
 func isNotice(path string) bool { return strings.HasPrefix(filepath.Base(path), "NOTICE") }
 
-func nearest(dir, root string) (partial []string, err error) {
+func nearestLicence(dir, root string) (partial []string, err error) {
 	for {
 		entries, err := os.ReadDir(dir)
 		if err != nil {

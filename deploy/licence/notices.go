@@ -16,7 +16,7 @@ func Files(program, goos, goarch, cgo string) (files map[string][]byte, licences
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, err := notices(program, linked)
+	texts, err := noticesOf(program, linked)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,9 +33,9 @@ func Files(program, goos, goarch, cgo string) (files map[string][]byte, licences
 	return files, licences, err
 }
 
-// notices is the third-party file of a program: every licence and notice of what
+// noticesOf is the third-party file of a program: every licence and notice of what
 // it is linked from, each text once, below the modules that it is of.
-func notices(program string, linked []Linked) ([]byte, error) {
+func noticesOf(program string, linked []Linked) ([]byte, error) {
 	of := map[string][]string{}
 	var texts []string
 	for _, m := range linked {

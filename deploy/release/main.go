@@ -34,7 +34,7 @@ func main() {
 	home := flag.String("homepage", "https://github.com/OWNER/coroner", "the project's page")
 	program := flag.String("licences", "", "only write the licences of this program to the folder, for a Dockerfile")
 	flag.Parse()
-	run := func() error { return release(*out, *url, *home) }
+	run := func() error { return makeRelease(*out, *url, *home) }
 	if *program != "" {
 		run = func() error { return licences(*out, *program) }
 	}
@@ -44,26 +44,26 @@ func main() {
 	}
 }
 
-// release makes the archives, the manifest and the checksums.
-func release(out, url, home string) error {
-	created, err := epoch()
+// makeRelease makes the archives, the manifest and the checksums.
+func makeRelease(out, url, home string) error {
+	created, err := epochTime()
 	if err != nil {
 		return err
 	}
 	var made []archive
 	for _, t := range targets {
-		if why := t.missing(); why != "" {
+		if why := t.whyMissing(); why != "" {
 			fmt.Printf("not made: %s for %s/%s: %s\n", t.program, t.os, t.arch, why)
 			continue
 		}
-		a, err := t.pack(out, created)
+		a, err := t.packProgram(out, created)
 		if err != nil {
 			return fmt.Errorf("%s for %s/%s: %w", t.program, t.os, t.arch, err)
 		}
 		fmt.Printf("%s %.1f MiB\n", filepath.Join(out, a.name), float64(a.size)/(1<<20))
 		made = append(made, a)
 	}
-	manifest := krew(made, url, home)
+	manifest := krewManifest(made, url, home)
 	return errors.Join(os.WriteFile(filepath.Join(out, "coroner.krew.yaml"), manifest, 0o644), checksums(out))
 }
 
@@ -86,8 +86,8 @@ func licences(out, program string) error {
 	return err
 }
 
-// epoch is the time that the files of an archive bear.
-func epoch() (time.Time, error) {
+// epochTime is the time that the files of an archive bear.
+func epochTime() (time.Time, error) {
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
 	if seconds == "" {
 		return time.Unix(0, 0).UTC(), nil

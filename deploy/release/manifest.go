@@ -33,8 +33,8 @@ func checksums(out string) error {
 	return os.WriteFile(filepath.Join(out, sumsFile), sums.Bytes(), 0o644)
 }
 
-// krew is the manifest by which kubectl krew installs kubectl coroner.
-func krew(made []archive, url, home string) []byte {
+// krewManifest is the manifest by which kubectl krew installs kubectl coroner.
+func krewManifest(made []archive, url, home string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin

@@ -24,8 +24,8 @@ import (
 // nothing else in it can.
 func TestPacked(t *testing.T) {
 	files := map[string][]byte{"coroner": []byte("program"), "LICENSE": []byte("text"), "a": []byte("b")}
-	one, err := packed(files, "coroner", time.Unix(0, 0))
-	two, err2 := packed(files, "coroner", time.Unix(0, 0))
+	one, err := packFiles(files, "coroner", time.Unix(0, 0))
+	two, err2 := packFiles(files, "coroner", time.Unix(0, 0))
 	if err := errors.Join(err, err2); err != nil || !bytes.Equal(one, two) {
 		t.Fatalf("two archives of the same files: %v", err)
 	}
@@ -71,7 +71,7 @@ func TestKrew(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(krew(made, "https://example.com/v", "https://example.com"), &m); err != nil {
+	if err := yaml.Unmarshal(krewManifest(made, "https://example.com/v", "https://example.com"), &m); err != nil {
 		t.Fatal(err)
 	}
 	if m.Metadata.Name != "coroner" || m.Spec.Version != "v"+chart.Version || len(m.Spec.Platforms) != 1 {
@@ -106,11 +106,11 @@ func TestChecksums(t *testing.T) {
 func TestMissingCompilerIsSaid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	agent := target{"coroner-agent", "linux", "riscv64", "1"}
-	if why := agent.missing(); why == "" {
+	if why := agent.whyMissing(); why == "" {
 		t.Error("an agent for a machine without a compiler can be built")
 	}
-	if server := targets[3]; server.missing() != "" {
-		t.Errorf("the server needs no compiler: %s", server.missing())
+	if server := targets[3]; server.whyMissing() != "" {
+		t.Errorf("the server needs no compiler: %s", server.whyMissing())
 	}
 	if !strings.HasSuffix(compilers["arm64"], "-gcc") {
 		t.Error(compilers)

@@ -35,8 +35,8 @@ var compilers = map[string]string{"amd64": "x86_64-linux-gnu-gcc", "arm64": "aar
 // processor, and the library itself is opened when the agent runs.
 const journalHeader = "/usr/include/systemd/sd-journal.h"
 
-// missing says why the program cannot be built here; "" where it can.
-func (t *target) missing() string {
+// whyMissing says why the program cannot be built here; "" where it can.
+func (t *target) whyMissing() string {
 	if t.cgo == "0" {
 		return ""
 	}
@@ -63,10 +63,10 @@ type archive struct {
 	size      int
 }
 
-// pack builds the program and packs it with its licences; what is in the archive
+// packProgram builds the program and packs it with its licences; what is in the archive
 // is written beside it.
-func (t *target) pack(out string, created time.Time) (archive, error) {
-	program, err := t.build()
+func (t *target) packProgram(out string, created time.Time) (archive, error) {
+	program, err := t.buildProgram()
 	if err != nil {
 		return archive{}, err
 	}
@@ -76,7 +76,7 @@ func (t *target) pack(out string, created time.Time) (archive, error) {
 	}
 	files[t.program] = program
 	base := fmt.Sprintf("%s_%s_%s_%s", t.program, chart.Version, t.os, t.arch)
-	data, err := packed(files, t.program, created)
+	data, err := packFiles(files, t.program, created)
 	if err != nil {
 		return archive{}, err
 	}
@@ -98,8 +98,8 @@ func (t *target) pack(out string, created time.Time) (archive, error) {
 	return a, err
 }
 
-// build compiles the program, as make build does.
-func (t *target) build() ([]byte, error) {
+// buildProgram compiles the program, as make build does.
+func (t *target) buildProgram() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "coroner-release")
 	if err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ func (t *target) build() ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// packed is a tar through gzip of files, sorted, of root, of one time.
-func packed(files map[string][]byte, program string, created time.Time) ([]byte, error) {
+// packFiles is a tar through gzip of files, sorted, of root, of one time.
+func packFiles(files map[string][]byte, program string, created time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {

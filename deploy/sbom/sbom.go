@@ -41,7 +41,7 @@ const root = "SPDXRef-Whole"
 // is. The licences are those of Go modules, by path; of others nothing is said.
 func New(name, version, url, purpose string, licences map[string]string) *Document {
 	d := &Document{name: name + ":" + version, licences: licences, known: map[string]bool{}}
-	d.relate("SPDXRef-DOCUMENT", "DESCRIBES", root)
+	d.addRelation("SPDXRef-DOCUMENT", "DESCRIBES", root)
 	d.packages = append(d.packages, d.describe(root, name, version, url, purpose))
 	return d
 }
@@ -71,7 +71,7 @@ func (d *Document) describe(id, name, version, url, purpose string) object {
 			{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": url}}}
 }
 
-func (d *Document) relate(from, how, to string) {
+func (d *Document) addRelation(from, how, to string) {
 	d.relations = append(d.relations, object{"spdxElementId": from, "relationshipType": how, "relatedSpdxElement": to})
 }
 
@@ -84,34 +84,34 @@ func (d *Document) File(name string, data []byte, from *Component, program bool)
 		"licenseConcluded": "NOASSERTION", "copyrightText": "NOASSERTION", "checksums": []object{
 			{"algorithm": "SHA1", "checksumValue": hex.EncodeToString(one[:])},
 			{"algorithm": "SHA256", "checksumValue": hex.EncodeToString(two[:])}}})
-	d.relate(root, "CONTAINS", id)
+	d.addRelation(root, "CONTAINS", id)
 	if from != nil {
-		d.relate(id, "GENERATED_FROM", d.component(*from))
+		d.addRelation(id, "GENERATED_FROM", d.component(*from))
 	}
 	if program {
-		return d.modules(id, data)
+		return d.addModules(id, data)
 	}
 	return nil
 }
 
-// modules adds what the Go linker says that a program was made of.
-func (d *Document) modules(program string, data []byte) error {
+// addModules adds what the Go linker says that a program was made of.
+func (d *Document) addModules(program string, data []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
-	d.relate(program, "GENERATED_FROM", d.component(golang(info.Main.Path, info.Main.Version)))
-	d.relate(program, "STATIC_LINK", d.component(golang("stdlib", strings.TrimPrefix(info.GoVersion, "go"))))
+	d.addRelation(program, "GENERATED_FROM", d.component(goComponent(info.Main.Path, info.Main.Version)))
+	d.addRelation(program, "STATIC_LINK", d.component(goComponent("stdlib", strings.TrimPrefix(info.GoVersion, "go"))))
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		d.relate(program, "STATIC_LINK", d.component(golang(m.Path, m.Version)))
+		d.addRelation(program, "STATIC_LINK", d.component(goComponent(m.Path, m.Version)))
 	}
 	return nil
 }
 
-func golang(path, version string) Component {
+func goComponent(path, version string) Component {
 	return Component{"Go", path, version, "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")}
 }
 
@@ -121,7 +121,7 @@ func (d *Document) component(c Component) string {
 	if !d.known[id] {
 		d.known[id] = true
 		d.packages = append(d.packages, d.describe(id, c.Name, c.Version, c.URL, "LIBRARY"))
-		d.relate(root, "CONTAINS", id)
+		d.addRelation(root, "CONTAINS", id)
 	}
 	return id
 }

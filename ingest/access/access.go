@@ -69,22 +69,22 @@ type Web struct {
 	Certs     bool // a client certificate
 }
 
-func (d *Door) web() Web {
+func (d *Door) webAccess() Web {
 	if d.Web == nil {
 		return Web{}
 	}
 	return d.Web()
 }
 
-// guarded says whether any credential is configured.
-func (d *Door) guarded() bool {
-	w := d.web()
+// isGuarded says whether any credential is configured.
+func (d *Door) isGuarded() bool {
+	w := d.webAccess()
 	return len(d.Shared)+len(d.Agents) > 0 || d.SAN || d.Reader != nil || d.Operate != nil || w.Passwords || w.Certs
 }
 
-// proves says whether agents of a cluster have credentials that name their node. A
+// provesNode says whether agents of a cluster have credentials that name their node. A
 // token that is no cluster's own would do for agents of all.
-func (d *Door) proves(cluster string) bool {
+func (d *Door) provesNode(cluster string) bool {
 	if cluster == "" {
 		return len(d.Agents) > 0 || d.SAN
 	}
@@ -94,16 +94,16 @@ func (d *Door) proves(cluster string) bool {
 // Push lets pushes in and says in their context whose they are.
 func (d *Door) Push(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, err := d.pusher(r)
+		id, err := d.pusherOf(r)
 		if err != nil {
-			d.count(refuse(w, err))
+			d.countRefused(refuseRequest(w, err))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(push.WithIdentity(r.Context(), id)))
 	})
 }
 
-func (d *Door) count(reason string) {
+func (d *Door) countRefused(reason string) {
 	if d.Refused != nil {
 		d.Refused(reason)
 	}
@@ -111,37 +111,37 @@ func (d *Door) count(reason string) {
 
 var errForeign = Forbidden{"origin", "a page of another site asks for this: no browser may"}
 
-// pusher is whose push a request is. Where several credentials are configured, each
+// pusherOf is whose push a request is. Where several credentials are configured, each
 // is for its own kind of pusher.
-func (d *Door) pusher(r *http.Request) (push.Identity, error) {
+func (d *Door) pusherOf(r *http.Request) (push.Identity, error) {
 	if Foreign(r) {
 		return push.Identity{}, errForeign
 	}
 	agent, token := r.Header.Get(push.AgentHeader), Bearer(r)
 	if d.SAN && agent != "" && certified(r) {
-		return d.certain(r, agent)
+		return d.certifiedAgent(r, agent)
 	}
-	if s, ok := d.shared(token); ok {
-		if agent != "" && d.proves(s.Cluster) {
+	if s, ok := d.sharedToken(token); ok {
+		if agent != "" && d.provesNode(s.Cluster) {
 			return push.Identity{}, Forbidden{
 				"node",
-				"the shared token is for shippers, an agent proves its node: " + d.how(),
+				"the shared token is for shippers, an agent proves its node: " + d.whatToSend(),
 			}
 		}
 		return push.Identity{Cluster: s.Cluster}, nil
 	}
 	if len(d.Agents) > 0 && token != "" {
-		return d.review(r, token)
+		return d.reviewToken(r, token)
 	}
 	return d.unproven(r)
 }
 
 // unproven is a push without a token or a certificate that says whose it is.
 func (d *Door) unproven(r *http.Request) (id push.Identity, err error) {
-	w := d.web()
+	w := d.webAccess()
 	switch {
 	case len(d.Shared)+len(d.Agents) > 0 || d.SAN:
-		return id, Denied{"the credential is missing or wrong: " + d.how()}
+		return id, Denied{"the credential is missing or wrong: " + d.whatToSend()}
 	case w.Passwords || w.Certs && certified(r):
 		return id, nil
 	case w.Certs:
@@ -153,8 +153,8 @@ func (d *Door) unproven(r *http.Request) (id push.Identity, err error) {
 		"machine only: give it --push.agent-account or --push.token-file, or --push.open to believe everybody"}
 }
 
-// how says what to send.
-func (d *Door) how() string {
+// whatToSend says what to send.
+func (d *Door) whatToSend() string {
 	switch {
 	case len(d.Agents) > 0:
 		return "send a service-account token for the audience coroner, bound to the agent's pod, as a bearer token"
@@ -164,9 +164,9 @@ func (d *Door) how() string {
 	return "send Authorization: Bearer TOKEN"
 }
 
-// review asks the API server of the cluster that the agent says it is in. One that
+// reviewToken asks the API server of the cluster that the agent says it is in. One that
 // lies is not known there.
-func (d *Door) review(r *http.Request, token string) (push.Identity, error) {
+func (d *Door) reviewToken(r *http.Request, token string) (push.Identity, error) {
 	cluster := r.Header.Get(push.ClusterHeader)
 	reviewer := d.Agents[cluster]
 	if reviewer == nil {
@@ -176,18 +176,18 @@ func (d *Door) review(r *http.Request, token string) (push.Identity, error) {
 	return reviewer.Review(r.Context(), token)
 }
 
-// shared is the shared token that was sent.
-func (d *Door) shared(token string) (Shared, bool) {
+// sharedToken is the shared token that was sent.
+func (d *Door) sharedToken(token string) (Shared, bool) {
 	for _, s := range d.Shared {
-		if holds(token, s.Token) {
+		if sameToken(token, s.Token) {
 			return s, true
 		}
 	}
 	return Shared{}, false
 }
 
-// holds says whether a token is the one that is kept somewhere.
-func holds(token string, kept Token) bool {
+// sameToken says whether a token is the one that is kept somewhere.
+func sameToken(token string, kept Token) bool {
 	if kept == nil || token == "" {
 		return false
 	}
@@ -197,10 +197,10 @@ func holds(token string, kept Token) bool {
 }
 
 // Read lets those in who may see pages and evidence.
-func (d *Door) Read(next http.Handler) http.Handler { return d.guard(next, d.mayRead) }
+func (d *Door) Read(next http.Handler) http.Handler { return d.guardHandler(next, d.mayRead) }
 
 func (d *Door) mayRead(r *http.Request) error {
-	if token := Bearer(r); d.Reader == nil || holds(token, d.Reader) || holds(token, d.Operate) {
+	if token := Bearer(r); d.Reader == nil || sameToken(token, d.Reader) || sameToken(token, d.Operate) {
 		return nil
 	}
 	return Denied{"the pages and the API ask for a token: send Authorization: Bearer TOKEN (--web.token-file)"}
@@ -208,12 +208,12 @@ func (d *Door) mayRead(r *http.Request) error {
 
 // Fetch lets those in who may read, and agents: they need the rulebook.
 func (d *Door) Fetch(next http.Handler) http.Handler {
-	return d.guard(next, func(r *http.Request) error {
+	return d.guardHandler(next, func(r *http.Request) error {
 		err := d.mayRead(r)
 		if err == nil {
 			return nil
 		}
-		if _, other := d.pusher(r); other == nil {
+		if _, other := d.pusherOf(r); other == nil {
 			return nil
 		}
 		return err
@@ -223,15 +223,15 @@ func (d *Door) Fetch(next http.Handler) http.Handler {
 // Operator lets those in who may change the server: with the operator's token where
 // there is one, else with what the web configuration asks for, else from this
 // machine if nothing is configured. A page of another site never may.
-func (d *Door) Operator(next http.Handler) http.Handler { return d.guard(next, d.mayOperate) }
+func (d *Door) Operator(next http.Handler) http.Handler { return d.guardHandler(next, d.mayOperate) }
 
 func (d *Door) mayOperate(r *http.Request) error {
-	web := d.web()
+	web := d.webAccess()
 	switch {
 	case Foreign(r):
 		return errForeign
 	case d.Operate != nil:
-		if holds(Bearer(r), d.Operate) {
+		if sameToken(Bearer(r), d.Operate) {
 			return nil
 		}
 		return Denied{
@@ -239,17 +239,17 @@ func (d *Door) mayOperate(r *http.Request) error {
 		}
 	case web.Passwords || web.Certs && !d.SAN && certified(r):
 		return nil
-	case !d.guarded() && Local(r):
+	case !d.isGuarded() && Local(r):
 		return nil
 	}
 	return Forbidden{"operator", "only an operator may do this, and none is configured: " +
 		"give the server --web.operator-token-file FILE, or send it SIGHUP to reload"}
 }
 
-func (d *Door) guard(next http.Handler, may func(*http.Request) error) http.Handler {
+func (d *Door) guardHandler(next http.Handler, may func(*http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := may(r); err != nil {
-			refuse(w, err)
+			refuseRequest(w, err)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -260,8 +260,8 @@ func (d *Door) guard(next http.Handler, may func(*http.Request) error) http.Hand
 // judge.
 const retry = 5
 
-// refuse answers who is not let in, and says what is counted.
-func refuse(w http.ResponseWriter, err error) (reason string) {
+// refuseRequest answers who is not let in, and says what is counted.
+func refuseRequest(w http.ResponseWriter, err error) (reason string) {
 	var denied Denied
 	var not Forbidden
 	switch {
@@ -281,8 +281,8 @@ func refuse(w http.ResponseWriter, err error) (reason string) {
 // certified says whether the client showed a certificate that was verified.
 func certified(r *http.Request) bool { return r.TLS != nil && len(r.TLS.VerifiedChains) > 0 }
 
-// certain is the agent of a node that its certificate names.
-func (d *Door) certain(r *http.Request, node string) (push.Identity, error) {
+// certifiedAgent is the agent of a node that its certificate names.
+func (d *Door) certifiedAgent(r *http.Request, node string) (push.Identity, error) {
 	if names := nodeNames(r); !slices.Contains(names, node) {
 		return push.Identity{}, Forbidden{
 			"node",

@@ -295,7 +295,7 @@ func (a *Agent) flushOnce(ctx context.Context, last bool) {
 		}
 		a.metrics.spoolErrors.Inc()
 		a.log.Error().Err(err).Msg("the spool cannot be written; reading waits until it can")
-		if !pause(ctx, 2*time.Second) {
+		if !pauseFor(ctx, 2*time.Second) {
 			return
 		}
 	}
@@ -306,7 +306,7 @@ func (a *Agent) flushOnce(ctx context.Context, last bool) {
 // other tick, and the mark of how far everything was read goes seldom.
 func (a *Agent) pushPause(now time.Time) time.Duration {
 	switch {
-	case a.queue.len() > 0 || now.Before(a.queue.busyUntil):
+	case a.queue.length() > 0 || now.Before(a.queue.busyUntil):
 		return 0
 	case len(a.marks.beats) > 0:
 		return a.c.Spool.Batch * 3 / 2

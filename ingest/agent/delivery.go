@@ -39,13 +39,13 @@ func (d *delivery) sendLoop(ctx context.Context) {
 			d.log.Error().
 				Err(err).
 				Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
-			if !pause(ctx, 2*time.Second) {
+			if !pauseFor(ctx, 2*time.Second) {
 				return
 			}
 			continue
 		}
 		err = d.sender.Post(ctx, body)
-		if wait = d.answered(item, err, wait); wait > 0 && !pause(ctx, wait) || ctx.Err() != nil {
+		if wait = d.answered(item, err, wait); wait > 0 && !pauseFor(ctx, wait) || ctx.Err() != nil {
 			return
 		}
 	}
@@ -88,8 +88,8 @@ func (d *delivery) keepOnDisk() {
 	}
 }
 
-// pause waits; false means that ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
+// pauseFor waits; false means that ctx ended first.
+func pauseFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

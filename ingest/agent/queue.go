@@ -37,8 +37,8 @@ const (
 	maxHeldBytes = 4 * maxPush
 )
 
-// len is how many entries wait.
-func (q *queue) len() int { return len(q.evidence) + len(q.context) }
+// length is how many entries wait.
+func (q *queue) length() int { return len(q.evidence) + len(q.context) }
 
 // addEvidence adds an entry as evidence. Much that came at once goes into the spool.
 func (q *queue) addEvidence(e *ingest.Entry, away bool) {
@@ -60,7 +60,7 @@ func (q *queue) addLastLines(lines []ingest.Entry) {
 // of the room. An error is found again by the next flush. away says that the server did
 // not take the last push.
 func (q *queue) spoolIfFull(away bool) {
-	if q.len() >= maxHeld || q.held >= maxHeldBytes {
+	if q.length() >= maxHeld || q.held >= maxHeldBytes {
 		_ = q.putAll(away)
 		q.busyUntil = time.Now().Add(busy) // its mark is not to wait either
 	}
@@ -71,7 +71,7 @@ func (q *queue) spoolIfFull(away bool) {
 func (q *queue) putAll(away bool) error {
 	if !away { // nothing will have to be dropped: one push is less work than two
 		q.evidence = slices.Insert(q.evidence, 0, q.context...)
-		q.context = emptied(q.context)
+		q.context = emptiedList(q.context)
 	}
 	return errors.Join(q.spoolList(spool.Context, &q.context), q.spoolList(spool.Evidence, &q.evidence))
 }
@@ -92,13 +92,13 @@ func (q *queue) spoolList(class spool.Class, entries *[]ingest.Entry) error {
 		q.spool.Put(spool.Item{Class: class, Entries: len(some), From: r.From, To: r.To}, body)
 		*entries = (*entries)[len(some):]
 	}
-	*entries = emptied(all)
+	*entries = emptiedList(all)
 	q.held = 0
 	return nil
 }
 
-// emptied is a list's room for the next entries, if it is not that of a burst.
-func emptied(list []ingest.Entry) []ingest.Entry {
+// emptiedList is a list's room for the next entries, if it is not that of a burst.
+func emptiedList(list []ingest.Entry) []ingest.Entry {
 	if cap(list) > maxHeld {
 		return nil
 	}

@@ -86,7 +86,7 @@ func (r *rulebook) refreshLoop(ctx context.Context) error {
 			r.log.Warn().Err(err).Str("rulebook", r.inForce.Load().Hash).
 				Msg("the server's rulebook could not be fetched; the one at hand stays")
 		}
-		if !pause(ctx, r.c.Interval) {
+		if !pauseFor(ctx, r.c.Interval) {
 			return nil
 		}
 	}

@@ -161,8 +161,8 @@ func TestLimits(t *testing.T) {
 	if ps := problems(b); len(ps) != 1 || !strings.Contains(ps[0], "unpacks to more than 100000 bytes") {
 		t.Errorf("problems %q", ps)
 	}
-	if size(3<<30) != "3 GB" || size(5<<20) != "5 MB" {
-		t.Error(size(3<<30), size(5<<20))
+	if sizeText(3<<30) != "3 GB" || sizeText(5<<20) != "5 MB" {
+		t.Error(sizeText(3<<30), sizeText(5<<20))
 	}
 }
 
@@ -178,11 +178,11 @@ func FuzzOpen(f *testing.F) {
 		x := expander{
 			bundle:  b,
 			members: new(atomic.Int64),
-			visit:   (&reading{bundle: b, tally: b.tally(nil), yield: checkEntry(t)}).document,
+			visit:   (&reading{bundle: b, tally: b.newTally(nil), yield: checkEntry(t)}).document,
 		}
-		s := source{name: name, size: int64(len(data)), meter: b.opts.meter(int64(len(data)))}
-		s.open(bytes.NewReader(data), nil)
-		_ = x.settle(name, x.expand(s))
+		s := source{name: name, size: int64(len(data)), meter: b.opts.newMeter(int64(len(data)))}
+		s.openAs(bytes.NewReader(data), nil)
+		_ = x.settleError(name, x.expandSource(s))
 
 	})
 }

@@ -113,7 +113,7 @@ func Open(paths []string, o Options) (*Bundle, error) {
 	}
 	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}}
 	c := collector{bundle: b}
-	c.collect(paths)
+	c.collectAll(paths)
 	b.inputs = c.inputs
 	b.sampleAll()
 	return b, nil
@@ -156,8 +156,8 @@ func (b *Bundle) Problems() []Problem {
 	return append(slices.Clone(b.problems[:b.early]), late...)
 }
 
-// problem remembers one line, once.
-func (b *Bundle) problem(doc, format string, args ...any) {
+// addProblem remembers one line, once.
+func (b *Bundle) addProblem(doc, format string, args ...any) {
 	p := Problem{doc, fmt.Sprintf(format, args...)}
 	b.noting.Lock()
 	defer b.noting.Unlock()
@@ -167,8 +167,8 @@ func (b *Bundle) problem(doc, format string, args ...any) {
 	}
 }
 
-// fail remembers err as a problem of doc.
-func (b *Bundle) fail(doc string, err error) { b.problem(doc, "%s", advise(err)) }
+// failOn remembers err as a problem of doc.
+func (b *Bundle) failOn(doc string, err error) { b.addProblem(doc, "%s", adviceFor(err)) }
 
 // rawDocument is one thing to read as text: a file, or a file in an archive.
 type rawDocument struct {
@@ -181,31 +181,31 @@ type rawDocument struct {
 
 // sampleAll looks at every document's start.
 func (b *Bundle) sampleAll() {
-	x := expander{bundle: b, quick: true, visit: b.sample, members: new(atomic.Int64)}
+	x := expander{bundle: b, quick: true, visit: b.takeSample, members: new(atomic.Int64)}
 	for i := range b.inputs {
-		if x.input(&b.inputs[i]) != nil {
+		if x.openInput(&b.inputs[i]) != nil {
 			break
 		}
 	}
-	b.ref, b.early = b.times.ref(b.opts.Now), len(b.problems)
+	b.ref, b.early = b.times.refTime(b.opts.Now), len(b.problems)
 }
 
-// sample takes what one document's start says.
-func (b *Bundle) sample(d rawDocument) error {
+// takeSample takes what one document's start says.
+func (b *Bundle) takeSample(d rawDocument) error {
 	h := document.Sample(d.head)
 	if h.Binary {
 		return errBinary
 	}
 	b.documents++
 	if len(d.head) == 0 && !speaksEmpty(d.name) {
-		b.problem(d.name, "is empty")
+		b.addProblem(d.name, "is empty")
 	}
 	if tail := document.Sample(d.tail); !tail.Binary && tail.Latest.After(h.Latest) {
 		h.Latest = tail.Latest
 	}
-	if head := decoded(d.head); h.Objects || kube.Sniff(head) {
-		h.Latest = later(h.Latest, latestIn(head))
+	if head := decodedText(d.head); h.Objects || kube.Sniff(head) {
+		h.Latest = laterOf(h.Latest, latestIn(head))
 	}
-	b.times.add(h, d.mtime, b.opts.Now)
+	b.times.addHints(h, d.mtime, b.opts.Now)
 	return nil
 }

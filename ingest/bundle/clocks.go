@@ -19,25 +19,25 @@ type clocks struct {
 // ahead is how far a clock may be ahead of ours and still be believed.
 const ahead = 26 * time.Hour
 
-// add takes what one document says. A date in the future (the end of a
+// addHints takes what one document says. A date in the future (the end of a
 // certificate's validity, a wrong clock) counts only if no other is there.
-func (c *clocks) add(h document.Hints, mtime, now time.Time) {
-	c.any = later(c.any, h.Latest)
+func (c *clocks) addHints(h document.Hints, mtime, now time.Time) {
+	c.any = laterOf(c.any, h.Latest)
 	if now.IsZero() || h.Latest.Before(now.Add(ahead)) {
-		c.past = later(c.past, h.Latest)
+		c.past = laterOf(c.past, h.Latest)
 	}
-	c.stored = later(c.stored, mtime)
+	c.stored = laterOf(c.stored, mtime)
 	if h.Zone == nil {
 		return
 	}
-	if c.zone != nil && offset(c.zone, h.Latest) != offset(h.Zone, h.Latest) {
+	if c.zone != nil && zoneOffset(c.zone, h.Latest) != zoneOffset(h.Zone, h.Latest) {
 		c.mixed = true
 	}
 	c.zone = h.Zone
 }
 
-// ref is the latest moment that the bundle can speak of.
-func (c *clocks) ref(now time.Time) time.Time {
+// refTime is the latest moment that the bundle can speak of.
+func (c *clocks) refTime(now time.Time) time.Time {
 	for _, t := range []time.Time{c.past, c.any, c.stored} {
 		if !t.IsZero() {
 			return t
@@ -65,18 +65,18 @@ var objectTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 func latestIn(head []byte) (last time.Time) {
 	for _, m := range objectTime.FindAll(head, -1) {
 		if at, err := time.Parse(time.RFC3339Nano, string(m)); err == nil {
-			last = later(last, at)
+			last = laterOf(last, at)
 		}
 	}
 	return last
 }
 
-func offset(z *time.Location, at time.Time) int {
+func zoneOffset(z *time.Location, at time.Time) int {
 	_, secs := at.In(z).Zone()
 	return secs
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -31,19 +31,19 @@ type found struct {
 	root       int
 }
 
-func (c *collector) collect(paths []string) {
+func (c *collector) collectAll(paths []string) {
 	for i, p := range paths {
-		c.given(found{p, docName(p), i})
+		c.addGiven(found{p, docName(p), i})
 	}
 	for len(c.links) > 0 {
 		l := c.links[0]
 		c.links = c.links[1:]
-		c.path(l)
+		c.addPath(l)
 	}
 	for i := range paths {
 		if dirs := c.dirs.roots[i]; dirs != "" &&
 			!slices.ContainsFunc(c.inputs, func(in input) bool { return in.root == i }) {
-			c.bundle.problem(dirs, "holds no files")
+			c.bundle.addProblem(dirs, "holds no files")
 		}
 	}
 	slices.SortStableFunc(c.inputs, func(a, b input) int {
@@ -52,24 +52,24 @@ func (c *collector) collect(paths []string) {
 	c.distinct()
 }
 
-// given takes one path from the command line.
-func (c *collector) given(f found) {
+// addGiven takes one path from the command line.
+func (c *collector) addGiven(f found) {
 	switch {
 	case f.path == "-" && c.stdin:
 	case f.path == "-" && c.bundle.opts.Stdin == nil:
-		c.bundle.problem("stdin", "is not there")
+		c.bundle.addProblem("stdin", "is not there")
 	case f.path == "-":
 		f.name, c.stdin = "stdin", true
-		c.stream(f, bufio.NewReaderSize(c.bundle.opts.Stdin, headSize))
+		c.addStream(f, bufio.NewReaderSize(c.bundle.opts.Stdin, headSize))
 	case isStream(f.path):
 		file, err := os.Open(f.path)
 		if err != nil {
-			c.bundle.fail(f.name, err)
+			c.bundle.failOn(f.name, err)
 			return
 		}
-		c.stream(f, bufio.NewReaderSize(file, headSize))
+		c.addStream(f, bufio.NewReaderSize(file, headSize))
 	default:
-		c.path(f)
+		c.addPath(f)
 	}
 }
 
@@ -83,14 +83,14 @@ func isStream(path string) bool {
 	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
 }
 
-// stream takes what can be read only once. An archive is copied first.
-func (c *collector) stream(f found, r *bufio.Reader) {
+// addStream takes what can be read only once. An archive is copied first.
+func (c *collector) addStream(f found, r *bufio.Reader) {
 	in := input{path: f.path, name: f.name, root: f.root, stream: r}
 	head, _ := r.Peek(headSize)
 	if k := kindOf("", head); k.unpack {
-		file, size, err := spool(r, c.bundle.opts.MaxUnpacked)
+		file, size, err := spoolCopy(r, c.bundle.opts.MaxUnpacked)
 		if err != nil {
-			c.bundle.fail(f.name, err)
+			c.bundle.failOn(f.name, err)
 			return
 		}
 		in.stream, in.spool, in.size = nil, file, size
@@ -98,25 +98,25 @@ func (c *collector) stream(f found, r *bufio.Reader) {
 	c.inputs = append(c.inputs, in)
 }
 
-// path takes a path, following a symbolic link.
-func (c *collector) path(f found) {
+// addPath takes a path, following a symbolic link.
+func (c *collector) addPath(f found) {
 	info, err := os.Stat(f.path)
 	switch {
 	case err != nil:
-		c.bundle.fail(label(f.path), err) // as it was typed
+		c.bundle.failOn(printable(f.path), err) // as it was typed
 	case info.IsDir():
-		c.dir(f, info)
+		c.walkDir(f, info)
 	default:
-		c.file(f, info)
+		c.addFile(f, info)
 	}
 }
 
-func (c *collector) file(f found, info fs.FileInfo) {
+func (c *collector) addFile(f found, info fs.FileInfo) {
 	if !info.Mode().IsRegular() {
-		c.bundle.problem(f.name, "is a %s, not a file: skipped", special(info.Mode()))
+		c.bundle.addProblem(f.name, "is a %s, not a file: skipped", specialKind(info.Mode()))
 		return
 	}
-	if c.files.add(info) {
+	if c.files.addFile(info) {
 		c.inputs = append(
 			c.inputs,
 			input{path: f.path, name: f.name, root: f.root, size: info.Size(), mtime: info.ModTime()},
@@ -124,29 +124,29 @@ func (c *collector) file(f found, info fs.FileInfo) {
 	}
 }
 
-// dir walks a directory in the order of names; one that was walked already, by
+// walkDir walks a directory in the order of names; one that was walked already, by
 // whatever path, is left out.
-func (c *collector) dir(f found, info fs.FileInfo) {
-	if !c.dirs.add(info) {
+func (c *collector) walkDir(f found, info fs.FileInfo) {
+	if !c.dirs.addFile(info) {
 		return
 	}
-	c.dirs.root(f)
+	c.dirs.addRoot(f)
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
-		c.bundle.fail(f.name, err)
+		c.bundle.failOn(f.name, err)
 	}
 	for _, e := range entries {
-		in := found{filepath.Join(f.path, e.Name()), strings.TrimPrefix(f.name+"/"+label(e.Name()), "/"), f.root}
+		in := found{filepath.Join(f.path, e.Name()), strings.TrimPrefix(f.name+"/"+printable(e.Name()), "/"), f.root}
 		if e.Type()&fs.ModeSymlink != 0 {
 			c.links = append(c.links, in)
 			continue
 		}
-		c.path(in)
+		c.addPath(in)
 	}
 }
 
-// special is what a file that is no file is called.
-func special(m fs.FileMode) string {
+// specialKind is what a file that is no file is called.
+func specialKind(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:
 		return "named pipe"
@@ -171,14 +171,14 @@ func docName(path string) string {
 	parts := strings.Split(filepath.ToSlash(abs), "/")
 	for i, p := range parts {
 		if podFolder.MatchString(p) {
-			return label(strings.Join(parts[i:], "/"))
+			return printable(strings.Join(parts[i:], "/"))
 		}
 	}
-	return label(parts[len(parts)-1])
+	return printable(parts[len(parts)-1])
 }
 
-// label is a file's name fit to print. Whoever made the file chose the name.
-func label(name string) string {
+// printable is a file's name fit to print. Whoever made the file chose the name.
+func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -196,7 +196,7 @@ func (c *collector) distinct() {
 	}
 	for i := range c.inputs {
 		if in := &c.inputs[i]; count[in.name] > 1 {
-			in.name = label(filepath.ToSlash(filepath.Clean(in.path)))
+			in.name = printable(filepath.ToSlash(filepath.Clean(in.path)))
 		}
 	}
 }
@@ -207,8 +207,8 @@ type seen struct {
 	roots map[int]string // directories that were given, by their place
 }
 
-// add reports whether info is new.
-func (s *seen) add(info fs.FileInfo) bool {
+// addFile reports whether info is new.
+func (s *seen) addFile(info fs.FileInfo) bool {
 	key := [2]int64{info.Size(), info.ModTime().UnixNano()}
 	for _, other := range s.infos[key] {
 		if os.SameFile(info, other) {
@@ -222,7 +222,7 @@ func (s *seen) add(info fs.FileInfo) bool {
 	return true
 }
 
-func (s *seen) root(f found) {
+func (s *seen) addRoot(f found) {
 	if s.roots == nil {
 		s.roots = map[int]string{}
 	}

@@ -51,9 +51,9 @@ type source struct {
 	packed bool // the name is still that of the compressed file
 }
 
-// input opens one input and visits what is in it. The error is errStopped or nil.
-func (x *expander) input(in *input) error {
-	s := source{name: in.name, path: in.path, mtime: in.mtime, size: in.size, meter: x.bundle.opts.meter(in.size)}
+// openInput opens one input and visits what is in it. The error is errStopped or nil.
+func (x *expander) openInput(in *input) error {
+	s := source{name: in.name, path: in.path, mtime: in.mtime, size: in.size, meter: x.bundle.opts.newMeter(in.size)}
 	switch {
 	case in.stream != nil:
 		s.r = in.stream
@@ -61,42 +61,42 @@ func (x *expander) input(in *input) error {
 			s.r = bufio.NewReaderSize(counted{Reader: in.stream, count: x.count}, headSize)
 		}
 	case in.memory != nil:
-		s.open(in.memory, x.count)
+		s.openAs(in.memory, x.count)
 	case in.spool != nil:
-		s.open(in.spool, x.count)
+		s.openAs(in.spool, x.count)
 	default:
 		file, err := os.Open(in.path)
 		if err != nil {
-			x.bundle.fail(in.name, err)
+			x.bundle.failOn(in.name, err)
 			return nil
 		}
 		defer file.Close()
-		s.open(file, x.count)
+		s.openAs(file, x.count)
 	}
-	return x.settle(s.name, x.expand(s))
+	return x.settleError(s.name, x.expandSource(s))
 }
 
-// open makes f the content of s.
-func (s *source) open(f io.ReaderAt, count func(int)) {
+// openAs makes f the content of s.
+func (s *source) openAs(f io.ReaderAt, count func(int)) {
 	s.at = counted{ReaderAt: f, count: count}
 	s.r = bufio.NewReaderSize(io.NewSectionReader(s.at, 0, s.size), headSize)
 }
 
-// settle turns an error of one document or archive into a problem; errStopped
+// settleError turns an error of one document or archive into a problem; errStopped
 // and an archive that grows too large end more than that.
-func (x *expander) settle(name string, err error) error {
+func (x *expander) settleError(name string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, errStopped):
 		return err
 	case errors.Is(err, errBomb):
 		name, _, _ = strings.Cut(name, "!")
 	}
-	x.bundle.fail(name, err)
+	x.bundle.failOn(name, err)
 	return nil
 }
 
-// expand visits s, or what it holds.
-func (x *expander) expand(s source) error {
+// expandSource visits s, or what it holds.
+func (x *expander) expandSource(s source) error {
 	head, err := s.r.Peek(headSize)
 	if err != nil && err != io.EOF && len(head) == 0 {
 		return err
@@ -108,17 +108,17 @@ func (x *expander) expand(s source) error {
 	case k.advice != "":
 		return unread(fmt.Sprintf(k.advice, s.path))
 	case k == plain:
-		return x.leaf(s, head)
+		return x.visitLeaf(s, head)
 	case k == gzipped || k == bzipped:
-		return x.unpack(s, k)
+		return x.visitUnpacked(s, k)
 	case s.depth >= maxNested:
 		return unread("is an archive inside an archive inside an archive: unpack it yourself and give the files")
 	case k == tarred:
-		return x.tar(s)
+		return x.visitTar(s)
 	case k == zipped:
-		return x.zip(s)
+		return x.visitZip(s)
 	}
-	return x.txtar(s)
+	return x.visitTxtar(s)
 }
 
 // plainName is the name without what its compression added.
@@ -129,10 +129,14 @@ func (s source) plainName() string {
 	return s.name
 }
 
-// leaf visits s itself.
-func (x *expander) leaf(s source, head []byte) error {
+// visitLeaf visits s itself.
+func (x *expander) visitLeaf(s source, head []byte) error {
 	if x.members.Add(1) > maxMembers {
-		x.bundle.problem(s.name, "is one file too many: only %d were read; give the ones around the death", maxMembers)
+		x.bundle.addProblem(
+			s.name,
+			"is one file too many: only %d were read; give the ones around the death",
+			maxMembers,
+		)
 		return errStopped
 	}
 	d := rawDocument{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
@@ -172,8 +176,8 @@ var kubeletLine = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\dT\S+ std(?:out|err) |\{
 
 var fence = []byte("```")
 
-// unpack visits what a compressed file holds.
-func (x *expander) unpack(s source, k kind) error {
+// visitUnpacked visits what a compressed file holds.
+func (x *expander) visitUnpacked(s source, k kind) error {
 	if s.layers > maxNested {
 		return unread("is compressed too often: unpack it yourself")
 	}
@@ -190,13 +194,13 @@ func (x *expander) unpack(s source, k kind) error {
 	}
 	s.layers++
 	s.packed, s.at, s.size = true, nil, 0
-	s.r = bufio.NewReaderSize(s.meter.wrap(r), headSize)
-	return x.expand(s)
+	s.r = bufio.NewReaderSize(s.meter.wrapReader(r), headSize)
+	return x.expandSource(s)
 }
 
-// member is a file of the archive s.
-func (s source) member(name string, mtime time.Time, r io.Reader) source {
-	s.name += "!" + label(path.Clean("/" + name)[1:])
+// memberOf is a file of the archive s.
+func (s source) memberOf(name string, mtime time.Time, r io.Reader) source {
+	s.name += "!" + printable(path.Clean("/" + name)[1:])
 	s.path, s.mtime = s.name, mtimeOf(mtime, s.mtime)
 	s.packed, s.at, s.size = false, nil, 0
 	s.r = bufio.NewReaderSize(r, headSize)
@@ -204,16 +208,16 @@ func (s source) member(name string, mtime time.Time, r io.Reader) source {
 	return s
 }
 
-// file visits a member. The error is what ends the whole archive.
-func (x *expander) file(m source) error {
-	err := x.expand(m)
+// visitMember visits a member. The error is what ends the whole archive.
+func (x *expander) visitMember(m source) error {
+	err := x.expandSource(m)
 	if errors.Is(err, errBomb) {
 		return err
 	}
-	return x.settle(m.name, err)
+	return x.settleError(m.name, err)
 }
 
-func (x *expander) tar(s source) error {
+func (x *expander) visitTar(s source) error {
 	var r io.Reader = s.r
 	if s.at != nil {
 		r = io.NewSectionReader(s.at, 0, s.size) // a tar file's members can be skipped
@@ -227,35 +231,39 @@ func (x *expander) tar(s source) error {
 		case err != nil:
 			return err
 		case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeGNUSparse:
-			x.special(s, h)
+			x.noteSpecial(s, h)
 			continue
 		}
 		files++
-		if err := x.file(s.member(h.Name, h.ModTime, s.sparse(h, tr))); err != nil {
+		if err := x.visitMember(s.memberOf(h.Name, h.ModTime, s.meterSparse(h, tr))); err != nil {
 			return err
 		}
 	}
 }
 
-// sparse meters a member whose holes take no room in the archive.
-func (s source) sparse(h *tar.Header, r io.Reader) io.Reader {
+// meterSparse meters a member whose holes take no room in the archive.
+func (s source) meterSparse(h *tar.Header, r io.Reader) io.Reader {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
-			return s.meter.wrap(r)
+			return s.meter.wrapReader(r)
 		}
 	}
 	if h.Typeflag == tar.TypeGNUSparse {
-		return s.meter.wrap(r)
+		return s.meter.wrapReader(r)
 	}
 	return r
 }
 
-// special says that a member is no file. Links are left out quietly: what they
+// noteSpecial says that a member is no file. Links are left out quietly: what they
 // name is most often in the archive, too.
-func (x *expander) special(s source, h *tar.Header) {
+func (x *expander) noteSpecial(s source, h *tar.Header) {
 	switch h.Typeflag {
 	case tar.TypeFifo, tar.TypeChar, tar.TypeBlock:
-		x.bundle.problem(s.name+"!"+label(h.Name), "is a %s, not a file: skipped", special(h.FileInfo().Mode()))
+		x.bundle.addProblem(
+			s.name+"!"+printable(h.Name),
+			"is a %s, not a file: skipped",
+			specialKind(h.FileInfo().Mode()),
+		)
 	}
 }
 
@@ -266,10 +274,10 @@ func holdsFiles(n int) error {
 	return unread("holds no files; if it holds links, pack it again with `tar -h`")
 }
 
-// zip needs to read at any place, so a zip in a stream is copied first.
-func (x *expander) zip(s source) error {
+// visitZip needs to read at any place, so a zip in a stream is copied first.
+func (x *expander) visitZip(s source) error {
 	if s.at == nil {
-		file, size, err := spool(s.r, x.bundle.opts.MaxUnpacked)
+		file, size, err := spoolCopy(s.r, x.bundle.opts.MaxUnpacked)
 		if err != nil {
 			return err
 		}
@@ -286,30 +294,30 @@ func (x *expander) zip(s source) error {
 			continue
 		}
 		files++
-		if err := x.zipped(s, f); err != nil {
+		if err := x.visitZipped(s, f); err != nil {
 			return err
 		}
 	}
 	return holdsFiles(files)
 }
 
-func (x *expander) zipped(s source, f *zip.File) error {
-	name := s.name + "!" + label(f.Name)
+func (x *expander) visitZipped(s source, f *zip.File) error {
+	name := s.name + "!" + printable(f.Name)
 	if f.Flags&1 != 0 {
-		x.bundle.problem(name, "is encrypted: unpack it with its password and give the file")
+		x.bundle.addProblem(name, "is encrypted: unpack it with its password and give the file")
 		return nil
 	}
 	r, err := f.Open()
 	if err != nil {
-		return x.settle(name, err)
+		return x.settleError(name, err)
 	}
 	defer r.Close()
-	return x.file(s.member(f.Name, f.Modified, s.meter.wrap(r)))
+	return x.visitMember(s.memberOf(f.Name, f.Modified, s.meter.wrapReader(r)))
 }
 
-// txtar visits the files of a text archive. Its comment and the files want*,
+// visitTxtar visits the files of a text archive. Its comment and the files want*,
 // which hold what a test expects, are no inputs.
-func (x *expander) txtar(s source) error {
+func (x *expander) visitTxtar(s source) error {
 	data, err := io.ReadAll(io.LimitReader(s.r, maxTxtar+1))
 	if err != nil {
 		return err
@@ -323,7 +331,7 @@ func (x *expander) txtar(s source) error {
 			continue
 		}
 		files++
-		if err := x.file(s.member(f.Name, s.mtime, bytes.NewReader(f.Data))); err != nil {
+		if err := x.visitMember(s.memberOf(f.Name, s.mtime, bytes.NewReader(f.Data))); err != nil {
 			return err
 		}
 	}

@@ -49,15 +49,15 @@ var magics = []struct {
 	{257, "ustar", tarred},
 	{0, "LPKSHHRH", journal},
 	{0, "\x00\x05\x16\x07", litter},
-	{0, "\x28\xb5\x2f\xfd", packed("zstd", "zstd -d")},
-	{0, "\xfd7zXZ\x00", packed("xz", "xz -d")},
-	{0, "\x04\x22\x4d\x18", packed("lz4", "lz4 -d")},
-	{0, "\x1f\x9d", packed("compress", "uncompress")},
-	{0, "7z\xbc\xaf\x27\x1c", packed("7z", "7z x")},
-	{0, "Rar!\x1a\x07", packed("rar", "unrar x")},
+	{0, "\x28\xb5\x2f\xfd", packedKind("zstd", "zstd -d")},
+	{0, "\xfd7zXZ\x00", packedKind("xz", "xz -d")},
+	{0, "\x04\x22\x4d\x18", packedKind("lz4", "lz4 -d")},
+	{0, "\x1f\x9d", packedKind("compress", "uncompress")},
+	{0, "7z\xbc\xaf\x27\x1c", packedKind("7z", "7z x")},
+	{0, "Rar!\x1a\x07", packedKind("rar", "unrar x")},
 }
 
-func packed(name, command string) kind {
+func packedKind(name, command string) kind {
 	return kind{
 		name: name,
 		advice: "is compressed with " + name + ", which coroner does not read: " +
@@ -100,8 +100,8 @@ type unread string
 
 func (u unread) Error() string { return string(u) }
 
-// advise words an error for the person who pointed at the file.
-func advise(err error) string {
+// adviceFor words an error for the person who pointed at the file.
+func adviceFor(err error) string {
 	var worded unread
 	switch {
 	case errors.As(err, &worded):
@@ -116,14 +116,14 @@ func advise(err error) string {
 		return "is cut off: read as far as it goes; fetch it again for the rest"
 	case errors.Is(err, zip.ErrFormat):
 		return "is damaged or cut off, and nothing of a zip can be read then: fetch it again"
-	case damaged(err):
+	case isDamaged(err):
 		return fmt.Sprintf("is damaged (%v): read as far as it goes; fetch it again for the rest", err)
 	}
 	return "cannot be read: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-// damaged says whether err is a decompressor's or archive reader's complaint.
-func damaged(err error) bool {
+// isDamaged says whether err is a decompressor's or archive reader's complaint.
+func isDamaged(err error) bool {
 	var (
 		corrupt flate.CorruptInputError
 		bz      bzip2.StructuralError

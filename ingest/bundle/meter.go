@@ -25,18 +25,18 @@ type meter struct {
 	free     int64 // what it may unpack to at any ratio
 }
 
-func (o Options) meter(packed int64) *meter {
+func (o Options) newMeter(packed int64) *meter {
 	return &meter{packed: packed, limit: o.MaxUnpacked, free: o.free}
 }
 
-func (m *meter) wrap(r io.Reader) io.Reader { return &metered{r, m} }
+func (m *meter) wrapReader(r io.Reader) io.Reader { return &metered{r, m} }
 
-// add counts n unpacked bytes.
-func (m *meter) add(n int) error {
+// addBytes counts n unpacked bytes.
+func (m *meter) addBytes(n int) error {
 	m.unpacked += int64(n)
 	switch {
 	case m.unpacked > m.limit:
-		return tooMuch(fmt.Sprintf("unpacks to more than %s", size(m.limit)))
+		return tooMuch(fmt.Sprintf("unpacks to more than %s", sizeText(m.limit)))
 	case m.unpacked > m.free && m.unpacked/maxRatio > m.packed:
 		return tooMuch(fmt.Sprintf("unpacks to more than %d times its size", maxRatio))
 	}
@@ -48,8 +48,8 @@ func tooMuch(what string) error {
 	return errors.Join(unread(what+": stopped there; unpack it yourself and give the files that matter"), errBomb)
 }
 
-// size is n bytes for a person.
-func size(n int64) string {
+// sizeText is n bytes for a person.
+func sizeText(n int64) string {
 	switch {
 	case n >= 1<<30:
 		return fmt.Sprintf("%d GB", n>>30)
@@ -66,7 +66,7 @@ type metered struct {
 
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
-	if over := m.m.add(n); over != nil {
+	if over := m.m.addBytes(n); over != nil {
 		return 0, over
 	}
 	return n, err
@@ -81,25 +81,25 @@ type counted struct {
 
 func (c counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	c.tell(n)
+	c.tellCount(n)
 	return n, err
 }
 
 func (c counted) ReadAt(p []byte, off int64) (int, error) {
 	n, err := c.ReaderAt.ReadAt(p, off)
-	c.tell(n)
+	c.tellCount(n)
 	return n, err
 }
 
-func (c counted) tell(n int) {
+func (c counted) tellCount(n int) {
 	if c.count != nil {
 		c.count(n)
 	}
 }
 
-// spool copies r to a temporary file and takes the file's name away, so that
+// spoolCopy copies r to a temporary file and takes the file's name away, so that
 // it vanishes however this process ends.
-func spool(r io.Reader, limit int64) (*os.File, int64, error) {
+func spoolCopy(r io.Reader, limit int64) (*os.File, int64, error) {
 	f, err := os.CreateTemp("", "coroner-*")
 	if err != nil {
 		return nil, 0, err
@@ -107,7 +107,7 @@ func spool(r io.Reader, limit int64) (*os.File, int64, error) {
 	_ = os.Remove(f.Name()) // left over at worst
 	n, err := io.Copy(f, io.LimitReader(r, limit+1))
 	if err == nil && n > limit {
-		err = unread("is longer than " + size(limit) + ": give the part that matters")
+		err = unread("is longer than " + sizeText(limit) + ": give the part that matters")
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())

@@ -134,27 +134,27 @@ func TestClocks(t *testing.T) {
 	past, future, stored := now.AddDate(0, -1, 0), now.AddDate(9, 0, 0), now.AddDate(0, 0, -1)
 	east, alsoEast, west := time.FixedZone("", 7200), time.FixedZone("x", 7200), time.FixedZone("", -3600)
 	var c clocks
-	if got := c.ref(now); !got.Equal(now) {
+	if got := c.refTime(now); !got.Equal(now) {
 		t.Error("nothing known", got)
 	}
-	c.add(document.Hints{}, stored, now)
-	if got := c.ref(now); !got.Equal(stored) {
+	c.addHints(document.Hints{}, stored, now)
+	if got := c.refTime(now); !got.Equal(stored) {
 		t.Error("mtime", got)
 	}
-	c.add(document.Hints{Latest: future}, stored, now)
-	if got := c.ref(now); !got.Equal(future) {
+	c.addHints(document.Hints{Latest: future}, stored, now)
+	if got := c.refTime(now); !got.Equal(future) {
 		t.Error("only the future", got)
 	}
-	c.add(document.Hints{Latest: past, Zone: east}, stored, now)
-	if got := c.ref(now); !got.Equal(past) {
+	c.addHints(document.Hints{Latest: past, Zone: east}, stored, now)
+	if got := c.refTime(now); !got.Equal(past) {
 		t.Error("past", got)
 	}
-	c.add(document.Hints{Zone: alsoEast}, stored, now)
+	c.addHints(document.Hints{Zone: alsoEast}, stored, now)
 	b := &Bundle{times: c}
 	if b.zoneFor(document.Hints{}) == nil || b.zoneFor(document.Hints{Zone: west}) != nil {
 		t.Error("one zone")
 	}
-	b.times.add(document.Hints{Zone: west}, stored, now)
+	b.times.addHints(document.Hints{Zone: west}, stored, now)
 	if b.zoneFor(document.Hints{}) != nil {
 		t.Error("two zones")
 	}

@@ -26,13 +26,13 @@ import (
 // megabyte, and may be nil. A document from a pipe can be streamed once only.
 func (b *Bundle) Entries(progress func(Progress)) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
-		t := b.tally(progress)
+		t := b.newTally(progress)
 		for i := range b.inputs {
-			if !b.read(i, t, yield) {
+			if !b.readInput(i, t, yield) {
 				return
 			}
 		}
-		t.finish()
+		t.finishAll()
 	}
 }
 
@@ -42,13 +42,13 @@ func (b *Bundle) Entries(progress func(Progress)) iter.Seq[ingest.Entry] {
 // file before it has returned for the one before. Entries that are not read to
 // their end end the rest.
 func (b *Bundle) Parts(n int, progress func(Progress), take func(i int, entries iter.Seq[ingest.Entry])) {
-	t := b.tally(progress)
+	t := b.newTally(progress)
 	next, wait := atomic.Int64{}, sync.WaitGroup{}
 	for range min(n, len(b.inputs)) {
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(b.inputs); i = int(next.Add(1)) - 1 {
 				take(i, func(yield func(ingest.Entry) bool) {
-					if !b.read(i, t, yield) {
+					if !b.readInput(i, t, yield) {
 						next.Store(int64(len(b.inputs)))
 					}
 				})
@@ -56,14 +56,14 @@ func (b *Bundle) Parts(n int, progress func(Progress), take func(i int, entries 
 		})
 	}
 	wait.Wait()
-	t.finish()
+	t.finishAll()
 }
 
-// read streams one input and says whether to go on.
-func (b *Bundle) read(i int, t *tally, yield func(ingest.Entry) bool) bool {
+// readInput streams one input and says whether to go on.
+func (b *Bundle) readInput(i int, t *tally, yield func(ingest.Entry) bool) bool {
 	r := &reading{bundle: b, yield: yield, tally: t}
-	x := expander{bundle: b, visit: r.document, count: t.count, members: &t.members}
-	return x.input(&b.inputs[i]) == nil
+	x := expander{bundle: b, visit: r.document, count: t.countRead, members: &t.members}
+	return x.openInput(&b.inputs[i]) == nil
 }
 
 // tally is how far all readers have come together.
@@ -76,7 +76,7 @@ type tally struct {
 	told  int64 // bytes read when progress was last called
 }
 
-func (b *Bundle) tally(progress func(Progress)) *tally {
+func (b *Bundle) newTally(progress func(Progress)) *tally {
 	t := &tally{progress: progress}
 	for _, in := range b.inputs {
 		t.state.Total += in.size
@@ -88,38 +88,38 @@ func (b *Bundle) tally(progress func(Progress)) *tally {
 	return t
 }
 
-// count takes note of bytes that were read of an input as it is stored.
-func (t *tally) count(n int) {
+// countRead takes note of bytes that were read of an input as it is stored.
+func (t *tally) countRead(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Read += int64(n)
 	if t.state.Read-t.told >= 1<<20 {
-		t.tell()
+		t.tellNow()
 	}
 }
 
-// begin takes note of the document that is being read.
-func (t *tally) begin(doc string) {
+// beginDoc takes note of the document that is being read.
+func (t *tally) beginDoc(doc string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Doc = doc
-	t.tell()
+	t.tellNow()
 }
 
-func (t *tally) done() {
+func (t *tally) finishDoc() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Done++
 }
 
-func (t *tally) finish() {
+func (t *tally) finishAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Read = max(t.state.Read, t.state.Total)
-	t.tell()
+	t.tellNow()
 }
 
-func (t *tally) tell() {
+func (t *tally) tellNow() {
 	t.told = t.state.Read
 	if t.progress != nil {
 		t.progress(t.state)
@@ -136,8 +136,8 @@ type reading struct {
 	recorded bool // the document's entries name the ones that they were first read from
 }
 
-// emit passes one entry on, under the name that people know the document by.
-func (r *reading) emit(e ingest.Entry) bool {
+// emitEntry passes one entry on, under the name that people know the document by.
+func (r *reading) emitEntry(e ingest.Entry) bool {
 	if !r.stopped {
 		if !r.recorded {
 			e.Doc = r.doc
@@ -154,10 +154,10 @@ func (r *reading) document(d rawDocument) error {
 		return errBinary
 	}
 	r.doc = d.name
-	r.tally.begin(d.name)
+	r.tally.beginDoc(d.name)
 	if isProse(d) {
-		r.bundle.problem(d.name, "is prose and no log: skipped; what it quotes of logs belongs into a file of its own")
-		r.tally.done()
+		r.bundle.addProblem(d.name, "is prose and no log: skipped; what it quotes of logs belongs into a file of its own")
+		r.tally.finishDoc()
 		return nil
 	}
 	doc := document.Document{
@@ -169,15 +169,15 @@ func (r *reading) document(d rawDocument) error {
 	r.recorded = isRecorded(d.name)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}
 	var err error
-	switch head := decoded(d.head); {
+	switch head := decodedText(d.head); {
 	case r.recorded:
-		err = recorded.Read(in, doc.Name, r.emit)
+		err = recorded.Read(in, doc.Name, r.emitEntry)
 	case (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name):
-		err = r.objects(doc, in, kube.Sniff(head))
+		err = r.readObjects(doc, in, kube.Sniff(head))
 	default:
-		err = doc.Read(in, r.emit)
+		err = doc.Read(in, r.emitEntry)
 	}
-	r.tally.done()
+	r.tally.finishDoc()
 	if r.stopped {
 		return errStopped
 	}
@@ -194,56 +194,56 @@ func isProse(d rawDocument) bool {
 	return false
 }
 
-// objects reads a document of Kubernetes objects. What is none, or follows
+// readObjects reads a document of Kubernetes objects. What is none, or follows
 // them, is read as text.
-func (r *reading) objects(doc document.Document, in io.Reader, sure bool) error {
+func (r *reading) readObjects(doc document.Document, in io.Reader, sure bool) error {
 	limit := r.bundle.opts.objects
 	data, readErr := io.ReadAll(io.LimitReader(in, int64(limit)+1))
 	if len(data) > limit {
 		if sure {
-			r.bundle.problem(
+			r.bundle.addProblem(
 				r.doc,
 				"holds more than %s of objects and is read as text: give fewer objects a file",
-				size(int64(limit)),
+				sizeText(int64(limit)),
 			)
 		}
-		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emit)
+		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emitEntry)
 	}
-	data = decoded(data)
-	_, err := kube.Read(doc, data, r.emit)
+	data = decodedText(data)
+	_, err := kube.Read(doc, data, r.emitEntry)
 	tail := (*kube.TailError)(nil)
 	switch {
 	case r.stopped:
 	case errors.Is(err, kube.ErrNotObject):
-		err = doc.Read(bytes.NewReader(data), r.emit)
+		err = doc.Read(bytes.NewReader(data), r.emitEntry)
 	case errors.As(err, &tail):
-		err = r.rest(doc, data[tail.Offset:], tail.Line)
+		err = r.readRest(doc, data[tail.Offset:], tail.Line)
 	case err == nil && (path.Ext(doc.Name) == ".log" || ingest.JobsPlace(doc.Name)):
-		r.mixed()
+		r.markMixed()
 	}
 	return errors.Join(err, readErr)
 }
 
-// rest reads what follows the objects of a document. Whoever wrote it could
+// readRest reads what follows the objects of a document. Whoever wrote it could
 // have written the objects as well, so the document is Mixed.
-func (r *reading) rest(doc document.Document, data []byte, line int) error {
+func (r *reading) readRest(doc document.Document, data []byte, line int) error {
 	if len(bytes.Trim(data, " \t\r\n`")) == 0 {
 		return nil
 	}
-	r.mixed()
+	r.markMixed()
 	return doc.Read(bytes.NewReader(data), func(e ingest.Entry) bool {
 		if e.Line > 0 {
 			e.Line += line
 		}
-		return r.emit(e)
+		return r.emitEntry(e)
 	})
 }
 
-// mixed says that the document's objects only claim to be some. A log that
+// markMixed says that the document's objects only claim to be some. A log that
 // consists of objects is one, too: the program that was logged printed them. So
 // is a file in a folder that jobs write to.
-func (r *reading) mixed() {
-	r.emit(ingest.Entry{Mark: &ingest.Mark{Kind: ingest.Mixed}})
+func (r *reading) markMixed() {
+	r.emitEntry(ingest.Entry{Mark: &ingest.Mark{Kind: ingest.Mixed}})
 }
 
 // isRecorded says whether a document is what a coroner server kept. Its records
@@ -275,8 +275,8 @@ func speaksEmpty(name string) bool {
 	return said || streamName.MatchString(hintName(name))
 }
 
-// decoded is data in UTF-8, where PowerShell's `>` made it UTF-16.
-func decoded(data []byte) []byte {
+// decodedText is data in UTF-8, where PowerShell's `>` made it UTF-16.
+func decodedText(data []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):

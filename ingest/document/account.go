@@ -59,7 +59,7 @@ func (a *account) countEntry(d *draft) {
 	case e.Source == ingest.Runner && d.wraps&hosted == 0:
 		a.runnerLines++
 		if !e.At.IsZero() {
-			a.runner.from, a.runner.to = widen(a.runner.from, a.runner.to, e.At)
+			a.runner.from, a.runner.to = widenTo(a.runner.from, a.runner.to, e.At)
 		}
 	case e.Source == ingest.Kube || e.Source == ingest.Job || e.Source == ingest.Runner:
 	case e.Source == ingest.Unknown && d.wraps&hosted == 0:
@@ -90,7 +90,7 @@ func (a *account) noteSource(src ingest.Source, at time.Time) {
 func (a *account) hostTrust(src ingest.Source, trust ingest.Trust) ingest.Trust {
 	switch {
 	case src.Host():
-		a.provenance.add(claimsHost)
+		a.provenance.addMore(claimsHost)
 		return min(trust, a.provenance.hostTrust())
 	case src == ingest.Unknown:
 		return ingest.Claimed
@@ -105,7 +105,7 @@ func (a *account) coverSource(k spanKey, src ingest.Source, trust ingest.Trust, 
 		return
 	}
 	if !at.IsZero() {
-		s.from, s.to = widen(s.from, s.to, at)
+		s.from, s.to = widenTo(s.from, s.to, at)
 	}
 	if best := s.trust.valueOf(src); *best < trust {
 		*best = trust

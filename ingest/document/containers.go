@@ -44,8 +44,8 @@ type part struct {
 	cut  int
 }
 
-// begun is how many bytes the lines take whose ends have not come yet.
-func (s *stream) begun() int { return cap(s.parts[0].text) + cap(s.parts[1].text) }
+// sizeBegun is how many bytes the lines take whose ends have not come yet.
+func (s *stream) sizeBegun() int { return cap(s.parts[0].text) + cap(s.parts[1].text) }
 
 // newStream says what the container runs: a controller where the operator
 // named the pod as one, else what its names make likely.
@@ -122,9 +122,9 @@ func (d Document) streamOfPath() *stream {
 	return d.newStream(k)
 }
 
-// preview looks for what only a runner prints in the head of the stream, so
+// previewHead looks for what only a runner prints in the head of the stream, so
 // that its first lines are the runner's too.
-func (s *stream) preview(head []byte) {
+func (s *stream) previewHead(head []byte) {
 	for line := range bytes.Lines(head) {
 		text := string(line)
 		if i := bytes.Index(line[:min(len(line), 60)], []byte(" F ")); i > 0 {
@@ -152,7 +152,7 @@ func (c *containers) yieldLine(d *draft, text string) {
 	d.Source, d.Trust = s.source, s.trust
 	c.tieToStream(d, text)
 	d.Namespace, d.Pod, d.PodUID, d.Container, d.ContainerID = s.Namespace, s.Pod, s.UID, s.Name, s.ID
-	c.r.emit(d, text)
+	c.r.emitDraft(d, text)
 }
 
 // tieToStream sets what depends on how the line was tied to its stream.
@@ -171,20 +171,20 @@ func (c *containers) tieToStream(d *draft, text string) {
 		}
 	}
 	if s != c.main && d.wraps&shipped == 0 {
-		c.r.account.provenance.add(prefixed)
+		c.r.account.provenance.addMore(prefixed)
 	}
 	if s != c.main && d.Trust == ingest.Attested && d.wraps&shipped == 0 {
-		c.r.account.provenance.add(claimsProgram)
+		c.r.account.provenance.addMore(claimsProgram)
 		d.Trust = c.r.account.provenance.programTrust()
 	}
 	s.lines++
 	if !d.At.IsZero() {
-		s.from, s.to = widen(s.from, s.to, d.At)
+		s.from, s.to = widenTo(s.from, s.to, d.At)
 	}
 }
 
-// widen widens from..to to hold at.
-func widen(from, to, at time.Time) (time.Time, time.Time) {
+// widenTo widens from..to to hold at.
+func widenTo(from, to, at time.Time) (time.Time, time.Time) {
 	if from.IsZero() || at.Before(from) {
 		from = at
 	}

@@ -52,8 +52,8 @@ func (d Document) Read(r io.Reader, yield func(ingest.Entry) bool) error {
 		return err
 	}
 	p := newReader(d, in, yield)
-	p.prepare(head)
-	return p.run()
+	p.prepareFrom(head)
+	return p.readAll()
 }
 
 // Hints is what the first bytes of a document tell of it.
@@ -66,12 +66,12 @@ type Hints struct {
 
 // Sample inspects the first bytes of a document.
 func Sample(head []byte) Hints {
-	h := Hints{Binary: looksBinary(head), Objects: objects(head)}
+	h := Hints{Binary: looksBinary(head), Objects: holdsObjects(head)}
 	if h.Binary {
 		return h
 	}
 	p := newReader(Document{}, prefilter.NewLines(bytes.NewReader(head)), func(ingest.Entry) bool { return true })
-	_ = p.run() // a bytes.Reader has no errors
+	_ = p.readAll() // a bytes.Reader has no errors
 	h.Latest, h.Zone = p.account.clock.Latest, p.account.clock.InferredZone
 	return h
 }
@@ -96,9 +96,9 @@ func looksBinary(head []byte) bool {
 	return control*50 > len(head)
 }
 
-// objects says whether head begins with a Kubernetes object or a list of them.
+// holdsObjects says whether head begins with a Kubernetes object or a list of them.
 // It need not be right: package kube says for sure.
-func objects(head []byte) bool {
+func holdsObjects(head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(head) == 0 {
 		return false

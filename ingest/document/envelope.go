@@ -92,8 +92,8 @@ func (env *envelope) startsWith(c byte) bool {
 // maxDepth is how many envelopes a line has at most.
 const maxDepth = 6
 
-// unwrap takes so many of the envelopes off s that are allowed.
-func (r *reader) unwrap(d *draft, s string, allowed wrap, depth int) string {
+// unwrapLine takes so many of the envelopes off s that are allowed.
+func (r *reader) unwrapLine(d *draft, s string, allowed wrap, depth int) string {
 	for ; depth > 0 && s != ""; depth-- {
 		env, inner := r.findEnvelope(d, s, allowed)
 		if env == nil {
@@ -125,9 +125,9 @@ func (r *reader) peelInner(d *draft, s string, allowed wrap) string {
 	return s
 }
 
-// allowed are the envelopes that a line of this document can have: in a
+// allowedWraps are the envelopes that a line of this document can have: in a
 // container's output everything but its own log's envelopes is just text.
-func (r *reader) allowed() wrap {
+func (r *reader) allowedWraps() wrap {
 	switch {
 	case r.containers.main != nil:
 		return criLine | stamped | running

@@ -38,16 +38,16 @@ func (d Document) Feed() *Feed {
 // Line reads one line of the document, without its end; cut is how many bytes
 // of it were already dropped.
 func (f *Feed) Line(b []byte, cut int) []ingest.Entry {
-	f.begin(cut)
-	_ = f.r.line(b) // only an export record reads on, and a feed has none
-	return f.end()
+	f.beginFeed(cut)
+	_ = f.r.readLine(b) // only an export record reads on, and a feed has none
+	return f.endFeed()
 }
 
 // Record is Line for a line of the container's log whose header somebody read: it
 // was written at that time to that output, text is what follows the header, and it
 // ends with the line if that is whole. The feed must be one that Reads.
 func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []ingest.Entry {
-	f.begin(0)
+	f.beginFeed(0)
 	r := f.r
 	r.account.lines++
 	r.account.clock.Saw(at)
@@ -56,41 +56,41 @@ func (f *Feed) Record(at time.Time, out Output, text []byte, whole bool) []inges
 		stream: r.containers.main, wraps: criLine, size: len(text)}
 	s := r.containers.joinParts(d, int(out), logtext.Cleaned(string(text)), whole)
 	if !d.incomplete {
-		r.containers.yieldLine(d, r.unwrap(d, s, stamped|running, maxDepth-1))
+		r.containers.yieldLine(d, r.unwrapLine(d, s, stamped|running, maxDepth-1))
 	}
-	return f.end()
+	return f.endFeed()
 }
 
 // Journal reads one journald record from its fields, `__REALTIME_TIMESTAMP`,
 // `__MONOTONIC_TIMESTAMP` and `__CURSOR` among them.
 func (f *Feed) Journal(fields iter.Seq2[[]byte, []byte]) []ingest.Entry {
-	f.begin(0)
+	f.beginFeed(0)
 	f.r.records.beginRecord()
 	for k, v := range fields {
 		f.r.records.addField(k, v)
 	}
 	f.r.records.yieldRecord()
-	return f.end()
+	return f.endFeed()
 }
 
 // Shipped reads one line that came with the labels of a Loki stream and, in
 // the same map, its structured metadata.
 func (f *Feed) Shipped(at time.Time, set map[string]string, text string) []ingest.Entry {
-	f.begin(0)
+	f.beginFeed(0)
 	d := draft{Entry: ingest.Entry{Line: 0}, wraps: shipped}
 	f.r.loki.shippedAt(&d, at, set, logtext.Cleaned(logtext.TrimNewline(text)))
-	return f.end()
+	return f.endFeed()
 }
 
 // Flush returns what was held back for a continuation: the parts of a line
 // whose end never came.
 func (f *Feed) Flush() []ingest.Entry {
-	f.begin(0)
+	f.beginFeed(0)
 	f.r.flushPending()
 	for _, s := range f.r.containers.inOrder() {
 		f.r.containers.flushParts(s)
 	}
-	return f.end()
+	return f.endFeed()
 }
 
 // Size is about how many bytes the feed keeps from one line to the next: what it
@@ -99,22 +99,22 @@ func (f *Feed) Size() int {
 	const own, each = 6 << 10, 3 << 9
 	n := own + each*len(f.r.containers.all)
 	for _, s := range f.r.containers.all {
-		n += s.begun()
+		n += s.sizeBegun()
 	}
 	if f.r.containers.main != nil {
-		n += f.r.containers.main.begun()
+		n += f.r.containers.main.sizeBegun()
 	}
 	return n
 }
 
-func (f *Feed) begin(cut int) {
+func (f *Feed) beginFeed(cut int) {
 	f.out = f.out[:0]
 	f.r.n++
 	f.r.in.Number, f.r.in.Cut = f.r.n, cut
 }
 
-// end adds the gaps that journald told of.
-func (f *Feed) end() []ingest.Entry {
+// endFeed adds the gaps that journald told of.
+func (f *Feed) endFeed() []ingest.Entry {
 	for _, g := range f.r.account.gaps {
 		g.Doc, g.At, g.Clock = f.r.doc.Name, g.Mark.To, ingest.WallClock
 		f.out = append(f.out, g)
@@ -143,7 +143,7 @@ func (d Document) Identity() (e ingest.Entry, ok bool) {
 // Held returns the line that waits for a possible continuation, but leaves the
 // parts of a split line: a shipper's next push may hold its end.
 func (f *Feed) Held() []ingest.Entry {
-	f.begin(0)
+	f.beginFeed(0)
 	f.r.flushPending()
-	return f.end()
+	return f.endFeed()
 }

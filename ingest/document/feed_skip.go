@@ -75,13 +75,13 @@ func (f *Feed) Classify(g *journald.RecordHead) (s Seen, ok bool) {
 // SkipRecord notes a record that Classify saw and whose entry nobody wants: the feed goes
 // on as if Journal had read it.
 func (f *Feed) SkipRecord(s Seen) {
-	f.begin(0)
+	f.beginFeed(0)
 	r := f.r
 	r.account.lines++
 	r.account.clock.Saw(s.At)
 	r.account.clock.Last = s.At
 	if s.Source.Host() {
 		r.account.noteSource(s.Source, s.At)
-		r.account.provenance.add(claimsHost)
+		r.account.provenance.addMore(claimsHost)
 	}
 }

@@ -38,14 +38,14 @@ func (f *recordLines) bareAudit(b []byte, torn bool) bool {
 	f.r.account.lines++
 	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut, Source: ingest.Kube}}
 	if !ok {
-		f.r.emit(&d, logtext.Cleaned(string(b)))
+		f.r.emitDraft(&d, logtext.Cleaned(string(b)))
 		return true
 	}
 	if named {
-		f.r.account.provenance.add(claimsHost)
+		f.r.account.provenance.addMore(claimsHost)
 		d.Trust = f.r.account.provenance.hostTrust()
 	}
-	f.r.audit(d, &a)
+	f.r.yieldAudit(d, &a)
 	return true
 }
 
@@ -60,17 +60,17 @@ func (f *lokiLines) shippedAudit(d *draft, set logtext.Labels, text string) bool
 	if !ok {
 		return false
 	}
-	f.r.account.provenance.add(claimsHost)
+	f.r.account.provenance.addMore(claimsHost)
 	audit := *d
 	audit.unidentified = false // the path says it
 	// the node is the API server's, not the pod's
 	audit.Node, audit.Unit, audit.Trust = "", "", f.r.account.provenance.hostTrust()
-	f.r.audit(audit, &a)
+	f.r.yieldAudit(audit, &a)
 	return true
 }
 
-// audit yields what a record says.
-func (r *reader) audit(d draft, a *logtext.Audit) {
+// yieldAudit yields what a record says.
+func (r *reader) yieldAudit(d draft, a *logtext.Audit) {
 	d.Source = ingest.Kube
 	if at := a.At(); !at.IsZero() {
 		d.At, d.Clock = at, ingest.WallClock
@@ -81,5 +81,5 @@ func (r *reader) audit(d draft, a *logtext.Audit) {
 			logtext.Brief(o.UID, 253)
 	}
 	text := a.Fill(&d.Entry)
-	r.emit(&d, text)
+	r.emitDraft(&d, text)
 }

@@ -18,7 +18,7 @@ func (f *recordLines) jsonRecord(torn bool, b []byte) bool {
 	switch {
 	case c.log.Kind == '"' && (c.stdstream || c.stamp.Kind == '"'):
 		f.dockerLine()
-	case f.r.closed():
+	case f.r.isClosed():
 		return false
 	case c.Known >= 2 || c.Known == 1 && c.Message.Kind != 0:
 		f.yieldRecord()

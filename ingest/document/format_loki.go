@@ -195,11 +195,11 @@ type csvHead struct {
 // column `Line`.
 func (f *lokiLines) csvLine(s string) bool {
 	h := &f.csv
-	if !h.on && f.r.account.lines > 3 || f.r.closed() || strings.IndexByte(s, ',') < 0 {
+	if !h.on && f.r.account.lines > 3 || f.r.isClosed() || strings.IndexByte(s, ',') < 0 {
 		return false
 	}
 	if !h.on {
-		return h.read(s)
+		return h.readHead(s)
 	}
 	row, err := csv.NewReader(strings.NewReader(s)).Read()
 	if err != nil || len(row) <= max(h.time, h.line) {
@@ -214,7 +214,7 @@ func (f *lokiLines) csvLine(s string) bool {
 	return true
 }
 
-func (h *csvHead) read(s string) bool {
+func (h *csvHead) readHead(s string) bool {
 	if !strings.Contains(s, "Line") && !strings.Contains(s, "Time") && !strings.Contains(s, "line") {
 		return false
 	}

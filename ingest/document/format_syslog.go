@@ -37,7 +37,7 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	d.Node = host
 	r.hosts.setTime(d, st)
 	applyIdent(who, d)
-	r.skipper.learn(d, st, s, rest)
+	r.skipper.learnHead(d, st, s, rest)
 	return text, true
 }
 
@@ -182,7 +182,7 @@ func (f *hostLines) yieldLine(d *draft, text string) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 	}
 	f.setTrust(d)
-	f.r.emit(d, text)
+	f.r.emitDraft(d, text)
 }
 
 // setTrust says what a line of the host is worth in this document.

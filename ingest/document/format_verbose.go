@@ -10,7 +10,7 @@ import (
 // verboseLine reads journalctl -o verbose: a line of time and cursor, then the
 // fields, one on a line, indented by four blanks. Printed since systemd 38.
 func (f *recordLines) verboseLine(b []byte) bool {
-	if cursor := verboseHeader(b); cursor != nil && !f.r.closed() {
+	if cursor := verboseHeader(b); cursor != nil && !f.r.isClosed() {
 		f.endVerbose()
 		f.beginRecord()
 		f.verbose = true

@@ -14,7 +14,7 @@ var diagPath = regexp.MustCompile(`^(?:Runner|Worker)_\d{8}-\d{6}-utc\.log$`)
 
 // yieldMarks yields what can be said about the reading once all is read.
 func (r *reader) yieldMarks() {
-	if r.account.provenance.mixed() {
+	if r.account.provenance.isMixed() {
 		r.yieldMark(ingest.Entry{}, ingest.Mark{Kind: ingest.Mixed})
 	}
 	for _, g := range r.account.gaps {
@@ -71,7 +71,7 @@ func (r *reader) streamMarks(s *stream) {
 
 // kubeMarks: objects were in the document, of these pods.
 func (r *reader) kubeMarks() {
-	if !r.account.provenance.has(claimsKube) {
+	if !r.account.provenance.hasAny(claimsKube) {
 		return
 	}
 	pods := make([]podKey, 0, len(r.account.pods))

@@ -53,5 +53,5 @@ func (r *reader) flushPending() {
 	}
 	h := r.pending
 	r.pending = pendingLine{}
-	r.deliver(&h.draft, h.text)
+	r.deliverDraft(&h.draft, h.text)
 }

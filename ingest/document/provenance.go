@@ -16,15 +16,15 @@ const (
 	claimsKube                           // kubectl's text
 )
 
-func (p *provenance) add(more provenance) { *p |= more }
+func (p *provenance) addMore(more provenance) { *p |= more }
 
-// has says whether the document held any of these.
-func (p provenance) has(any provenance) bool { return p&any != 0 }
+// hasAny says whether the document held any of these.
+func (p provenance) hasAny(any provenance) bool { return p&any != 0 }
 
 // hostTrust is what a host's line is worth so far: such text is attested only
 // in a document that is nothing else.
 func (p provenance) hostTrust() ingest.Trust {
-	if p.has(printedByJob | ofNobody) {
+	if p.hasAny(printedByJob | ofNobody) {
 		return ingest.Claimed
 	}
 	return ingest.Attested
@@ -33,14 +33,14 @@ func (p provenance) hostTrust() ingest.Trust {
 // programTrust: the logs of controllers and kubectl's tables have lines of
 // every shape; only a runner's among them spoil them.
 func (p provenance) programTrust() ingest.Trust {
-	if p.has(printedByJob) {
+	if p.hasAny(printedByJob) {
 		return ingest.Claimed
 	}
 	return ingest.Attested
 }
 
-func (p provenance) mixed() bool {
-	return p.has(claimsHost) && p.has(printedByJob|ofNobody) ||
-		p.has(claimsProgram|claimsKube) && p.has(printedByJob) ||
-		p.has(claimsProgram) && p.has(prefixed) && p.has(ofNobody) // a job can print a prefix too
+func (p provenance) isMixed() bool {
+	return p.hasAny(claimsHost) && p.hasAny(printedByJob|ofNobody) ||
+		p.hasAny(claimsProgram|claimsKube) && p.hasAny(printedByJob) ||
+		p.hasAny(claimsProgram) && p.hasAny(prefixed) && p.hasAny(ofNobody) // a job can print a prefix too
 }

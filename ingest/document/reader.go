@@ -42,16 +42,16 @@ func newReader(d Document, in *prefilter.Lines, yield func(ingest.Entry) bool) *
 	if r.containers.main == nil {
 		r.contents.program = ingest.ProgramOfPath(d.Name)
 		if ingest.PrintedByJob(d.Name) || ingest.JobsPlace(d.Name) {
-			r.account.provenance.add(printedByJob)
+			r.account.provenance.addMore(printedByJob)
 		}
 	}
 	return r
 }
 
-// prepare learns from the document's head what its first lines do not say.
-func (r *reader) prepare(head []byte) {
+// prepareFrom learns from the document's head what its first lines do not say.
+func (r *reader) prepareFrom(head []byte) {
 	if r.containers.main != nil {
-		r.containers.main.preview(head)
+		r.containers.main.previewHead(head)
 	}
 	if !r.doc.Ref.IsZero() && r.doc.Zone != nil {
 		return
@@ -60,8 +60,8 @@ func (r *reader) prepare(head []byte) {
 	r.account.clock.Latest, r.account.clock.InferredZone = h.Latest, h.Zone
 }
 
-// run reads all lines, then says what was covered.
-func (r *reader) run() error {
+// readAll reads all lines, then says what was covered.
+func (r *reader) readAll() error {
 	for !r.stopped {
 		b, err := r.in.Next()
 		if err == io.EOF {
@@ -74,15 +74,15 @@ func (r *reader) run() error {
 		if r.skipper.trySkip(b) {
 			continue
 		}
-		if err := r.line(b); err != nil {
+		if err := r.readLine(b); err != nil {
 			return err
 		}
 	}
-	r.finish()
+	r.finishDoc()
 	return nil
 }
 
-func (r *reader) finish() {
+func (r *reader) finishDoc() {
 	r.skipper.readWaiting()
 	r.records.endPretty()
 	r.records.endVerbose()
@@ -94,19 +94,19 @@ func (r *reader) finish() {
 	r.yieldMarks()
 }
 
-// line reads one line: a part of a record, or text.
-func (r *reader) line(b []byte) error {
+// readLine reads one line: a part of a record, or text.
+func (r *reader) readLine(b []byte) error {
 	b = stripLine(b)
-	if taken, err := r.records.line(b); taken {
+	if taken, err := r.records.takeLine(b); taken {
 		return err
 	}
 	r.textLine(string(b))
 	return nil
 }
 
-// closed says whether everything in the document is one container's output,
+// isClosed says whether everything in the document is one container's output,
 // so that no line of it can be anybody else's.
-func (r *reader) closed() bool {
+func (r *reader) isClosed() bool {
 	return r.containers.main != nil || r.contents.isRunnerLog(r.account.lines) || r.contents.isJobLog()
 }
 
@@ -117,7 +117,7 @@ func (r *reader) textLine(raw string) {
 	if r.loki.csvLine(s) {
 		return
 	}
-	if s == "" || !r.closed() && (r.hosts.separator(s) || r.loki.takeHeader(s)) {
+	if s == "" || !r.isClosed() && (r.hosts.separator(s) || r.loki.takeHeader(s)) {
 		r.kubectl.Blank()
 		return
 	}
@@ -127,7 +127,7 @@ func (r *reader) textLine(raw string) {
 	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.hosts.boot, Cut: r.in.Cut}, size: len(s)}
 	text, known := r.skipper.knownText(d, s)
 	if !known {
-		text = r.unwrap(d, s, r.allowed(), maxDepth)
+		text = r.unwrapLine(d, s, r.allowedWraps(), maxDepth)
 	}
 	if d.incomplete {
 		return
@@ -159,28 +159,28 @@ func (r *reader) attribute(d *draft, raw, text string) {
 func (r *reader) fromNobody(d *draft, raw, text string) {
 	switch {
 	case strings.HasPrefix(text, "Running with gitlab-runner "):
-		r.account.provenance.add(printedByJob)
+		r.account.provenance.addMore(printedByJob)
 		r.contents.jobs += 5 // the first line of a job's log
 		d.Source = ingest.Runner
-		r.emit(d, text)
+		r.emitDraft(d, text)
 	case d.wraps&jobbed != 0 || logtext.IsJobLog(text):
 		d.Source = ingest.Job
-		r.account.provenance.add(printedByJob)
+		r.account.provenance.addMore(printedByJob)
 		r.contents.jobs++
-		r.emit(d, text)
+		r.emitDraft(d, text)
 	case d.wraps&running != 0 || logtext.IsRunner(text):
 		r.contents.runners++
 		r.contents.begun = r.contents.begun || strings.Contains(text, "Runner is built for") ||
 			strings.HasSuffix(text, "Connected to GitHub")
 		d.Source = ingest.Runner
-		r.account.provenance.add(printedByJob)
-		r.emit(d, text)
+		r.account.provenance.addMore(printedByJob)
+		r.emitDraft(d, text)
 	case r.contents.isRunnerLog(r.account.lines):
 		d.Source = ingest.Runner
-		r.emit(d, text)
+		r.emitDraft(d, text)
 	case r.contents.isJobLog():
 		d.Source = ingest.Job
-		r.emit(d, text)
+		r.emitDraft(d, text)
 	case d.wraps == 0 && !logtext.IsStructured(text) && r.kubectl.Read(raw, r.n):
 	default:
 		if f, ok := kubectl.LoggedEvent(text, r.n); ok && r.contents.program == ingest.Unknown {
@@ -196,7 +196,7 @@ func (r *reader) structured(d *draft, raw, text string) {
 	src, st := logtext.ProgramOf(text)
 	if src == ingest.Kubelet && logtext.ContinuesKlog(raw) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
-		r.emit(d, text)
+		r.emitDraft(d, text)
 		return
 	}
 	if st.Size > 0 && d.Clock != ingest.WallClock {
@@ -208,38 +208,38 @@ func (r *reader) structured(d *draft, raw, text string) {
 	switch {
 	case r.contents.proven && !r.contents.program.Host():
 		d.Source = r.contents.program
-		r.account.provenance.add(claimsProgram)
+		r.account.provenance.addMore(claimsProgram)
 		d.Trust = r.account.provenance.programTrust()
 	case src.Host() || r.contents.proven:
 		if d.Source = src; !src.Host() {
 			d.Source = r.contents.program
 		}
-		r.account.provenance.add(claimsHost)
+		r.account.provenance.addMore(claimsHost)
 		d.Trust = r.account.provenance.hostTrust()
 	case src != ingest.Unknown:
 		d.Source = src
-		r.account.provenance.add(claimsProgram)
+		r.account.provenance.addMore(claimsProgram)
 	case d.wraps == 0 && strings.HasPrefix(raw, "        "): // journalctl indents the further lines of a message
 	case !logtext.IsDecoration(text):
-		r.account.provenance.add(ofNobody)
+		r.account.provenance.addMore(ofNobody)
 		if r.pending.continueWith(d, text) {
 			return
 		}
 	}
-	r.emit(d, text)
+	r.emitDraft(d, text)
 }
 
-// emit yields d with its text, after the line before it.
-func (r *reader) emit(d *draft, text string) {
+// emitDraft yields d with its text, after the line before it.
+func (r *reader) emitDraft(d *draft, text string) {
 	r.flushPending()
 	if r.pending.keepBack(d, text) {
 		return
 	}
-	r.deliver(d, text)
+	r.deliverDraft(d, text)
 }
 
-// deliver hands out d.
-func (r *reader) deliver(d *draft, text string) {
+// deliverDraft hands out d.
+func (r *reader) deliverDraft(d *draft, text string) {
 	if r.stopped {
 		return
 	}
@@ -261,12 +261,12 @@ func (r *reader) kubeFact(f kubectl.Fact) {
 	d.Trust = r.account.provenance.programTrust()
 	if f.JobText() {
 		d.Trust = ingest.Claimed
-		r.account.provenance.add(printedByJob)
+		r.account.provenance.addMore(printedByJob)
 	}
-	r.account.provenance.add(claimsKube)
+	r.account.provenance.addMore(claimsKube)
 	if d.Line == 0 {
 		d.Line = r.n
 	}
 	r.account.notePod(podKey{d.Namespace, d.Pod, d.PodUID})
-	r.emit(&d, d.Text)
+	r.emitDraft(&d, d.Text)
 }

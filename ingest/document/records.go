@@ -18,12 +18,12 @@ type recordLines struct {
 	pretty  *pretty // JSON object that goes over several lines
 }
 
-// line takes a line that is a record or a part of one.
-func (f *recordLines) line(b []byte) (taken bool, err error) {
+// takeLine takes a line that is a record or a part of one.
+func (f *recordLines) takeLine(b []byte) (taken bool, err error) {
 	if f.verboseLine(b) {
 		return true, nil
 	}
-	if isExportStart(b) && !f.r.account.fed && !f.r.closed() {
+	if isExportStart(b) && !f.r.account.fed && !f.r.isClosed() {
 		return true, f.exportRecord(b)
 	}
 	if f.prettyLine(b) {
@@ -41,8 +41,8 @@ type members struct {
 	stdstream, audit         bool
 }
 
-// set takes one member.
-func (c *members) set(n *journald.Names, key []byte, v logtext.Value) {
+// setMember takes one member.
+func (c *members) setMember(n *journald.Names, key []byte, v logtext.Value) {
 	switch string(key) {
 	case "log":
 		c.log = v
@@ -71,7 +71,7 @@ func (f *recordLines) readObject(o *logtext.Object) bool {
 		if !ok {
 			return true
 		}
-		f.rec.set(&f.names, key, v)
+		f.rec.setMember(&f.names, key, v)
 		if i == 3 && f.r.containers.main != nil && f.rec.log.Kind == 0 {
 			return false
 		}
@@ -82,7 +82,7 @@ func (f *recordLines) readObject(o *logtext.Object) bool {
 func (f *recordLines) beginRecord() { f.rec = members{} }
 
 // addField adds one, in memory that nobody writes to again.
-func (f *recordLines) addField(key, val []byte) { f.rec.set(&f.names, key, logtext.Raw(val)) }
+func (f *recordLines) addField(key, val []byte) { f.rec.setMember(&f.names, key, logtext.Raw(val)) }
 
 // yieldRecord yields the record in r.records.rec.
 func (f *recordLines) yieldRecord() {

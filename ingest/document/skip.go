@@ -85,7 +85,7 @@ func (p *skipper) readWaiting() {
 	}
 	n, cut := p.r.n, p.r.in.Cut
 	p.r.n, p.r.in.Cut, w.n = w.n, 0, 0
-	_ = p.r.line(w.line) // no export record begins so
+	_ = p.r.readLine(w.line) // no export record begins so
 	p.r.n, p.r.in.Cut = n, cut
 }
 
@@ -94,12 +94,12 @@ func (p *skipper) readWaiting() {
 // that.
 func (p *skipper) canSkip() bool {
 	return p.r.account.lines > 3 && !p.r.records.verbose && p.r.records.pretty == nil && !p.r.loki.csv.on &&
-		!p.r.closed() && p.heads.Zone() == p.r.account.clock.InferredZone
+		!p.r.isClosed() && p.heads.Zone() == p.r.account.clock.InferredZone
 }
 
-// learn remembers how a line that was read in full begins: s is all of it, st
+// learnHead remembers how a line that was read in full begins: s is all of it, st
 // its time, as resolved in d, and rest what follows the time.
-func (p *skipper) learn(d *draft, st logtext.Stamp, s, rest string) {
+func (p *skipper) learnHead(d *draft, st logtext.Stamp, s, rest string) {
 	if d.wraps != 0 || d.size != len(s) || d.Clock == ingest.NoClock || !d.Source.Host() && d.Source != ingest.Unknown {
 		return
 	}

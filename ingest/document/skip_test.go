@@ -80,18 +80,18 @@ func readInFull(t *testing.T, d Document, data []byte) (entries, marks []ingest.
 		}
 		return true
 	})
-	r.prepare(data[:min(len(data), headSize)])
+	r.prepareFrom(data[:min(len(data), headSize)])
 	for {
 		b, err := r.in.Next()
 		if err != nil {
 			break
 		}
 		r.n, r.skipper.heads, r.skipper.waiting = r.in.Number, prefilter.Heads{}, waitingLine{}
-		if err := r.line(b); err != nil {
+		if err := r.readLine(b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.finish()
+	r.finishDoc()
 	return entries, marks
 }
 

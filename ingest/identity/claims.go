@@ -31,13 +31,13 @@ func (a *audiences) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(a))
 }
 
-func (c *claims) end() time.Time { return time.Unix(c.Expiry, 0) }
+func (c *claims) endOfLife() time.Time { return time.Unix(c.Expiry, 0) }
 
 // maxToken is far above what the API server issues.
 const maxToken = 16 << 10
 
-// claims reads a token and refuses one that no review could make an agent's.
-func (r *Reviewer) claims(token string, now time.Time) (c claims, err error) {
+// readClaims reads a token and refuses one that no review could make an agent's.
+func (r *Reviewer) readClaims(token string, now time.Time) (c claims, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || len(token) > maxToken {
 		return c, access.Denied{Text: "this is no service-account token"}
@@ -51,8 +51,8 @@ func (r *Reviewer) claims(token string, now time.Time) (c claims, err error) {
 		return c, access.Denied{Text: "this is no service-account token"}
 	case !slices.Contains(c.Audience, Audience):
 		return c, access.Denied{Text: "the token is not for the audience " + Audience}
-	case !c.end().After(now):
+	case !c.endOfLife().After(now):
 		return c, access.Denied{Text: "the token has expired"}
 	}
-	return c, r.account(c.Subject)
+	return c, r.checkAccount(c.Subject)
 }

@@ -112,7 +112,7 @@ func New(config *rest.Config, o Options) (*Reviewer, error) {
 // Review implements access.Reviewer.
 func (r *Reviewer) Review(ctx context.Context, token string) (push.Identity, error) {
 	now := r.options.Now()
-	c, err := r.claims(token, now)
+	c, err := r.readClaims(token, now)
 	if err != nil {
 		return push.Identity{}, err
 	}
@@ -122,7 +122,7 @@ func (r *Reviewer) Review(ctx context.Context, token string) (push.Identity, err
 			return a.id, a.err
 		}
 	}
-	a, err := r.once(ctx, key, token)
+	a, err := r.askOnce(ctx, key, token)
 	if err != nil {
 		return push.Identity{}, err
 	}
@@ -131,19 +131,19 @@ func (r *Reviewer) Review(ctx context.Context, token string) (push.Identity, err
 		r.bad.Add(key, a)
 		return push.Identity{}, a.err
 	}
-	if a.until = now.Add(goodFor); c.end().Before(a.until) {
-		a.until = c.end()
+	if a.until = now.Add(goodFor); c.endOfLife().Before(a.until) {
+		a.until = c.endOfLife()
 	}
 	r.good.Add(key, a)
 	return a.id, nil
 }
 
-// once asks the API server, one question for all who want to know of a token.
-func (r *Reviewer) once(ctx context.Context, key hash, token string) (answer, error) {
+// askOnce asks the API server, one question for all who want to know of a token.
+func (r *Reviewer) askOnce(ctx context.Context, key hash, token string) (answer, error) {
 	done := r.asking.DoChan(string(key[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 		defer cancel()
-		return r.ask(ctx, token)
+		return r.askReview(ctx, token)
 	})
 	select {
 	case <-ctx.Done():
@@ -157,15 +157,15 @@ func (r *Reviewer) once(ctx context.Context, key hash, token string) (answer, er
 // errBusy asks to come again: a flood of tokens must not become one of questions.
 var errBusy = errors.New("too many new tokens are being reviewed; try again")
 
-func (r *Reviewer) ask(ctx context.Context, token string) (answer, error) {
+func (r *Reviewer) askReview(ctx context.Context, token string) (answer, error) {
 	select {
 	case r.places <- struct{}{}:
 		defer func() { <-r.places }()
 	default:
 		return answer{}, errBusy
 	}
-	t, err := r.post(ctx, token)
-	r.told(err)
+	t, err := r.postReview(ctx, token)
+	r.noteOutcome(err)
 	if err != nil {
 		return answer{}, errors.New("the Kubernetes API does not say whether the token is good; try again")
 	}
@@ -173,8 +173,8 @@ func (r *Reviewer) ask(ctx context.Context, token string) (answer, error) {
 	return answer{id: id, err: err}, nil
 }
 
-// post has a token reviewed.
-func (r *Reviewer) post(ctx context.Context, token string) (*review.TokenReview, error) {
+// postReview has a token reviewed.
+func (r *Reviewer) postReview(ctx context.Context, token string) (*review.TokenReview, error) {
 	t := &review.TokenReview{Spec: review.TokenReviewSpec{Token: token, Audiences: []string{Audience}}}
 	t.TypeMeta = metav1.TypeMeta{Kind: "TokenReview", APIVersion: review.SchemeGroupVersion.String()}
 	body, err := json.Marshal(t)
@@ -203,8 +203,8 @@ func (r *Reviewer) post(ctx context.Context, token string) (*review.TokenReview,
 	return t, json.Unmarshal(data, t)
 }
 
-// told logs how a question went, where that changed.
-func (r *Reviewer) told(err error) {
+// noteOutcome logs how a question went, where that changed.
+func (r *Reviewer) noteOutcome(err error) {
 	text := ""
 	var away *url.Error
 	if errors.As(err, &away) { // the address in it is of no interest
@@ -238,7 +238,7 @@ func (r *Reviewer) identity(t *review.TokenReview) (push.Identity, error) {
 	case !slices.Contains(s.Audiences, Audience):
 		return push.Identity{}, access.Denied{Text: "the token is not for the audience " + Audience}
 	}
-	if err := r.account(s.User.Username); err != nil {
+	if err := r.checkAccount(s.User.Username); err != nil {
 		return push.Identity{}, err
 	}
 	one := func(key string) string {
@@ -259,8 +259,8 @@ func (r *Reviewer) identity(t *review.TokenReview) (push.Identity, error) {
 
 const userPrefix = "system:serviceaccount:"
 
-// account says why a user is no agent.
-func (r *Reviewer) account(user string) error {
+// checkAccount says why a user is no agent.
+func (r *Reviewer) checkAccount(user string) error {
 	name, ok := strings.CutPrefix(user, userPrefix)
 	if name = strings.Replace(name, ":", "/", 1); ok && slices.Contains(r.options.Accounts, name) {
 		return nil

@@ -248,8 +248,8 @@ func FuzzClaims(f *testing.F) {
 	f.Add(`{"aud":["coroner"],"sub":"system:serviceaccount:coroner:coroner-agent","exp":1900000001}`)
 	f.Add(`{"aud":"coroner","exp":1e400}`)
 	f.Fuzz(func(t *testing.T, payload string) {
-		c, err := a.claims("e30."+base64.RawURLEncoding.EncodeToString([]byte(payload))+".x", now)
-		if err == nil && (!c.end().After(now) || c.Subject != "system:serviceaccount:coroner:coroner-agent") {
+		c, err := a.readClaims("e30."+base64.RawURLEncoding.EncodeToString([]byte(payload))+".x", now)
+		if err == nil && (!c.endOfLife().After(now) || c.Subject != "system:serviceaccount:coroner:coroner-agent") {
 			t.Errorf("%q: %+v", payload, c)
 		}
 	})

@@ -5,7 +5,7 @@ import "coroner/ingest/logtext"
 // Names keeps one copy of the strings that repeat in every record.
 type Names map[string]string
 
-func (n *Names) keep(v logtext.Value) string {
+func (n *Names) keepText(v logtext.Value) string {
 	if v.Kind != '"' && v.Kind != 'x' {
 		return logtext.Brief(v.Text(), 512)
 	}

@@ -52,12 +52,12 @@ func (c *Record) Set(n *Names, key []byte, v logtext.Value) {
 		c.Message = v
 		c.Known++
 	case "SYSLOG_IDENTIFIER":
-		c.Ident = n.keep(v)
+		c.Ident = n.keepText(v)
 		c.Known++
 	case "UNIT", "USER_UNIT", "OBJECT_SYSTEMD_UNIT":
-		c.About = n.keep(v)
+		c.About = n.keepText(v)
 	case "SYSLOG_FACILITY":
-		c.facility = n.keep(v)
+		c.facility = n.keepText(v)
 	case "CONTAINER_ID_FULL":
 		c.Container = v.Text()
 	case "CONTAINER_ID", "CONTAINER_NAME", "CONTAINER_TAG":
@@ -92,20 +92,20 @@ func (c *Record) setTrusted(n *Names, key []byte, v logtext.Value) {
 		c.Cursor = logtext.Brief(v.Text(), 512)
 		c.Known++
 	case "_BOOT_ID":
-		c.Boot = n.keep(v)
+		c.Boot = n.keepText(v)
 		c.Known++
 	case "_TRANSPORT":
-		c.transport = n.keep(v)
+		c.transport = n.keepText(v)
 		c.Known++
 	case "_HOSTNAME":
-		c.Host = n.keep(v)
+		c.Host = n.keepText(v)
 		c.Known++
 	case "_SYSTEMD_UNIT":
-		c.Unit = n.keep(v)
+		c.Unit = n.keepText(v)
 	case "_COMM":
-		c.comm = n.keep(v)
+		c.comm = n.keepText(v)
 	case "_UID":
-		c.uid = n.keep(v)
+		c.uid = n.keepText(v)
 	case "_PID":
 		c.pid = true
 	}
@@ -169,7 +169,7 @@ func (c *Record) Writer() (ingest.Source, ingest.Trust) {
 		return c.firstSource(), ingest.Claimed
 	}
 	src := c.firstSource()
-	if src == ingest.Unknown || !c.agrees(src) {
+	if src == ingest.Unknown || !c.agreesWith(src) {
 		return src, ingest.Claimed
 	}
 	return src, ingest.Attested
@@ -196,8 +196,8 @@ func (c *Record) firstSource() ingest.Source {
 	return ingest.Unknown
 }
 
-// agrees says whether nothing that journald knows contradicts the claim.
-func (c *Record) agrees(src ingest.Source) bool {
+// agreesWith says whether nothing that journald knows contradicts the claim.
+func (c *Record) agreesWith(src ingest.Source) bool {
 	unit, comm := ingest.ProgramSource(c.Unit), ingest.ProgramSource(c.comm)
 	if c.Ident == "kernel" || c.Unit != "" && unit != src && !relatedSources(unit, src) {
 		return false

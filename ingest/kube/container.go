@@ -9,7 +9,7 @@ import (
 // container yields the states of one container, the older one first. extra
 // says what kind of container it is, where it is no ordinary one.
 func (r *reader) container(id ingest.Entry, c containerStatus, extra pair) {
-	id.Container = name(c.Name)
+	id.Container = nameText(c.Name)
 	if t := c.LastState.Terminated; t != nil {
 		r.terminated(id, c, t, "lastState", extra)
 	}
@@ -18,20 +18,20 @@ func (r *reader) container(id ingest.Entry, c containerStatus, extra pair) {
 		r.terminated(id, c, s.Terminated, "state", extra)
 	case s.Waiting != nil:
 		id.ContainerID = bareID(c.ContainerID)
-		r.emit(id, "container waiting", time.Time{}, []pair{
+		r.emitFact(id, "container waiting", time.Time{}, []pair{
 			{"container", id.Container},
 			{"reason", string(s.Waiting.Reason)},
-			{"restarts", c.RestartCount.number()},
+			{"restarts", c.RestartCount.numberText()},
 			extra,
 			{"message", string(s.Waiting.Message)},
 		})
 	case s.Running != nil:
 		id.ContainerID = bareID(c.ContainerID)
-		r.emit(id, "container running", s.Running.StartedAt.time(), []pair{
+		r.emitFact(id, "container running", s.Running.StartedAt.timeValue(), []pair{
 			{"container", id.Container},
-			{"started_at", stamp(s.Running.StartedAt)},
+			{"started_at", stampText(s.Running.StartedAt)},
 			{"container_id", id.ContainerID},
-			{"restarts", c.RestartCount.number()},
+			{"restarts", c.RestartCount.numberText()},
 			extra,
 		})
 	}
@@ -44,20 +44,20 @@ func (r *reader) terminated(id ingest.Entry, c containerStatus, t *terminated, w
 	if id.ContainerID == "" && which == "state" {
 		id.ContainerID = bareID(c.ContainerID)
 	}
-	signal := t.Signal.number()
+	signal := t.Signal.numberText()
 	if signal == "0" {
 		signal = ""
 	}
-	r.emit(id, "container terminated", t.FinishedAt.time(), []pair{
+	r.emitFact(id, "container terminated", t.FinishedAt.timeValue(), []pair{
 		{"container", id.Container},
-		{"exit_code", t.ExitCode.number()},
+		{"exit_code", t.ExitCode.numberText()},
 		{"reason", string(t.Reason)},
 		{"signal", signal},
-		{"started_at", stamp(t.StartedAt)},
-		{"finished_at", stamp(t.FinishedAt)},
+		{"started_at", stampText(t.StartedAt)},
+		{"finished_at", stampText(t.FinishedAt)},
 		{"container_id", id.ContainerID},
 		{"which", which},
-		{"restarts", c.RestartCount.number()},
+		{"restarts", c.RestartCount.numberText()},
 		extra,
 		{"message", string(t.Message)},
 	})

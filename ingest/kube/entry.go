@@ -20,8 +20,8 @@ const maxValue = 4 << 10
 // text.
 type pair struct{ key, value string }
 
-// emit yields one fact about what id names. Pairs without a value are left out.
-func (r *reader) emit(id ingest.Entry, msg string, at time.Time, pairs []pair) {
+// emitFact yields one fact about what id names. Pairs without a value are left out.
+func (r *reader) emitFact(id ingest.Entry, msg string, at time.Time, pairs []pair) {
 	if r.stopped {
 		return
 	}
@@ -30,30 +30,30 @@ func (r *reader) emit(id ingest.Entry, msg string, at time.Time, pairs []pair) {
 	if !at.IsZero() {
 		id.Clock = ingest.WallClock
 	}
-	id.Fields, id.Text, id.Cut = fields(msg, pairs)
+	id.Fields, id.Text, id.Cut = fieldsAndText(msg, pairs)
 	r.stopped = !r.yield(id)
 }
 
-// fields makes an entry's Fields and Text out of a message and its values.
-func fields(msg string, pairs []pair) (map[string]string, string, int) {
+// fieldsAndText makes an entry's Fields and Text out of a message and its values.
+func fieldsAndText(msg string, pairs []pair) (map[string]string, string, int) {
 	m := make(map[string]string, len(pairs)+1)
 	m["msg"] = msg
 	var b strings.Builder
 	b.WriteString(msg)
 	for _, p := range pairs {
-		v := clean(p.value)
+		v := cleanValue(p.value)
 		if v == "" {
 			continue
 		}
 		m[p.key] = v
-		b.WriteString(" " + p.key + "=" + quote(v))
+		b.WriteString(" " + p.key + "=" + quoteWord(v))
 	}
 	text, cut := logtext.Shorten(b.String())
 	return m, text, cut
 }
 
-// quote makes v one word of Text, so that no value can add fields of its own.
-func quote(v string) string {
+// quoteWord makes v one word of Text, so that no value can add fields of its own.
+func quoteWord(v string) string {
 	if strings.ContainsAny(v, " \t\"=\\'") {
 		return strconv.Quote(v)
 	}
@@ -64,14 +64,14 @@ func quote(v string) string {
 // it from the end of the log.
 var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 
-// clean makes v valid UTF-8 on one line without control characters, capped.
-func clean(v string) string {
-	v = cut(v, maxValue)
+// cleanValue makes v valid UTF-8 on one line without control characters, capped.
+func cleanValue(v string) string {
+	v = cutTo(v, maxValue)
 	if strings.Contains(v, "\x1b[") {
 		v = escapes.ReplaceAllString(v, "")
 	}
 	v = strings.Map(printable, strings.ToValidUTF8(v, "\uFFFD"))
-	return cut(strings.TrimSpace(v), maxValue)
+	return cutTo(strings.TrimSpace(v), maxValue)
 }
 
 // printable is what becomes of r: line ends become spaces, control characters
@@ -90,8 +90,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// cut shortens s to at most n bytes at a rune boundary.
-func cut(s string, n int) string {
+// cutTo shortens s to at most n bytes at a rune boundary.
+func cutTo(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -103,9 +103,9 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// stamp is the time of t as a field's value.
-func stamp(t text) string {
-	if at := t.time(); !at.IsZero() {
+// stampText is the time of t as a field's value.
+func stampText(t text) string {
+	if at := t.timeValue(); !at.IsZero() {
 		return at.Format(time.RFC3339Nano)
 	}
 	return ""
@@ -117,8 +117,8 @@ func bareID(t text) string {
 	if _, id, ok := strings.Cut(s, "://"); ok {
 		s = id
 	}
-	return clean(s)
+	return cleanValue(s)
 }
 
-// name is t as an identity: cleaned and short. The API allows 253 bytes.
-func name(t text) string { return cut(clean(string(t)), 253) }
+// nameText is t as an identity: cleaned and short. The API allows 253 bytes.
+func nameText(t text) string { return cutTo(cleanValue(string(t)), 253) }

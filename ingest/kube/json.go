@@ -20,22 +20,22 @@ type jsonReader struct {
 func (r *reader) readJSON(start int) error {
 	j := &jsonReader{r, json.NewDecoder(bytes.NewReader(r.data[start:])), start}
 	for {
-		at := j.offset()
+		at := j.nextOffset()
 		if at >= len(r.data) {
 			return nil
 		}
-		if err := j.value(); errors.Is(err, errStopped) {
+		if err := j.readValue(); errors.Is(err, errStopped) {
 			return nil
 		} else if tail := (*TailError)(nil); errors.As(err, &tail) {
 			return err
 		} else if err != nil {
-			return r.tail(at, err)
+			return r.tailError(at, err)
 		}
 	}
 }
 
-// offset is where the next value starts: past white space and commas.
-func (j *jsonReader) offset() int {
+// nextOffset is where the next value starts: past white space and commas.
+func (j *jsonReader) nextOffset() int {
 	at := j.base + int(j.dec.InputOffset())
 	for at < len(j.data) && strings.IndexByte(" \t\r\n,", j.data[at]) >= 0 {
 		at++
@@ -43,28 +43,28 @@ func (j *jsonReader) offset() int {
 	return at
 }
 
-// value reads one value at the top of the document.
-func (j *jsonReader) value() error {
-	at := j.offset()
+// readValue reads one value at the top of the document.
+func (j *jsonReader) readValue() error {
+	at := j.nextOffset()
 	tok, err := j.dec.Token()
 	switch {
 	case err != nil:
 		return cutOff(err)
 	case tok == json.Delim('{'):
-		return j.members(at)
+		return j.readMembers(at)
 	case tok == json.Delim('['):
 		j.lists++
-		return j.items("")
+		return j.readItems("")
 	}
 	return fmt.Errorf("%v is no object", tok)
 }
 
-// members reads the rest of an object that starts at offset at; its brace is
+// readMembers reads the rest of an object that starts at offset at; its brace is
 // read. A watch event, {"type":"MODIFIED","object":{…}}, is what it holds.
-func (j *jsonReader) members(at int) error {
+func (j *jsonReader) readMembers(at int) error {
 	o, list := new(object), false
 	var watched *object
-	slots := o.slots()
+	slots := o.keySlots()
 	slots["object"] = &watched
 	for j.dec.More() {
 		key, err := j.dec.Token()
@@ -73,9 +73,9 @@ func (j *jsonReader) members(at int) error {
 		}
 		if key == "items" && (o.Kind == "" || strings.HasSuffix(string(o.Kind), "List")) {
 			list = true
-			err = j.list(strings.TrimSuffix(string(o.Kind), "List"))
+			err = j.readList(strings.TrimSuffix(string(o.Kind), "List"))
 		} else {
-			err = j.decode(slots[key.(string)])
+			err = j.decodeNext(slots[key.(string)])
 		}
 		if err != nil {
 			return err
@@ -93,8 +93,8 @@ func (j *jsonReader) members(at int) error {
 	return j.understand(o, at)
 }
 
-// slots says where the value of each top-level key goes.
-func (o *object) slots() map[string]any {
+// keySlots says where the value of each top-level key goes.
+func (o *object) keySlots() map[string]any {
 	b := &o.eventBody
 	return map[string]any{
 		"apiVersion": &o.APIVersion, "kind": &o.Kind, "metadata": &o.Metadata,
@@ -111,8 +111,8 @@ func (o *object) slots() map[string]any {
 
 // understand hands o on, or says that it is no object.
 func (j *jsonReader) understand(o *object, at int) error {
-	j.seek(at)
-	if !j.object(o) {
+	j.seekLine(at)
+	if !j.readObject(o) {
 		return errors.New("a JSON value that is no kubernetes object")
 	}
 	if j.stopped {
@@ -121,15 +121,15 @@ func (j *jsonReader) understand(o *object, at int) error {
 	return nil
 }
 
-// list reads the value of "items".
-func (j *jsonReader) list(kind string) error {
+// readList reads the value of "items".
+func (j *jsonReader) readList(kind string) error {
 	tok, err := j.dec.Token()
 	switch {
 	case err != nil:
 		return cutOff(err)
 	case tok == json.Delim('['):
 		j.lists++
-		return j.items(kind)
+		return j.readItems(kind)
 	case tok == json.Delim('{'):
 		return errors.New("items is no list")
 	}
@@ -137,15 +137,15 @@ func (j *jsonReader) list(kind string) error {
 	return nil
 }
 
-// items reads the elements of an array, whose bracket is read. Items of a raw
+// readItems reads the elements of an array, whose bracket is read. Items of a raw
 // API list have no kind: it is the list's. An item that is no object is left
 // out and counted; one that is cut ends the objects there.
-func (j *jsonReader) items(kind string) error {
+func (j *jsonReader) readItems(kind string) error {
 	for j.dec.More() {
-		at := j.offset()
+		at := j.nextOffset()
 		o := &object{}
-		if err := j.decode(o); err != nil {
-			return j.tail(at, err)
+		if err := j.decodeNext(o); err != nil {
+			return j.tailError(at, err)
 		}
 		if o.Kind == "" && kind != "" {
 			o.Kind = text(kind)
@@ -160,9 +160,9 @@ func (j *jsonReader) items(kind string) error {
 	return cutOff(err)
 }
 
-// decode reads the next value into v; nil drops it. A value of the wrong type
+// decodeNext reads the next value into v; nil drops it. A value of the wrong type
 // somewhere inside leaves only that field empty.
-func (j *jsonReader) decode(v any) error {
+func (j *jsonReader) decodeNext(v any) error {
 	if v == nil {
 		v = new(dropped)
 	}

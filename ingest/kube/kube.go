@@ -59,7 +59,7 @@ func Read(doc document.Document, data []byte, yield func(ingest.Entry) bool) (n 
 	} else {
 		err = r.readYAML(start)
 	}
-	return r.finish(err)
+	return r.finishRead(err)
 }
 
 // reader is one call of Read.
@@ -81,8 +81,8 @@ type reader struct {
 // errStopped ends the reading without being an error.
 var errStopped = errors.New("stopped")
 
-// finish yields the marks and settles what Read returns.
-func (r *reader) finish(err error) (int, error) {
+// finishRead yields the marks and settles what Read returns.
+func (r *reader) finishRead(err error) (int, error) {
 	if r.stopped {
 		return r.objects, nil
 	}
@@ -90,7 +90,7 @@ func (r *reader) finish(err error) (int, error) {
 		return 0, errors.Join(ErrNotObject, err)
 	}
 	if r.events > 0 || r.objects == 0 {
-		r.cover(ingest.Entry{}, r.events)
+		r.coverKind(ingest.Entry{}, r.events)
 	}
 	for _, m := range r.marks {
 		if !r.yield(m) {
@@ -100,23 +100,23 @@ func (r *reader) finish(err error) (int, error) {
 	return r.objects, err
 }
 
-// cover remembers that the API's view of what id names was read.
-func (r *reader) cover(id ingest.Entry, lines int) {
+// coverKind remembers that the API's view of what id names was read.
+func (r *reader) coverKind(id ingest.Entry, lines int) {
 	id.Source, id.Trust, id.Doc = ingest.Kube, ingest.Attested, r.doc
 	id.Mark = &ingest.Mark{Kind: ingest.Covered, Lines: lines}
 	r.marks = append(r.marks, id)
 }
 
-// tail makes the error for objects that end at offset.
-func (r *reader) tail(offset int, err error) error {
+// tailError makes the error for objects that end at offset.
+func (r *reader) tailError(offset int, err error) error {
 	offset = min(offset, len(r.data))
 	return &TailError{Offset: offset, Line: bytes.Count(r.data[:offset], newline), Err: err}
 }
 
 var newline = []byte{'\n'}
 
-// seek sets line to the line of offset. Offsets only grow.
-func (r *reader) seek(offset int) {
+// seekLine sets line to the line of offset. Offsets only grow.
+func (r *reader) seekLine(offset int) {
 	offset = min(offset, len(r.data))
 	if r.line == 0 {
 		r.line = 1
@@ -127,20 +127,20 @@ func (r *reader) seek(offset int) {
 	}
 }
 
-// object yields the entries of o. It reports false for what is no object.
-func (r *reader) object(o *object) bool {
-	kind := o.kind()
+// readObject yields the entries of o. It reports false for what is no object.
+func (r *reader) readObject(o *object) bool {
+	kind := o.kindName()
 	if kind == "" {
 		return false
 	}
 	r.objects++
 	switch kind {
 	case "Pod":
-		r.pod(o)
+		r.readPod(o)
 	case "Event":
-		r.event(o)
+		r.readEvent(o)
 	case "Node":
-		r.node(o)
+		r.readNode(o)
 	case "EphemeralRunner":
 		r.ephemeralRunner(o)
 	}

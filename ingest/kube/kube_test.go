@@ -165,8 +165,8 @@ func TestPool(t *testing.T) {
 		`{}`: "",
 	} {
 		var m meta
-		if err := unmarshal([]byte(labels), &m); err != nil || m.pool() != want {
-			t.Errorf("%s: pool %q, want %q (%v)", labels, m.pool(), want, err)
+		if err := unmarshal([]byte(labels), &m); err != nil || m.poolName() != want {
+			t.Errorf("%s: pool %q, want %q (%v)", labels, m.poolName(), want, err)
 		}
 	}
 }

@@ -30,8 +30,8 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// number is t as a whole number where it is one ("137", 137, 1.37e2).
-func (t text) number() string {
+// numberText is t as a whole number where it is one ("137", 137, 1.37e2).
+func (t text) numberText() string {
 	s := strings.TrimSpace(string(t))
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
@@ -40,10 +40,10 @@ func (t text) number() string {
 	return strconv.FormatInt(int64(f), 10)
 }
 
-// time is t as a time, zero where it is none. The API writes RFC 3339; the
+// timeValue is t as a time, zero where it is none. The API writes RFC 3339; the
 // zero time of Go and of Unix both mean "not set" (an old containerd reports
 // 1970 for a container that never started).
-func (t text) time() time.Time {
+func (t text) timeValue() time.Time {
 	s := strings.TrimSpace(string(t))
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07:00"} {
 		if at, err := time.Parse(layout, s); err == nil && at.Year() > 1980 {
@@ -212,9 +212,9 @@ type series struct {
 	Last  text `json:"lastObservedTime"`
 }
 
-// kind names what o is, "" for what is no object. Items of a raw API list and
+// kindName names what o is, "" for what is no object. Items of a raw API list and
 // the lines of event exporters have no kind; their shape tells.
-func (o *object) kind() string {
+func (o *object) kindName() string {
 	switch {
 	case strings.HasPrefix(string(o.APIVersion), "audit.k8s.io/"):
 		return "" // an audit record is a log line whose kind is Event, too; package ingest reads it

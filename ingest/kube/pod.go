@@ -8,19 +8,19 @@ import (
 	"coroner/ingest"
 )
 
-// pod yields what a Pod object says: its spec, its status, its conditions, the
+// readPod yields what a Pod object says: its spec, its status, its conditions, the
 // states of its containers, and that it is being deleted.
-func (r *reader) pod(o *object) {
+func (r *reader) readPod(o *object) {
 	id := ingest.Entry{
-		Namespace: name(o.Metadata.Namespace),
-		Pod:       name(o.Metadata.Name),
-		PodUID:    name(o.Metadata.UID),
-		Node:      name(o.Spec.NodeName),
+		Namespace: nameText(o.Metadata.Namespace),
+		Pod:       nameText(o.Metadata.Name),
+		PodUID:    nameText(o.Metadata.UID),
+		Node:      nameText(o.Spec.NodeName),
 	}
 	r.podSpec(id, o)
 	r.podStatus(id, o)
 	for _, c := range o.Status.Conditions {
-		r.emit(id, "pod condition", c.LastTransitionTime.time(), c.pairs())
+		r.emitFact(id, "pod condition", c.LastTransitionTime.timeValue(), c.asPairs())
 	}
 	for _, c := range o.Status.InitContainers {
 		r.container(id, c, pair{"init", "true"})
@@ -32,10 +32,10 @@ func (r *reader) pod(o *object) {
 		r.container(id, c, pair{"ephemeral", "true"})
 	}
 	r.podDeleting(id, o)
-	r.cover(id, 0)
+	r.coverKind(id, 0)
 }
 
-func (c condition) pairs() []pair {
+func (c condition) asPairs() []pair {
 	return []pair{
 		{"reason", string(c.Reason)}, {"type", string(c.Type)},
 		{"status", string(c.Status)}, {"message", string(c.Message)},
@@ -55,19 +55,19 @@ func (r *reader) podSpec(id ingest.Entry, o *object) {
 	if limit == "" {
 		limit = o.Spec.Resources.Limits["memory"] // pod-level, since Kubernetes 1.32
 	}
-	r.emit(id, "pod spec", o.Metadata.CreationTimestamp.time(), []pair{
+	r.emitFact(id, "pod spec", o.Metadata.CreationTimestamp.timeValue(), []pair{
 		{"containers", strings.Join(names, ",")},
 		{"node", string(o.Spec.NodeName)},
 		{"service_account", string(o.Spec.ServiceAccountName)},
 		{"restart_policy", string(o.Spec.RestartPolicy)},
 		{"runtime_class", string(o.Spec.RuntimeClassName)},
-		{"owner", o.Metadata.owner()},
-		{"pool", o.Metadata.pool()},
+		{"owner", o.Metadata.ownerName()},
+		{"pool", o.Metadata.poolName()},
 		{"component", string(o.Metadata.Labels["app.kubernetes.io/component"])},
 		{"memory_limit", string(limit)},
-		{"active_deadline_seconds", o.Spec.ActiveDeadlineSeconds.number()},
-		{"grace_seconds", o.Spec.GraceSeconds.number()},
-		{"command", main.command()},
+		{"active_deadline_seconds", o.Spec.ActiveDeadlineSeconds.numberText()},
+		{"grace_seconds", o.Spec.GraceSeconds.numberText()},
+		{"command", main.commandLine()},
 	})
 }
 
@@ -81,7 +81,7 @@ func mainContainer(all []container) container {
 	return all[0]
 }
 
-func (c container) command() string {
+func (c container) commandLine() string {
 	var words []string
 	for _, w := range append(c.Command[:len(c.Command):len(c.Command)], c.Args...) {
 		words = append(words, string(w))
@@ -95,8 +95,8 @@ var secret = regexp.MustCompile(
 	`(?i)(--?(?:jitconfig|token|pat|password|secret|[a-z-]*-token|[a-z-]*-key))([= ]["']?)[^ "']+`,
 )
 
-// owner is Kind/name of the controller, else of the first owner.
-func (m meta) owner() string {
+// ownerName is Kind/name of the controller, else of the first owner.
+func (m meta) ownerName() string {
 	for i, o := range m.OwnerReferences {
 		if o.Controller == "true" || i == len(m.OwnerReferences)-1 {
 			return string(o.Kind + "/" + o.Name)
@@ -114,16 +114,16 @@ var poolLabels = []string{
 	"runnerset-name",
 }
 
-// pool is the runner pool of the pod. A pod of a Deployment carries the hash of
+// poolName is the runner pool of the pod. A pod of a Deployment carries the hash of
 // its template instead; the ReplicaSet's name without it is the pool.
-func (m meta) pool() string {
+func (m meta) poolName() string {
 	for _, l := range poolLabels {
 		if v := m.Labels[l]; v != "" {
 			return string(v)
 		}
 	}
 	for _, l := range []string{"pod-template-hash", "runner-template-hash"} {
-		_, owner, _ := strings.Cut(m.owner(), "/")
+		_, owner, _ := strings.Cut(m.ownerName(), "/")
 		if h := string(m.Labels[l]); h != "" {
 			if pool, ok := strings.CutSuffix(owner, "-"+h); ok {
 				return pool
@@ -138,38 +138,38 @@ func (r *reader) podStatus(id ingest.Entry, o *object) {
 	if s.Phase == "" && s.Reason == "" && s.Message == "" {
 		return
 	}
-	r.emit(id, "pod status", s.settled(), []pair{
+	r.emitFact(id, "pod status", s.settledAt(), []pair{
 		{"reason", string(s.Reason)}, {"phase", string(s.Phase)},
 		{"qos", string(s.QOSClass)}, {"message", string(s.Message)},
 	})
 }
 
-// settled is when the status became what it is. Of a finished pod that is the
+// settledAt is when the status became what it is. Of a finished pod that is the
 // last end of a container, else the last change of a condition; a pod that the
 // kubelet rejected has only its start time. The status of a living pod has no
 // time of its own: zero.
-func (s *stat) settled() time.Time {
+func (s *stat) settledAt() time.Time {
 	if s.Phase != "Failed" && s.Phase != "Succeeded" {
 		return time.Time{}
 	}
 	var ended, changed time.Time
 	for _, c := range s.Containers {
 		if t := c.State.Terminated; t != nil {
-			ended = later(ended, t.FinishedAt.time())
+			ended = laterOf(ended, t.FinishedAt.timeValue())
 		}
 	}
 	for _, c := range s.Conditions {
-		changed = later(changed, c.LastTransitionTime.time())
+		changed = laterOf(changed, c.LastTransitionTime.timeValue())
 	}
 	for _, at := range []time.Time{ended, changed} {
 		if !at.IsZero() {
 			return at
 		}
 	}
-	return s.StartTime.time()
+	return s.StartTime.timeValue()
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
@@ -181,17 +181,17 @@ func later(a, b time.Time) time.Time {
 // the kubelet then deletes with grace 0, the server takes the grace off again,
 // so the difference stays right.)
 func (r *reader) podDeleting(id ingest.Entry, o *object) {
-	at := o.Metadata.DeletionTimestamp.time()
+	at := o.Metadata.DeletionTimestamp.timeValue()
 	if at.IsZero() {
 		return
 	}
-	grace := o.Metadata.DeletionGracePeriodSeconds.number()
+	grace := o.Metadata.DeletionGracePeriodSeconds.numberText()
 	requested := ""
 	if d, err := time.ParseDuration(grace + "s"); err == nil && d >= 0 {
 		requested = at.Add(-d).Format(time.RFC3339Nano)
 	}
-	r.emit(id, "pod deleting", at, []pair{
-		{"deletion_timestamp", stamp(o.Metadata.DeletionTimestamp)},
+	r.emitFact(id, "pod deleting", at, []pair{
+		{"deletion_timestamp", stampText(o.Metadata.DeletionTimestamp)},
 		{"grace_seconds", grace},
 		{"requested_at", requested},
 	})

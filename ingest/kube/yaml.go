@@ -28,7 +28,7 @@ func (r *reader) readYAML(start int) error {
 			return err
 		}
 		if next <= end && end < len(r.data) {
-			return r.tail(end, errors.New("text after the YAML"))
+			return r.tailError(end, errors.New("text after the YAML"))
 		}
 		start = next
 	}
@@ -94,15 +94,15 @@ func (r *reader) yamlDocument(start, end int) error {
 	r.lists++
 	kind := listKind(doc)
 	for _, it := range items {
-		if err := r.yamlObjects(start+it[0], undash(doc[it[0]:it[1]]), kind); err != nil {
+		if err := r.yamlObjects(start+it[0], withoutDash(doc[it[0]:it[1]]), kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// undash makes an item of a list a document of its own.
-func undash(item []byte) []byte {
+// withoutDash makes an item of a list a document of its own.
+func withoutDash(item []byte) []byte {
 	at := bytes.IndexByte(item, '-')
 	return append(append(item[:at:at], ' '), item[at+1:]...)
 }
@@ -124,9 +124,9 @@ func blankYAML(doc []byte) bool {
 func (r *reader) yamlObjects(start int, doc []byte, kind string) error {
 	objects, err := parseYAML(doc)
 	if err != nil {
-		return r.tail(start, err)
+		return r.tailError(start, err)
 	}
-	r.seek(start)
+	r.seekLine(start)
 	for _, o := range objects {
 		if o == nil {
 			continue
@@ -134,8 +134,8 @@ func (r *reader) yamlObjects(start int, doc []byte, kind string) error {
 		if o.Kind == "" {
 			o.Kind = text(kind)
 		}
-		if !r.object(o) {
-			return r.tail(start, errors.New("a YAML value that is no kubernetes object"))
+		if !r.readObject(o) {
+			return r.tailError(start, errors.New("a YAML value that is no kubernetes object"))
 		}
 		if r.stopped {
 			return errStopped
@@ -159,14 +159,14 @@ func parseYAML(doc []byte) ([]*object, error) {
 		return nil, err
 	}
 	c := converter{budget: maxNodes}
-	if err := c.node(&root, 0); err != nil {
+	if err := c.addNode(&root, 0); err != nil {
 		return nil, err
 	}
-	return decode(c.out.Bytes())
+	return decodeAll(c.out.Bytes())
 }
 
-// decode makes objects of an object, a list or an array.
-func decode(data []byte) ([]*object, error) {
+// decodeAll makes objects of an object, a list or an array.
+func decodeAll(data []byte) ([]*object, error) {
 	if bytes.HasPrefix(data, []byte("[")) {
 		var all []*object
 		err := unmarshal(data, &all)
@@ -198,32 +198,32 @@ type converter struct {
 	budget int
 }
 
-func (c *converter) node(n *yaml.Node, depth int) error {
+func (c *converter) addNode(n *yaml.Node, depth int) error {
 	if c.budget--; c.budget < 0 || depth > 200 || c.out.Len() > 4*maxYAML {
 		return errors.New("the YAML expands too far")
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
 		if len(n.Content) == 1 {
-			return c.node(n.Content[0], depth+1)
+			return c.addNode(n.Content[0], depth+1)
 		}
 	case yaml.AliasNode:
-		return c.node(n.Alias, depth+1)
+		return c.addNode(n.Alias, depth+1)
 	case yaml.MappingNode:
-		return c.mapping(n, depth)
+		return c.addMapping(n, depth)
 	case yaml.SequenceNode:
 		return c.sequence(n, depth)
 	case yaml.ScalarNode:
 		if n.ShortTag() != "!!null" {
-			return c.text(n.Value)
+			return c.addText(n.Value)
 		}
 	}
 	c.out.WriteString("null")
 	return nil
 }
 
-// mapping leaves out managedFields, which is often most of an object.
-func (c *converter) mapping(n *yaml.Node, depth int) error {
+// addMapping leaves out managedFields, which is often most of an object.
+func (c *converter) addMapping(n *yaml.Node, depth int) error {
 	sep := byte('{')
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -232,11 +232,11 @@ func (c *converter) mapping(n *yaml.Node, depth int) error {
 		}
 		c.out.WriteByte(sep)
 		sep = ','
-		if err := c.text(key.Value); err != nil {
+		if err := c.addText(key.Value); err != nil {
 			return err
 		}
 		c.out.WriteByte(':')
-		if err := c.node(n.Content[i+1], depth+1); err != nil {
+		if err := c.addNode(n.Content[i+1], depth+1); err != nil {
 			return err
 		}
 	}
@@ -253,7 +253,7 @@ func (c *converter) sequence(n *yaml.Node, depth int) error {
 		if i > 0 {
 			c.out.WriteByte(',')
 		}
-		if err := c.node(item, depth+1); err != nil {
+		if err := c.addNode(item, depth+1); err != nil {
 			return err
 		}
 	}
@@ -261,7 +261,7 @@ func (c *converter) sequence(n *yaml.Node, depth int) error {
 	return nil
 }
 
-func (c *converter) text(s string) error {
+func (c *converter) addText(s string) error {
 	b, err := json.Marshal(s)
 	c.out.Write(b)
 	return err

@@ -109,7 +109,7 @@ func TestYAMLBombs(t *testing.T) {
 
 // TestClean: values cannot add fields, lines or control characters.
 func TestClean(t *testing.T) {
-	_, text, cut := fields(
+	_, text, cut := fieldsAndText(
 		"event",
 		[]pair{{"reason", "a\x1b[31mb\u202e"}, {"empty", " "}, {"message", "x\n exit_code=0 \"q\" \xff"}},
 	)
@@ -123,7 +123,7 @@ func TestClean(t *testing.T) {
 		{"d", strings.Repeat("\x00", 9999)},
 		{"e", strings.Repeat("\"", maxValue)},
 	}
-	m, text, cut := fields("m", long)
+	m, text, cut := fieldsAndText("m", long)
 	if len(text) > ingest.MaxText || !utf8.ValidString(text) || cut == 0 || len(m["a"]) > maxValue {
 		t.Errorf("text %d bytes, cut %d, a %d", len(text), cut, len(m["a"]))
 	}

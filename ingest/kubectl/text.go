@@ -56,8 +56,8 @@ type stateText struct {
 	lastKey string
 }
 
-// restart forgets all but what the text that follows is of.
-func (k *Text) restart(of ingest.Entry) { *k = Text{Yield: k.Yield, line: k.line, of: of} }
+// restartFor forgets all but what the text that follows is of.
+func (k *Text) restartFor(of ingest.Entry) { *k = Text{Yield: k.Yield, line: k.line, of: of} }
 
 // maxRow is the longest line that can be a row or a key of kubectl's text.
 const maxRow = 32 << 10
@@ -107,7 +107,7 @@ func (k *Text) announced(s string) {
 		case i > 0 && (w[i-1] == "pod" || w[i-1] == "pods" || w[i-1] == "po" || w[i-1] == "for") &&
 			logtext.IsDNSName(word):
 			k.End()
-			k.restart(ingest.Entry{Pod: word, Namespace: k.of.Namespace})
+			k.restartFor(ingest.Entry{Pod: word, Namespace: k.of.Namespace})
 		case i > 0 && (w[i-1] == "-n" || w[i-1] == "--namespace") && logtext.IsDNSName(word):
 			k.of.Namespace = word
 		}
@@ -279,7 +279,7 @@ func (k *Text) takeMetadata(p kv) {
 func (k *Text) takeName(p kv) bool {
 	if p.indent == 0 && p.title && logtext.IsDNSName(p.val) {
 		k.End()
-		k.restart(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows
+		k.restartFor(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows
 		return true
 	}
 	if len(k.held) > 0 && p.indent == k.state.whichAt || k.state.keys == nil && logtext.IsDNSName(p.val) {

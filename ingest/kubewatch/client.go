@@ -44,8 +44,8 @@ func newClient(config *rest.Config, by codec) (rest.Interface, error) {
 // what is there.
 func unsupported(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) }
 
-// advice says in one line what is wrong with the API server and what to do.
-func (r resource) advice(verb string, err error) string {
+// adviceFor says in one line what is wrong with the API server and what to do.
+func (r resource) adviceFor(verb string, err error) string {
 	scope, kind := " in namespace "+r.namespace, "Role"
 	if r.namespace == "" {
 		scope, kind = " in the cluster", "ClusterRole"

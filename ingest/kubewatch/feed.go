@@ -45,19 +45,19 @@ func newFeed(w *Watcher, r resource) *feed {
 }
 
 // Add implements cache.ReflectorStore.
-func (f *feed) Add(o any) error { f.change("added", o.(*object)); return nil }
+func (f *feed) Add(o any) error { f.handChange("added", o.(*object)); return nil }
 
 // Update implements cache.ReflectorStore.
-func (f *feed) Update(o any) error { f.change("modified", o.(*object)); return nil }
+func (f *feed) Update(o any) error { f.handChange("modified", o.(*object)); return nil }
 
 // Delete implements cache.ReflectorStore. The object is as it was at last.
 func (f *feed) Delete(o any) error {
 	last := o.(*object)
-	f.change("deleted", last)
+	f.handChange("deleted", last)
 	k := f.seen[last.UID]
 	delete(f.seen, last.UID)
 	if k != nil && k.running {
-		f.w.out.put([]ingest.Entry{f.gone(k, "seen")})
+		f.w.out.putEntries([]ingest.Entry{f.goneWhileLive(k, "seen")})
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (f *feed) Resync() error { return nil }
 func (f *feed) Replace(all []any, version string) error {
 	now, there := f.w.options.Now(), make(map[types.UID]bool, len(all))
 	if !f.heard.IsZero() && version != f.version {
-		f.w.out.put([]ingest.Entry{f.mark(ingest.Mark{Kind: ingest.Gap, From: f.heard, To: now,
+		f.w.out.putEntries([]ingest.Entry{f.markAll(ingest.Mark{Kind: ingest.Gap, From: f.heard, To: now,
 			Why: "the watch of " + f.name + " broke and could not go on where it was"})})
 		f.from, f.marked = now, time.Time{}
 	}
@@ -80,11 +80,11 @@ func (f *feed) Replace(all []any, version string) error {
 	}
 	for _, o := range all {
 		there[o.(*object).UID] = true
-		f.change("listed", o.(*object))
+		f.handChange("listed", o.(*object))
 	}
 	for uid, k := range f.seen {
 		if !there[uid] {
-			f.missed(uid, k)
+			f.noteMissed(uid, k)
 		}
 	}
 	f.UpdateResourceVersion(version)
@@ -102,12 +102,12 @@ func (f *feed) remember() {
 	}
 }
 
-// missed is an object that was there before the watch broke and is no more.
-func (f *feed) missed(uid types.UID, k *known) {
+// noteMissed is an object that was there before the watch broke and is no more.
+func (f *feed) noteMissed(uid types.UID, k *known) {
 	delete(f.seen, uid)
 	f.w.metrics.objects.WithLabelValues(f.name, "gone").Inc()
 	if f.name == "pods" && k.running {
-		f.w.out.put([]ingest.Entry{f.gone(k, "unseen")})
+		f.w.out.putEntries([]ingest.Entry{f.goneWhileLive(k, "unseen")})
 	}
 }
 
@@ -120,23 +120,23 @@ const markEvery = 10 * time.Second
 func (f *feed) UpdateResourceVersion(version string) {
 	f.version, f.heard = version, f.w.options.Now()
 	if f.heard.Sub(f.marked) >= markEvery {
-		f.cover()
+		f.coverUntil()
 	}
 }
 
-// cover reports how far the pods were watched. Events repeat what pods say: a gap in
+// coverUntil reports how far the pods were watched. Events repeat what pods say: a gap in
 // them is reported, that they were read is not.
-func (f *feed) cover() {
+func (f *feed) coverUntil() {
 	if f.name != "pods" || f.heard.IsZero() {
 		return
 	}
 	f.marked = f.heard
-	f.w.out.put([]ingest.Entry{f.mark(ingest.Mark{Kind: ingest.Covered, From: f.from, To: f.heard})})
+	f.w.out.putEntries([]ingest.Entry{f.markAll(ingest.Mark{Kind: ingest.Covered, From: f.from, To: f.heard})})
 }
 
-// mark is a statement about the whole namespace. It names no node, for a node
+// markAll is a statement about the whole namespace. It names no node, for a node
 // that is named is one whose agent was heard of.
-func (f *feed) mark(m ingest.Mark) ingest.Entry {
+func (f *feed) markAll(m ingest.Mark) ingest.Entry {
 	return ingest.Entry{
 		At:        m.To,
 		Clock:     ingest.WallClock,
@@ -148,8 +148,8 @@ func (f *feed) mark(m ingest.Mark) ingest.Entry {
 	}
 }
 
-// change hands on what an object says that it did not say before.
-func (f *feed) change(how string, o *object) {
+// handChange hands on what an object says that it did not say before.
+func (f *feed) handChange(how string, o *object) {
 	f.w.metrics.objects.WithLabelValues(f.name, how).Inc()
 	k := f.seen[o.UID]
 	if k == nil {
@@ -158,19 +158,19 @@ func (f *feed) change(how string, o *object) {
 	} else if k.version == o.ResourceVersion && how != "deleted" {
 		return
 	}
-	news := f.news(k, o)
-	k.version, k.running = o.ResourceVersion, running(o)
+	news := f.newFacts(k, o)
+	k.version, k.running = o.ResourceVersion, isRunning(o)
 	if len(news) == 0 {
 		return
 	}
-	f.w.out.put(news)
-	if ended(news) {
+	f.w.out.putEntries(news)
+	if endedAny(news) {
 		f.heard = f.w.options.Now()
-		f.cover() // the verdict needs to know what was read around the end
+		f.coverUntil() // the verdict needs to know what was read around the end
 	}
 }
 
-func running(o *object) bool {
+func isRunning(o *object) bool {
 	for i := range o.facts {
 		if o.facts[i].Fields["msg"] == "container running" {
 			return true
@@ -179,7 +179,7 @@ func running(o *object) bool {
 	return false
 }
 
-func ended(news []ingest.Entry) bool {
+func endedAny(news []ingest.Entry) bool {
 	for i := range news {
 		if news[i].Fields["msg"] == "container terminated" {
 			return true

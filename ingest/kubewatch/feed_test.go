@@ -209,14 +209,14 @@ func TestOutboxTriesAgain(t *testing.T) {
 		return nil
 	}, zerolog.Nop())
 	done := make(chan error)
-	go func() { done <- o.run(ctx) }()
+	go func() { done <- o.runUntil(ctx) }()
 	for _, text := range []string{"a", "b", "c"} {
-		o.put([]ingest.Entry{{Text: text}})
+		o.putEntries([]ingest.Entry{{Text: text}})
 	}
 	if err := <-done; err != nil || strings.Join(got, "") != "abc" {
 		t.Errorf("%v %q", err, got)
 	}
-	o.put(make([]ingest.Entry, maxBatch*(maxWaiting+2))) // nobody takes it any more: it must not wait
+	o.putEntries(make([]ingest.Entry, maxBatch*(maxWaiting+2))) // nobody takes it any more: it must not wait
 }
 
 // Each failure is one line that says what to do.
@@ -244,7 +244,7 @@ func TestAdvice(t *testing.T) {
 		},
 		{pods, apierrors.NewServiceUnavailable("busy"), "cannot watch pods in namespace ci: busy"},
 	} {
-		if got := c.r.advice("watch", c.err); !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
+		if got := c.r.adviceFor("watch", c.err); !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

@@ -70,7 +70,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		})
 	}
-	g.Go(func() error { return w.out.run(ctx) })
+	g.Go(func() error { return w.out.runUntil(ctx) })
 	return g.Wait()
 }
 

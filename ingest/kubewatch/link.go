@@ -34,7 +34,7 @@ func newLink(r resource, client rest.Interface, log zerolog.Logger, m *Metrics) 
 
 // reflector keeps a store at what the server has.
 func (l *link) reflector(store cache.ReflectorStore) *cache.Reflector {
-	lw := &cache.ListWatch{ListWithContextFunc: l.list, WatchFuncWithContext: l.watch}
+	lw := &cache.ListWatch{ListWithContextFunc: l.listPods, WatchFuncWithContext: l.watchPods}
 	o := cache.ReflectorOptions{Name: l.String(), TypeDescription: l.name}
 	return cache.NewReflectorWithOptions(lw, &object{}, store, o)
 }
@@ -42,20 +42,20 @@ func (l *link) reflector(store cache.ReflectorStore) *cache.Reflector {
 // listTime bounds one list: a slow server is asked again.
 const listTime = time.Minute
 
-func (l *link) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+func (l *link) listPods(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	short, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	all := &list{}
-	err := l.request(o).Do(short).Into(all)
+	err := l.newRequest(o).Do(short).Into(all)
 	if ctx.Err() == nil {
 		l.noteResult("list", err)
 	}
 	return all, err
 }
 
-func (l *link) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+func (l *link) watchPods(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
-	stream, err := l.request(o).Watch(ctx)
+	stream, err := l.newRequest(o).Watch(ctx)
 	first := o.SendInitialEvents != nil
 	if first && unsupported(err) {
 		return nil, err // it lists instead
@@ -69,7 +69,7 @@ func (l *link) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 	return stream, err
 }
 
-func (l *link) request(o metav1.ListOptions) *rest.Request {
+func (l *link) newRequest(o metav1.ListOptions) *rest.Request {
 	r := l.client.Get().AbsPath(l.path)
 	if l.namespace != "" {
 		r = r.Namespace(l.namespace)
@@ -85,7 +85,7 @@ func (l *link) noteResult(verb string, err error) {
 	log := l.log.With().Str("resource", l.name).Str("namespace", l.namespace).Logger()
 	switch {
 	case err != nil:
-		if line := l.advice(verb, err); line != l.trouble[verb] {
+		if line := l.adviceFor(verb, err); line != l.trouble[verb] {
 			l.trouble[verb] = line
 			log.Error().Msg(line + "; everything else goes on, and this is retried")
 		}

@@ -17,18 +17,18 @@ const (
 	minRepeat = time.Minute // between two of an event that is repeated
 )
 
-// news are the facts of an object that were not handed on before.
-func (f *feed) news(k *known, o *object) (out []ingest.Entry) {
+// newFacts are the facts of an object that were not handed on before.
+func (f *feed) newFacts(k *known, o *object) (out []ingest.Entry) {
 	now := f.w.options.Now()
 	for _, e := range o.facts {
 		if k.id.PodUID == "" && k.id.Node == "" {
 			k.id = ingest.Entry{Node: e.Node, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID}
 		}
-		h := hash(&e)
+		h := factHash(&e)
 		if k.reported[h] {
 			continue
 		}
-		if !f.allows(k, &e, now) {
+		if !f.allowsMore(k, &e, now) {
 			f.w.metrics.dropped.WithLabelValues(f.name, "flood").Inc()
 			continue
 		}
@@ -41,9 +41,9 @@ func (f *feed) news(k *known, o *object) (out []ingest.Entry) {
 
 var seed = maphash.MakeSeed()
 
-// hash is what makes two facts of an object the same. That a node's kubelet
+// factHash is what makes two facts of an object the same. That a node's kubelet
 // still says so is no news.
-func hash(e *ingest.Entry) uint64 {
+func factHash(e *ingest.Entry) uint64 {
 	text := e.Text
 	if e.Fields["msg"] == "node condition" {
 		text = e.Fields["type"] + " " + e.Fields["status"] + " " + e.Fields["reason"]
@@ -51,8 +51,8 @@ func hash(e *ingest.Entry) uint64 {
 	return maphash.String(seed, e.At.String()+"\x00"+e.Container+"\x00"+text)
 }
 
-// allows says whether one more fact of an object may be kept.
-func (f *feed) allows(k *known, e *ingest.Entry, now time.Time) bool {
+// allowsMore says whether one more fact of an object may be kept.
+func (f *feed) allowsMore(k *known, e *ingest.Entry, now time.Time) bool {
 	if f.name != "events" {
 		return k.count < maxFacts || e.Fields["which"] == "state" || e.Fields["msg"] == "pod deleting"
 	}
@@ -92,9 +92,9 @@ func (f *feed) rebooted(k *known, o *object, now time.Time) []ingest.Entry {
 	return []ingest.Entry{e}
 }
 
-// gone says that a pod's object went while, as it was last known, a container
+// goneWhileLive says that a pod's object went while, as it was last known, a container
 // of it ran: no exit record will come.
-func (f *feed) gone(k *known, how string) ingest.Entry {
+func (f *feed) goneWhileLive(k *known, how string) ingest.Entry {
 	return f.ownRecord(k, f.w.options.Now(), "pod gone", "deletion", how)
 }
 

@@ -75,13 +75,13 @@ func (c codec) newObject(data []byte, kind string) (object, error) {
 		err := json.Unmarshal(data, &o.place)
 		return o, err
 	}
-	o.facts = facts(data, kind)
+	o.facts = factsOf(data, kind)
 	return o, nil
 }
 
-// facts are the entries of an object. Its marks are not wanted: what was
+// factsOf are the entries of an object. Its marks are not wanted: what was
 // covered is for the watch to say.
-func facts(data []byte, kind string) (out []ingest.Entry) {
+func factsOf(data []byte, kind string) (out []ingest.Entry) {
 	wrapped := append(append([]byte(`{"apiVersion":"v1","kind":"`+kind+`List","items":[`), data...), "]}"...)
 	_, err := kube.Read(document.Document{Name: documentName}, wrapped, func(e ingest.Entry) bool {
 		if e.Mark == nil {
@@ -119,7 +119,7 @@ func (c codec) Decode(
 	kind := &schema.GroupVersionKind{Version: "v1", Kind: h.Kind}
 	switch all, ok := into.(*list); {
 	case ok && strings.HasSuffix(h.Kind, "List"):
-		return all, kind, all.read(data, h, c)
+		return all, kind, all.readList(data, h, c)
 	case into != nil && !ok: // a watch's frame
 		return into, kind, json.Unmarshal(data, into)
 	case h.Kind == "Status":
@@ -132,7 +132,7 @@ func (c codec) Decode(
 	return &o, kind, err
 }
 
-func (l *list) read(data []byte, h head, c codec) error {
+func (l *list) readList(data []byte, h head, c codec) error {
 	var in struct {
 		Items []json.RawMessage `json:"items"`
 	}

@@ -33,8 +33,8 @@ func newOutbox(receive func(context.Context, []ingest.Entry) error, log zerolog.
 	}
 }
 
-// put hands entries over. It waits while there is no room.
-func (o *outbox) put(entries []ingest.Entry) {
+// putEntries hands entries over. It waits while there is no room.
+func (o *outbox) putEntries(entries []ingest.Entry) {
 	for len(entries) > 0 {
 		n := min(len(entries), maxBatch)
 		select {
@@ -46,24 +46,24 @@ func (o *outbox) put(entries []ingest.Entry) {
 	}
 }
 
-// run delivers until ctx is done, then once more what is there.
-func (o *outbox) run(ctx context.Context) error {
+// runUntil delivers until ctx is done, then once more what is there.
+func (o *outbox) runUntil(ctx context.Context) error {
 	defer close(o.done)
 	for {
 		select {
 		case batch := <-o.waiting:
-			if !o.deliver(ctx, o.more(batch)) {
+			if !o.deliverBatch(ctx, o.moreWaiting(batch)) {
 				return nil
 			}
 		case <-ctx.Done():
-			o.drain(context.WithoutCancel(ctx))
+			o.drainOnce(context.WithoutCancel(ctx))
 			return nil
 		}
 	}
 }
 
-// more adds what else waits, up to a delivery's size.
-func (o *outbox) more(batch []ingest.Entry) []ingest.Entry {
+// moreWaiting adds what else waits, up to a delivery's size.
+func (o *outbox) moreWaiting(batch []ingest.Entry) []ingest.Entry {
 	for len(batch) < maxBatch {
 		select {
 		case next := <-o.waiting:
@@ -75,8 +75,8 @@ func (o *outbox) more(batch []ingest.Entry) []ingest.Entry {
 	return batch
 }
 
-// deliver tries until it is taken; false means that ctx ended first.
-func (o *outbox) deliver(ctx context.Context, batch []ingest.Entry) bool {
+// deliverBatch tries until it is taken; false means that ctx ended first.
+func (o *outbox) deliverBatch(ctx context.Context, batch []ingest.Entry) bool {
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		err := o.receive(context.WithoutCancel(ctx), batch)
 		if err == nil {
@@ -92,8 +92,8 @@ func (o *outbox) deliver(ctx context.Context, batch []ingest.Entry) bool {
 	}
 }
 
-// drain delivers what still waits, once.
-func (o *outbox) drain(ctx context.Context) {
+// drainOnce delivers what still waits, once.
+func (o *outbox) drainOnce(ctx context.Context) {
 	for {
 		select {
 		case batch := <-o.waiting:

@@ -38,8 +38,8 @@ type containerStatus struct {
 	} `json:"lastState"`
 }
 
-// ids are the containers' ids without their runtime's name.
-func (p *place) ids() (out []string) {
+// containerIDs are the containers' ids without their runtime's name.
+func (p *place) containerIDs() (out []string) {
 	for _, c := range slices.Concat(p.Status.Init, p.Status.Main, p.Status.Ephemeral) {
 		for _, id := range []string{c.ID, c.Last.Terminated.ID} {
 			if _, bare, ok := strings.Cut(id, "://"); ok && bare != "" {
@@ -126,7 +126,7 @@ func (p *Places) Remember(pod Pod, node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.uids[pod.UID] == nil && pod.UID != "" && node != "" {
-		p.leave(p.put(pod, node))
+		p.leaveNode(p.putPod(pod, node))
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *Places) Find(pod Pod, node string) (here, known bool) {
 		by = p.own[pod.UID]
 	}
 	note(by)
-	note(p.named(pod, node))
+	note(p.findNamed(pod, node))
 	for _, id := range pod.Containers {
 		note(p.ids[id])
 	}
@@ -157,8 +157,8 @@ func (p *Places) Find(pod Pod, node string) (here, known bool) {
 	return found && !elsewhere, found
 }
 
-// named is a pod of that name, on the node if there is or was one.
-func (p *Places) named(pod Pod, node string) (found *placed) {
+// findNamed is a pod of that name, on the node if there is or was one.
+func (p *Places) findNamed(pod Pod, node string) (found *placed) {
 	for _, k := range p.names[pod.Name] {
 		if pod.Namespace != "" && pod.Namespace != k.Namespace {
 			continue
@@ -177,16 +177,16 @@ func (p *Places) Add(o any) error { return p.Update(o) }
 func (p *Places) Update(o any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.update(o.(*object))
+	p.updatePod(o.(*object))
 	return nil
 }
 
-func (p *Places) update(o *object) {
+func (p *Places) updatePod(o *object) {
 	if o.place.Spec.NodeName == "" { // nobody has it yet
 		return
 	}
-	pod := Pod{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Containers: o.place.ids()}
-	k := p.put(pod, o.place.Spec.NodeName)
+	pod := Pod{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Containers: o.place.containerIDs()}
+	k := p.putPod(pod, o.place.Spec.NodeName)
 	k.until = time.Time{}
 	if uid := o.place.Metadata.Annotations[mirrorOf]; uid != "" && p.own[uid] == nil {
 		p.own[uid], k.static = k, uid
@@ -200,9 +200,9 @@ const mirrorOf = "kubernetes.io/config.mirror"
 func (p *Places) Delete(o any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.update(o.(*object))
+	p.updatePod(o.(*object))
 	if k := p.uids[string(o.(*object).UID)]; k != nil {
-		p.leave(k)
+		p.leaveNode(k)
 	}
 	return nil
 }
@@ -214,11 +214,11 @@ func (p *Places) Replace(all []any, _ string) error {
 	there := make(map[types.UID]bool, len(all))
 	for _, o := range all {
 		there[o.(*object).UID] = true
-		p.update(o.(*object))
+		p.updatePod(o.(*object))
 	}
 	for uid, k := range p.uids {
 		if !there[types.UID(uid)] && k.until.IsZero() {
-			p.leave(k)
+			p.leaveNode(k)
 		}
 	}
 	select {
@@ -232,8 +232,8 @@ func (p *Places) Replace(all []any, _ string) error {
 // Resync implements cache.ReflectorStore; it is never asked for.
 func (p *Places) Resync() error { return nil }
 
-// put notes a pod under all its names.
-func (p *Places) put(pod Pod, node string) *placed {
+// putPod notes a pod under all its names.
+func (p *Places) putPod(pod Pod, node string) *placed {
 	k := p.uids[pod.UID]
 	if k == nil {
 		k = &placed{Pod: Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, node: node}
@@ -252,21 +252,21 @@ func (p *Places) put(pod Pod, node string) *placed {
 	return k
 }
 
-// leave notes that a pod is gone and forgets those that went long ago.
-func (p *Places) leave(k *placed) {
+// leaveNode notes that a pod is gone and forgets those that went long ago.
+func (p *Places) leaveNode(k *placed) {
 	now := p.now()
 	if k.until.IsZero() {
 		k.until, p.gone = now, append(p.gone, departure{k, now})
 	}
 	for len(p.gone) > 0 && (len(p.gone) > maxGone || now.Sub(p.gone[0].at) > keepGone) {
 		if old := p.gone[0]; old.until.Equal(old.at) { // else it came back
-			p.forget(old.placed)
+			p.forgetPod(old.placed)
 		}
 		p.gone = p.gone[1:]
 	}
 }
 
-func (p *Places) forget(k *placed) {
+func (p *Places) forgetPod(k *placed) {
 	delete(p.uids, k.UID)
 	if k.static != "" {
 		delete(p.own, k.static)

@@ -60,7 +60,7 @@ func (f Fields) withoutName(name string) Fields {
 func (f Fields) addJSON(s string) Fields {
 	known := len(f)
 	o, _ := ScanObject(BytesOf(s))
-	all := f.flatten("", &o, 0)
+	all := f.flattenInto("", &o, 0)
 	more := slices.DeleteFunc(all[known:], func(field Field) bool { return all[:known].hasField(field.Name) })
 	return all[:known+len(more)]
 }
@@ -70,7 +70,7 @@ func (f Fields) addJSON(s string) Fields {
 func (f Fields) addText(key, val string) Fields {
 	if val[0] == '{' {
 		o, _ := ScanObject(BytesOf(val))
-		return f.flatten(key+".", &o, 0)
+		return f.flattenInto(key+".", &o, 0)
 	}
 	for part := range strings.FieldsSeq(strings.TrimSuffix(val[2:], "}")) {
 		if k, v, ok := strings.Cut(part, ":"); ok && len(f) < MaxFields {
@@ -80,11 +80,11 @@ func (f Fields) addText(key, val string) Fields {
 	return f
 }
 
-// flatten adds the members of o with their names dotted; o lies in memory that
+// flattenInto adds the members of o with their names dotted; o lies in memory that
 // nobody writes to again, and what needs no unescaping stays there. Arrays stay
 // as they were written. An object of a name and a namespace is a reference and
 // is also given whole, `namespace/name`, as klog's text form has it.
-func (f Fields) flatten(prefix string, o *Object, depth int) Fields {
+func (f Fields) flattenInto(prefix string, o *Object, depth int) Fields {
 	for len(f) < MaxFields {
 		k, v, ok := o.Next()
 		if !ok {
@@ -100,7 +100,7 @@ func (f Fields) flatten(prefix string, o *Object, depth int) Fields {
 			continue
 		}
 		begin := len(f)
-		f = f.flatten(key+".", &inner, depth+1)
+		f = f.flattenInto(key+".", &inner, depth+1)
 		if ref := f[begin:].reference(key); ref != "" {
 			f = append(f, Field{key, ref})
 		}

@@ -90,7 +90,7 @@ func LabelsOfJSON(s string) Labels {
 	if !ok {
 		return Labels{}
 	}
-	return Fields(nil).flatten("", &o, 0).Map()
+	return Fields(nil).flattenInto("", &o, 0).Map()
 }
 
 // ParseLabels reads a label set as Loki writes it: {name="value", …}.

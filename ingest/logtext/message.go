@@ -64,7 +64,7 @@ func splitJSON(s string, f Fields) (string, Fields, bool) {
 		return "", f, false
 	}
 	o, _ := ScanObject(BytesOf(s))
-	return f.flatten("", &o, 0).takeMessage()
+	return f.flattenInto("", &o, 0).takeMessage()
 }
 
 // takeMessage moves the message and the severity to their one name.

@@ -121,7 +121,7 @@ func loggerOfText(s string) ingest.Source {
 func jsonShape(s string) (ingest.Source, Stamp) {
 	var room [24]Field
 	o, _ := ScanObject(BytesOf(s))
-	fields := Fields(room[:0]).flatten("", &o, 3)
+	fields := Fields(room[:0]).flattenInto("", &o, 3)
 	st, _ := InnerStamp(s)
 	if src := namedShape(fields); src != ingest.Unknown {
 		return src, st

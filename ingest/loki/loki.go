@@ -48,14 +48,14 @@ func (c *Client) Lines(ctx context.Context, query string, from, to time.Time) it
 	return func(yield func(Line, error) bool) {
 		seen := map[string]bool{} // lines of the time that the next page begins with
 		for from.Before(to) {
-			page, err := c.page(ctx, query, from, to)
+			page, err := c.askPage(ctx, query, from, to)
 			if err != nil {
 				yield(Line{}, err)
 				return
 			}
 			fresh := 0
 			for _, l := range page {
-				if l.At.Equal(from) && seen[l.key()] {
+				if l.At.Equal(from) && seen[l.lineKey()] {
 					continue
 				}
 				fresh++
@@ -63,7 +63,7 @@ func (c *Client) Lines(ctx context.Context, query string, from, to time.Time) it
 					return
 				}
 			}
-			if len(page) < c.limit() {
+			if len(page) < c.pageLimit() {
 				return
 			}
 			if fresh == 0 {
@@ -72,33 +72,33 @@ func (c *Client) Lines(ctx context.Context, query string, from, to time.Time) it
 					fmt.Errorf(
 						"query %s: more than %d lines have the time %s",
 						query,
-						c.limit(),
+						c.pageLimit(),
 						from.Format(time.RFC3339Nano),
 					),
 				)
 				return
 			}
-			from, seen = last(page, from, seen)
+			from, seen = nextPage(page, from, seen)
 		}
 	}
 }
 
-// last is where the next page begins, and the lines of that time that were
+// nextPage is where the next page begins, and the lines of that time that were
 // yielded.
-func last(page []Line, from time.Time, before map[string]bool) (time.Time, map[string]bool) {
+func nextPage(page []Line, from time.Time, before map[string]bool) (time.Time, map[string]bool) {
 	at, seen := page[len(page)-1].At, map[string]bool{}
 	if at.Equal(from) {
 		seen = before
 	}
 	for i := len(page) - 1; i >= 0 && page[i].At.Equal(at); i-- {
-		seen[page[i].key()] = true
+		seen[page[i].lineKey()] = true
 	}
 	return at, seen
 }
 
-func (l Line) key() string { return fmt.Sprint(l.Labels) + "\x00" + l.Text }
+func (l Line) lineKey() string { return fmt.Sprint(l.Labels) + "\x00" + l.Text }
 
-func (c *Client) limit() int {
+func (c *Client) pageLimit() int {
 	if c.Page <= 0 {
 		return 5000
 	}
@@ -118,12 +118,12 @@ type answer struct {
 
 const longestAnswer = 256 << 20
 
-func (c *Client) page(ctx context.Context, query string, from, to time.Time) ([]Line, error) {
+func (c *Client) askPage(ctx context.Context, query string, from, to time.Time) ([]Line, error) {
 	q := url.Values{
 		"query":     {query},
-		"start":     {nanos(from)},
-		"end":       {nanos(to)},
-		"limit":     {strconv.Itoa(c.limit())},
+		"start":     {nanosText(from)},
+		"end":       {nanosText(to)},
+		"limit":     {strconv.Itoa(c.pageLimit())},
 		"direction": {"forward"},
 	}
 	req, err := http.NewRequestWithContext(
@@ -155,12 +155,12 @@ func (c *Client) page(ctx context.Context, query string, from, to time.Time) ([]
 			strings.Join(strings.Fields(string(data)), " "),
 		)
 	}
-	return parse(data)
+	return parsePage(data)
 }
 
-func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+func nanosText(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-func parse(data []byte) ([]Line, error) {
+func parsePage(data []byte) ([]Line, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
 		return nil, fmt.Errorf("the answer is not Loki's: %w", err)

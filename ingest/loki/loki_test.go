@@ -108,7 +108,7 @@ func all(t testing.TB, c *Client, from, to time.Time) (out []Line, err error) {
 // sorted brings lines into one order: those of one time have none of their own.
 func sorted(lines []Line) []Line {
 	out := slices.Clone(lines)
-	slices.SortFunc(out, func(a, b Line) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.key(), b.key())) })
+	slices.SortFunc(out, func(a, b Line) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.lineKey(), b.lineKey())) })
 	return out
 }
 
@@ -383,7 +383,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lines, err := parse(data)
+		lines, err := parsePage(data)
 		if err != nil && lines != nil {
 			t.Errorf("%d lines beside an error", len(lines))
 		}
@@ -391,7 +391,7 @@ func FuzzParse(f *testing.F) {
 			t.Error("not in the order of time")
 		}
 		for _, l := range lines {
-			_ = l.key()
+			_ = l.lineKey()
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (b *batcher) sendIfFull() error {
 	n := len(b.Entries) + len(b.LastLines)
 	full := n >= max(batchSize, len(b.tails.order)) || b.bytes >= batchBytes
 	if full || n+b.Lines > 0 && hasElapsed(b.sent, b.env.c.Now(), 2*b.env.every.poll) {
-		return b.send()
+		return b.sendBatch()
 	}
 	return nil
 }
@@ -59,13 +59,13 @@ func (b *batcher) sendIfDue() error {
 	some := len(b.Entries)+len(b.LastLines)+len(b.Marks)+b.Lines > 0
 	now := b.env.c.Now()
 	if some && hasElapsed(b.sent, now, b.env.every.poll/2) || hasElapsed(b.sent, now, b.env.every.batch) {
-		return b.send()
+		return b.sendBatch()
 	}
 	return nil
 }
 
-// send emits a batch.
-func (b *batcher) send() error {
+// sendBatch emits a batch.
+func (b *batcher) sendBatch() error {
 	b.heartbeats()
 	for _, t := range b.tails.order {
 		if t.state != ended || !t.noFiles {
@@ -76,15 +76,17 @@ func (b *batcher) send() error {
 		return err
 	}
 	b.Batch = Batch{
-		Entries: reuse(b.Entries), LastLines: reuse(b.LastLines), Marks: reuse(b.Marks), Positions: reuse(b.Positions),
+		Entries: reuseRoom(
+			b.Entries,
+		), LastLines: reuseRoom(b.LastLines), Marks: reuseRoom(b.Marks), Positions: reuseRoom(b.Positions),
 		Reached: b.Reached,
 	}
 	b.bytes, b.sent = 0, b.env.c.Now()
 	return nil
 }
 
-// reuse empties a slice so that it keeps nothing alive.
-func reuse[T any](s []T) []T {
+// reuseRoom empties a slice so that it keeps nothing alive.
+func reuseRoom[T any](s []T) []T {
 	if cap(s) > 8*batchSize {
 		return nil
 	}

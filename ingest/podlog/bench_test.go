@@ -27,7 +27,7 @@ func BenchmarkRead(b *testing.B) {
 		s := n.steps(Config{})
 		s.r.out.emit = func(Batch) error { return nil }
 		s.polls(1)
-		s.r.close()
+		s.r.closeAll()
 	}
 	b.ReportMetric(float64(b.N*lines)/b.Elapsed().Seconds(), "lines/s")
 }
@@ -44,7 +44,7 @@ func BenchmarkRescan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.clock = s.clock.Add(time.Second)
-		if _, err := s.r.poll(); err != nil {
+		if _, err := s.r.pollOnce(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -120,7 +120,7 @@ func compare(t *testing.T, dir string, data, acts []byte, job bool) {
 	c.delete()
 	p.both(func(s *steps) { s.polls(3) })
 	p.check(t, "the end")
-	p.both(func(s *steps) { s.r.close() })
+	p.both(func(s *steps) { s.r.closeAll() })
 }
 
 // everyKind are lines of all kinds that can stand in a log, in any order.

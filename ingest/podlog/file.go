@@ -50,13 +50,13 @@ func openLog(path string, gz bool, open *atomic.Int64) (*file, error) {
 		err = f.readHead(gz)
 	}
 	if err != nil {
-		f.close()
+		f.closeFile()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *file) close() {
+func (f *file) closeFile() {
 	if f.f != nil {
 		_ = f.f.Close() // it was only read
 		f.f, f.zip, f.partial = nil, nil, partialLine{}
@@ -106,9 +106,9 @@ func (f *file) seekTo(offset int64, gz bool) error {
 	return err
 }
 
-// read fills buf. At the end of what there is now, err is io.EOF, with or
+// readInto fills buf. At the end of what there is now, err is io.EOF, with or
 // without bytes.
-func (f *file) read(buf []byte) (n int, err error) {
+func (f *file) readInto(buf []byte) (n int, err error) {
 	switch {
 	case f.damaged != nil:
 		return 0, f.damaged

@@ -144,7 +144,7 @@ func (s fileSet) indexOf(o fileOffset) int {
 // closeAllBut closes all files but the last ones, those of rest.
 func (s fileSet) closeAllBut(rest []*file) {
 	for _, f := range s.files[:len(s.files)-len(rest)] {
-		f.close()
+		f.closeFile()
 	}
 }
 

@@ -339,7 +339,7 @@ func TestFairness(t *testing.T) {
 	}
 	calm.say("here")
 	s.clock = s.clock.Add(time.Second)
-	if more, err := s.r.poll(); err != nil || !more {
+	if more, err := s.r.pollOnce(); err != nil || !more {
 		t.Fatal(more, err)
 	}
 	if got := len(texts(s.r.out.Entries, loud.doc())) + len(texts(s.entries,

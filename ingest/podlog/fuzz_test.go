@@ -91,7 +91,7 @@ func FuzzPosition(f *testing.F) {
 			p.Stream == c.path && p.Restart == 0 {
 			same(t, "texts", got, numbered(0, 5))
 		}
-		s.r.close()
+		s.r.closeAll()
 		n.must(os.Remove(c.file(name)))
 		c.delete()
 	})

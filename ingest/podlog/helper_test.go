@@ -233,7 +233,7 @@ func (n *node) steps(c Config) *steps {
 		}
 		return s.fail
 	})
-	n.t.Cleanup(s.r.close)
+	n.t.Cleanup(s.r.closeAll)
 	return s
 }
 
@@ -244,11 +244,11 @@ func (s *steps) polls(n int) {
 		s.clock = s.clock.Add(time.Second)
 		for more := true; more; {
 			var err error
-			if more, err = s.r.poll(); err != nil {
+			if more, err = s.r.pollOnce(); err != nil {
 				s.t.Fatal(err)
 			}
 		}
-		if err := s.r.out.send(); err != nil {
+		if err := s.r.out.sendBatch(); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -260,7 +260,7 @@ func (s *steps) stop() {
 	if err := s.r.readToEnd(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.r.close()
+	s.r.closeAll()
 }
 
 // again is a later run that goes on after the last accepted batch.
@@ -268,7 +268,7 @@ func (s *steps) again(n *node, c Config) *steps {
 	data, err := json.Marshal(s.positions)
 	n.must(err)
 	n.must(json.Unmarshal(data, &c.Resume))
-	s.r.close()
+	s.r.closeAll()
 	next := n.steps(c)
 	next.harvest = s.harvest
 	if s.clock.After(next.clock) {

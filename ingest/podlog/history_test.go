@@ -170,7 +170,7 @@ func (l *life) refuse() {
 	l.s.fail = errors.New("no room")
 	l.s.clock = l.s.clock.Add(time.Second)
 	for more, err := true, error(nil); more && err == nil; {
-		more, err = l.s.r.poll()
+		more, err = l.s.r.pollOnce()
 	}
 	l.s.fail = nil
 	l.s = l.s.again(l.node, l.c)

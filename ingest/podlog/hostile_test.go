@@ -154,11 +154,11 @@ func TestHostileLogsTakeLittleMemory(t *testing.T) {
 	}
 	for more := true; more; {
 		var err error
-		if more, err = s.r.poll(); err != nil {
+		if more, err = s.r.pollOnce(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.r.out.send(); err != nil {
+	if err := s.r.out.sendBatch(); err != nil {
 		t.Fatal(err)
 	}
 	if most > 100<<20 {

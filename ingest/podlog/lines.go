@@ -15,7 +15,7 @@ type lineReader struct {
 
 // readChunk takes what was read of a file.
 func (l *lineReader) readChunk(r *records, f *file, chunk []byte) {
-	scan := newChunkScan(l.env.c.Next, chunk, f.partial.size())
+	scan := newChunkScan(l.env.c.Next, chunk, f.partial.byteSize())
 	f.partial.splitLines(chunk, l.env.byteShare(partialBytes, minPartial), func(line []byte, cut int, size int64) {
 		l.readLine(r, f, line, cut, size, scan.uninteresting(line, cut, size))
 	})

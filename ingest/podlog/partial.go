@@ -14,8 +14,8 @@ type takeLine func(line []byte, cut int, size int64)
 
 func (p *partialLine) isEmpty() bool { return len(p.text) == 0 && p.cut == 0 }
 
-// size is how many bytes of the file it is.
-func (p *partialLine) size() int { return len(p.text) + p.cut }
+// byteSize is how many bytes of the file it is.
+func (p *partialLine) byteSize() int { return len(p.text) + p.cut }
 
 func (p *partialLine) resetText() { p.text, p.cut = p.text[:0], 0 }
 

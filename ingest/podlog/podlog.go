@@ -189,12 +189,12 @@ func (r *Reader) Unreadable() int { return int(r.env.problems.unreadable.Load())
 // the run and is returned as it is, with that batch not accepted.
 func (r *Reader) Run(ctx context.Context, emit func(Batch) error) error {
 	r.restorePositions(emit)
-	defer r.close()
+	defer r.closeAll()
 	r.watch.startWatching()
 	tick := time.NewTicker(r.env.every.poll)
 	defer tick.Stop()
 	for {
-		more, err := r.poll()
+		more, err := r.pollOnce()
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (r *Reader) restorePositions(emit func(Batch) error) {
 	for _, p := range r.env.c.Resume {
 		t, err := p.restoreTail(r.env, r.out)
 		if err == nil {
-			err = r.tails.add(t)
+			err = r.tails.addTail(t)
 		}
 		if err != nil {
 			r.env.c.Log.Warn().Err(err).Str("stream", p.Stream).Msg("position is not used")
@@ -228,9 +228,9 @@ func (r *Reader) restorePositions(emit func(Batch) error) {
 	r.env.c.Resume = nil
 }
 
-// close closes all that is open.
-func (r *Reader) close() {
-	r.watch.close()
+// closeAll closes all that is open.
+func (r *Reader) closeAll() {
+	r.watch.closeWatch()
 	for _, t := range r.tails.order {
 		t.closeFiles()
 	}

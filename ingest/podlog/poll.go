@@ -2,9 +2,9 @@ package podlog
 
 import "time"
 
-// poll reads what was written since the last poll. more says that there is something
+// pollOnce reads what was written since the last poll. more says that there is something
 // left to read at once.
-func (r *Reader) poll() (more bool, err error) {
+func (r *Reader) pollOnce() (more bool, err error) {
 	r.updateTree()
 	for i := 0; i < len(r.tails.order); i++ {
 		if t := r.tails.order[i]; t.state.canProgress() {
@@ -147,5 +147,5 @@ func (r *Reader) readToEnd() error {
 			return err
 		}
 	}
-	return r.out.send()
+	return r.out.sendBatch()
 }

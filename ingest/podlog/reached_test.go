@@ -55,13 +55,13 @@ func TestReached(t *testing.T) {
 	s.clock = s.clock.Add(time.Second)
 	for more := true; more; {
 		var err error
-		if more, err = s.r.poll(); err != nil {
+		if more, err = s.r.pollOnce(); err != nil {
 			t.Fatal(err)
 		}
 		if more && !s.reached.IsZero() {
 			t.Fatalf("reached %v with %d lines", s.reached, s.lines)
 		}
-		n.must(s.r.out.send())
+		n.must(s.r.out.sendBatch())
 	}
 	if want := s.clock.Add(-2 * time.Second); !s.reached.Equal(want) {
 		t.Errorf("reached %v, want %v", s.reached, want)

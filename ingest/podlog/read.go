@@ -29,7 +29,7 @@ func (r *tailReader) readSome(t *tail) error {
 			t.records.noteLost(f.lost)
 			f.lost = ""
 		}
-		n, err := f.read(r.buf)
+		n, err := f.readInto(r.buf)
 		left -= n
 		if n > 0 {
 			t.readAt, t.fresh = r.env.now, t.emptyAt
@@ -156,7 +156,7 @@ func (r *tailReader) leaveFile(t *tail, f *file) {
 	if len(t.files) == 1 {
 		t.records.flushSplit(f.offsetAt(f.taken))
 	}
-	f.close()
+	f.closeFile()
 	t.files = t.files[1:]
 }
 

@@ -54,7 +54,7 @@ func (a *rereader) rereadFile(f *file, from, to int64) error {
 		if to >= 0 {
 			buf = buf[:min(int64(len(buf)), to-f.readTo)]
 		}
-		n, err := f.read(buf)
+		n, err := f.readInto(buf)
 		f.partial.splitLines(buf[:n], partialBytes, take)
 		if err == io.EOF && to < 0 {
 			break

@@ -283,7 +283,7 @@ func TestRefusedBatch(t *testing.T) {
 	c.count(5, 9)
 	s.fail = errors.New("no room")
 	s.clock = s.clock.Add(time.Second)
-	if _, err := s.r.poll(); !errors.Is(err, s.fail) {
+	if _, err := s.r.pollOnce(); !errors.Is(err, s.fail) {
 		t.Fatal(err)
 	}
 	s.fail = nil

@@ -178,7 +178,7 @@ func (t *tail) closeIdle() {
 // closeFiles closes the files and forgets what was read and not given.
 func (t *tail) closeFiles() {
 	for _, f := range t.files {
-		f.close()
+		f.closeFile()
 	}
 	t.files = nil
 	t.records.forgetSplit()

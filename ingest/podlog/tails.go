@@ -23,8 +23,8 @@ func newTails(limit int) *tails {
 	return &tails{limit: limit, byKey: make(map[key]*tail), byPod: make(map[string]map[string][]*tail)}
 }
 
-// add adds a tail, up to the limit.
-func (s *tails) add(t *tail) error {
+// addTail adds a tail, up to the limit.
+func (s *tails) addTail(t *tail) error {
 	if len(s.byKey) >= s.limit {
 		return errCrowded
 	}

@@ -60,7 +60,7 @@ func (k *tracker) containerListed(pod, container string, all map[int]listing) {
 func (k *tracker) addFound(id key, superseded bool) *tail {
 	t, err := newTail(id, k.env, k.read.out)
 	if err == nil {
-		err = k.tails.add(t)
+		err = k.tails.addTail(t)
 	}
 	if err != nil {
 		k.env.problems.tooMany(id.path, err)
@@ -159,7 +159,7 @@ func (k *tracker) adoptCaught(c caughtFile) {
 	t := k.tails.byKey[c.key]
 	if t == nil {
 		if t = k.addFound(c.key, false); t == nil {
-			c.file.close()
+			c.file.closeFile()
 			return
 		}
 		t.records.cutoff, t.startedSuperseded = time.Time{}, false
@@ -167,13 +167,13 @@ func (k *tracker) adoptCaught(c caughtFile) {
 	isOpen := func(f *file) bool { return os.SameFile(f.info, c.file.info) }
 	switch {
 	case t.state == ended || t.history == resumed || slices.ContainsFunc(t.files, isOpen):
-		c.file.close()
+		c.file.closeFile()
 	case t.history == discovered:
 		t.addFiles([]*file{c.file})
 	case len(t.files) > 0 && k.cameAndWent(t, c.file):
 		k.addNewer(t, []*file{c.file})
 	default:
-		c.file.close()
+		c.file.closeFile()
 	}
 	if _, err := os.Lstat(filepath.Join(k.env.c.Dir, t.path)); errors.Is(err, fs.ErrNotExist) {
 		t.markDeleted()

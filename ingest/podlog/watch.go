@@ -68,14 +68,14 @@ func (w *watcher) startWatching() {
 	w.done.Go(n.Run)
 }
 
-// close ends the goroutine and closes what was not taken.
-func (w *watcher) close() {
+// closeWatch ends the goroutine and closes what was not taken.
+func (w *watcher) closeWatch() {
 	if w.inotify != nil {
 		w.inotify.Close()
 		w.done.Wait()
 	}
 	for _, c := range w.takeNoted().caught {
-		c.file.close()
+		c.file.closeFile()
 	}
 }
 
@@ -250,7 +250,7 @@ func (w *watcher) catchFile(path string, l logName) {
 	}
 	w.mu.Unlock()
 	if spare {
-		f.close()
+		f.closeFile()
 	}
 }
 

@@ -177,7 +177,7 @@ func FuzzCensus(f *testing.F) {
 		l.defaults()
 		c := census{l: &l, take: func(int64) error { return nil }}
 		var req push.PushRequest
-		if err := c.request(data); err != nil || req.Unmarshal(data) != nil {
+		if err := c.countRequest(data); err != nil || req.Unmarshal(data) != nil {
 			return
 		}
 		entries, pairs := 0, 0
@@ -250,11 +250,11 @@ func TestBodiesGiveWay(t *testing.T) {
 			}
 			return nil
 		}}
-		in.begin(b)
+		in.beginBody(b)
 		var data []byte
 		var err error
 		for len(data) < 1<<20 && err == nil {
-			if data, err = in.grow(data[:cap(data)], b); err == nil {
+			if data, err = in.growRoom(data[:cap(data)], b); err == nil {
 				data = data[:cap(data)]
 			}
 		}
@@ -270,9 +270,9 @@ func TestBodiesGiveWay(t *testing.T) {
 		in.held > in.most {
 		t.Errorf("gave way: %v; %d bytes are held", told, in.held)
 	}
-	in.end(third)
+	in.endBody(third)
 	for _, b := range []*body{first, second, third} {
-		in.done(b)
+		in.bodyDone(b)
 	}
 	if in.held != 0 {
 		t.Errorf("%d bytes are held by nobody", in.held)
@@ -396,8 +396,8 @@ func TestSplitLinesOverPushes(t *testing.T) {
 	} {
 		h.ServeHTTP(httptest.NewRecorder(), manyShipped(t, 1, 0, line, true))
 	}
-	f := h.feeds.get(Identity{}, "another", h.plainly)
-	h.feeds.done(f, time.Now().Add(time.Hour), func(_ Identity, all []ingest.Entry) {
+	f := h.feeds.feedFor(Identity{}, "another", h.plainly)
+	h.feeds.doneWith(f, time.Now().Add(time.Hour), func(_ Identity, all []ingest.Entry) {
 		for _, e := range all {
 			got = append(got, e.Pod+" "+e.Text)
 		}

@@ -31,14 +31,14 @@ const (
 	pairSize   = 2*unsafe.Sizeof(push.LabelAdapter{}) + 120 // it may become an entry of a map
 )
 
-// memory is about how many bytes the decoded request takes.
-func (c *census) memory() int64 {
+// memoryNeeded is about how many bytes the decoded request takes.
+func (c *census) memoryNeeded() int64 {
 	return int64(c.streams)*int64(streamSize) + int64(c.entries)*int64(entrySize) +
 		int64(c.pairs)*int64(pairSize) + int64(c.text)
 }
 
-// stream counts one, by the bytes of its labels.
-func (c *census) stream(labels int) error {
+// countStream counts one, by the bytes of its labels.
+func (c *census) countStream(labels int) error {
 	c.streams++
 	c.text += labels
 	switch {
@@ -47,12 +47,12 @@ func (c *census) stream(labels int) error {
 	case c.streams > c.l.Streams:
 		return tooLarge{"the number of streams"}
 	}
-	return c.reserve()
+	return c.reserveAhead()
 }
 
-// entry counts one, by the bytes of its line, and by the pairs of its structured
+// countEntry counts one, by the bytes of its line, and by the pairs of its structured
 // metadata and their bytes.
-func (c *census) entry(line, pairs, metadata int) error {
+func (c *census) countEntry(line, pairs, metadata int) error {
 	c.entries++
 	c.pairs += pairs
 	c.text += line + metadata
@@ -64,16 +64,16 @@ func (c *census) entry(line, pairs, metadata int) error {
 	case metadata > c.l.Metadata:
 		return tooLarge{"a line's structured metadata"}
 	}
-	return c.reserve()
+	return c.reserveAhead()
 }
 
-// reserve takes memory for what is counted so far, a little ahead.
-func (c *census) reserve() error {
+// reserveAhead takes memory for what is counted so far, a little ahead.
+func (c *census) reserveAhead() error {
 	const ahead = 1 << 20
-	if c.memory() > c.l.Request {
+	if c.memoryNeeded() > c.l.Request {
 		return tooLarge{"what the push is made of"}
 	}
-	more := c.memory() - c.taken
+	more := c.memoryNeeded() - c.taken
 	if more <= 0 {
 		return nil
 	}
@@ -84,14 +84,14 @@ func (c *census) reserve() error {
 
 var errNoRequest = errors.New("the body is no push request")
 
-// request counts an encoded push request.
-func (c *census) request(b []byte) error {
-	return fields(b, func(number protowire.Number, stream []byte) error {
+// countRequest counts an encoded push request.
+func (c *census) countRequest(b []byte) error {
+	return byteFields(b, func(number protowire.Number, stream []byte) error {
 		if number != 1 {
 			return nil
 		}
 		labels := 0
-		err := fields(stream, func(number protowire.Number, field []byte) error {
+		err := byteFields(stream, func(number protowire.Number, field []byte) error {
 			switch number {
 			case 1:
 				labels += len(field)
@@ -103,13 +103,13 @@ func (c *census) request(b []byte) error {
 		if err != nil {
 			return err
 		}
-		return c.stream(labels)
+		return c.countStream(labels)
 	})
 }
 
 func (c *census) encodedEntry(b []byte) error {
 	line, pairs, metadata := 0, 0, 0
-	err := fields(b, func(number protowire.Number, field []byte) error {
+	err := byteFields(b, func(number protowire.Number, field []byte) error {
 		switch number {
 		case 2:
 			line += len(field)
@@ -122,11 +122,11 @@ func (c *census) encodedEntry(b []byte) error {
 	if err != nil {
 		return err
 	}
-	return c.entry(line, pairs, metadata)
+	return c.countEntry(line, pairs, metadata)
 }
 
-// fields gives the fields of a message that are bytes themselves.
-func fields(b []byte, take func(protowire.Number, []byte) error) error {
+// byteFields gives the fields of a message that are bytes themselves.
+func byteFields(b []byte, take func(protowire.Number, []byte) error) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {

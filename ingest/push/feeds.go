@@ -47,8 +47,8 @@ func newFeeds() *feeds {
 	return &feeds{all: all}
 }
 
-// get returns the feed of a stream of a credential. Whoever has it says done.
-func (s *feeds) get(by Identity, labels string, d document.Document) *feed {
+// feedFor returns the feed of a stream of a credential. Whoever has it says done.
+func (s *feeds) feedFor(by Identity, labels string, d document.Document) *feed {
 	key := by.Cluster + "\x00" + labels
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,12 +61,12 @@ func (s *feeds) get(by Identity, labels string, d document.Document) *feed {
 	return f
 }
 
-// done notes what a feed keeps now, and gives what is not waited for any more, which
+// doneWith notes what a feed keeps now, and gives what is not waited for any more, which
 // may be others' lines.
-func (s *feeds) done(f *feed, now time.Time, give func(by Identity, cut []ingest.Entry)) {
+func (s *feeds) doneWith(f *feed, now time.Time, give func(by Identity, cut []ingest.Entry)) {
 	f.mu.Lock()
 	if f.Size() > oneFeedSize {
-		s.flush(f, give)
+		s.flushLines(f, give)
 	}
 	size := f.Size()
 	f.mu.Unlock()
@@ -75,24 +75,24 @@ func (s *feeds) done(f *feed, now time.Time, give func(by Identity, cut []ingest
 	s.size += size - f.size
 	f.size, f.used = size, now
 	f.busy--
-	for s.oldest(now, give) {
+	for s.dropOldest(now, give) {
 	}
 }
 
-// oldest lets the feed go that was used the longest ago, if it has to.
-func (s *feeds) oldest(now time.Time, give func(by Identity, cut []ingest.Entry)) bool {
+// dropOldest lets the feed go that was used the longest ago, if it has to.
+func (s *feeds) dropOldest(now time.Time, give func(by Identity, cut []ingest.Entry)) bool {
 	_, f, ok := s.all.GetOldest()
 	if !ok || f.busy > 0 || s.all.Len() <= maxFeeds && s.size <= maxFeedSize && now.Sub(f.used) < unfinished {
 		return false
 	}
 	s.all.Remove(f.key)
 	s.size -= f.size
-	s.flush(f, give) // nobody else has it
+	s.flushLines(f, give) // nobody else has it
 	return true
 }
 
-// flush gives the lines that a feed has begun.
-func (s *feeds) flush(f *feed, give func(by Identity, cut []ingest.Entry)) {
+// flushLines gives the lines that a feed has begun.
+func (s *feeds) flushLines(f *feed, give func(by Identity, cut []ingest.Entry)) {
 	entries := f.Flush()
 	s.unfinished.Add(int64(len(entries)))
 	if len(entries) > 0 {

@@ -44,24 +44,24 @@ type Limits struct {
 }
 
 func (l *Limits) defaults() {
-	def(&l.Body, 8<<20)
-	def(&l.Content, 16<<20)
-	def(&l.Entries, 100_000)
-	def(&l.Streams, 10_000)
-	def(&l.Labels, 4096)
-	def(&l.Pairs, 128)
-	def(&l.Metadata, 64<<10)
-	def(&l.Request, 96<<20)
-	def(&l.Memory, 96<<20)
-	def(&l.Bodies, 48<<20)
-	def(&l.Busy, 32)
-	def(&l.Client, (l.Busy+1)/2)
-	def(&l.Patience, 5*time.Second)
+	setDefault(&l.Body, 8<<20)
+	setDefault(&l.Content, 16<<20)
+	setDefault(&l.Entries, 100_000)
+	setDefault(&l.Streams, 10_000)
+	setDefault(&l.Labels, 4096)
+	setDefault(&l.Pairs, 128)
+	setDefault(&l.Metadata, 64<<10)
+	setDefault(&l.Request, 96<<20)
+	setDefault(&l.Memory, 96<<20)
+	setDefault(&l.Bodies, 48<<20)
+	setDefault(&l.Busy, 32)
+	setDefault(&l.Client, (l.Busy+1)/2)
+	setDefault(&l.Patience, 5*time.Second)
 	l.Request = min(l.Request, l.Memory)
 	l.Bodies = max(l.Bodies, l.Body+1)
 }
 
-func def[N int | int64 | time.Duration](n *N, value N) {
+func setDefault[N int | int64 | time.Duration](n *N, value N) {
 	if *n == 0 {
 		*n = value
 	}
@@ -123,33 +123,33 @@ func (e tooLarge) Error() string { return e.what + " is larger than this server 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	who, err := speakerOf(r)
 	if err != nil {
-		h.bad(w, err)
+		h.answerBad(w, err)
 		return
 	}
-	data, b, err := h.bodies.read(w, r)
-	defer h.bodies.done(b)
+	data, b, err := h.bodies.readRequest(w, r)
+	defer h.bodies.bodyDone(b)
 	if err != nil {
-		h.bad(w, err)
+		h.answerBad(w, err)
 		return
 	}
-	client := address(r)
-	if err := h.places.take(client); err != nil {
-		h.bad(w, err)
+	client := remoteAddress(r)
+	if err := h.places.takePlace(client); err != nil {
+		h.answerBad(w, err)
 		return
 	}
-	defer h.places.leave(client)
-	if err := h.push(r, who, data); err != nil {
-		h.bad(w, err)
+	defer h.places.leavePlace(client)
+	if err := h.pushBody(r, who, data); err != nil {
+		h.answerBad(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// push hands on what the body of a request holds.
-func (h *Handler) push(r *http.Request, who speaker, data []byte) error {
+// pushBody hands on what the body of a request holds.
+func (h *Handler) pushBody(r *http.Request, who speaker, data []byte) error {
 	took := int64(0)
 	defer func() { h.memory.Release(took) }()
-	req, err := h.decode(r, data, func(n int64) error {
+	req, err := h.decodeBody(r, data, func(n int64) error {
 		if !h.memory.TryAcquire(n) {
 			return errFull
 		}
@@ -159,7 +159,7 @@ func (h *Handler) push(r *http.Request, who speaker, data []byte) error {
 	if err != nil {
 		return err
 	}
-	all, err := h.entries(who, req)
+	all, err := h.entriesOf(who, req)
 	if err != nil {
 		return err
 	}
@@ -174,26 +174,26 @@ func (h *Handler) push(r *http.Request, who speaker, data []byte) error {
 // notStored is what the receiver failed with.
 type notStored struct{ error }
 
-func (h *Handler) later(w http.ResponseWriter, reason string, code, seconds int, text string) {
+func (h *Handler) askLater(w http.ResponseWriter, reason string, code, seconds int, text string) {
 	h.refused(reason)
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	http.Error(w, text, code)
 }
 
-// bad answers with what was wrong.
-func (h *Handler) bad(w http.ResponseWriter, err error) {
+// answerBad answers with what was wrong.
+func (h *Handler) answerBad(w http.ResponseWriter, err error) {
 	code, reason := http.StatusBadRequest, "malformed"
 	var other otherCluster
 	var not forbidden
 	switch {
 	case errors.Is(err, errFull), errors.Is(err, errBusy):
-		h.later(w, "busy", http.StatusServiceUnavailable, 1, err.Error())
+		h.askLater(w, "busy", http.StatusServiceUnavailable, 1, err.Error())
 		return
 	case errors.Is(err, errClient):
-		h.later(w, "client-busy", http.StatusTooManyRequests, 1, err.Error())
+		h.askLater(w, "client-busy", http.StatusTooManyRequests, 1, err.Error())
 		return
 	case errors.As(err, &notStored{}):
-		h.later(w, "not-stored", http.StatusServiceUnavailable, 5, "could not be stored: "+err.Error())
+		h.askLater(w, "not-stored", http.StatusServiceUnavailable, 5, "could not be stored: "+err.Error())
 		return
 	case errors.Is(err, errSlow):
 		code, reason = http.StatusRequestTimeout, "slow"
@@ -208,9 +208,9 @@ func (h *Handler) bad(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), code)
 }
 
-// decode makes a request of a body. What it will take in memory is reserved with
+// decodeBody makes a request of a body. What it will take in memory is reserved with
 // take before it is made.
-func (h *Handler) decode(r *http.Request, body []byte, take func(int64) error) (*push.PushRequest, error) {
+func (h *Handler) decodeBody(r *http.Request, body []byte, take func(int64) error) (*push.PushRequest, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		kind = "application/x-protobuf" // what promtail calls it, and old clients leave out
@@ -231,14 +231,14 @@ func (h *Handler) decode(r *http.Request, body []byte, take func(int64) error) (
 		return nil, tooLarge{"the uncompressed body"}
 	}
 	count.text = size // beside what is made of it
-	if err := count.reserve(); err != nil {
+	if err := count.reserveAhead(); err != nil {
 		return nil, err
 	}
 	data, err := snappy.Decode(nil, body)
 	if err != nil {
 		return nil, fmt.Errorf("the body is not snappy-compressed: %w", err)
 	}
-	if err := count.request(data); err != nil {
+	if err := count.countRequest(data); err != nil {
 		return nil, err
 	}
 	req := &push.PushRequest{}
@@ -296,22 +296,22 @@ type parts struct {
 	others []said
 }
 
-// cut takes in lines without their end.
-func (p *parts) cut(by Identity, entries []ingest.Entry) {
+// addCut takes in lines without their end.
+func (p *parts) addCut(by Identity, entries []ingest.Entry) {
 	if by == p.by {
 		p.entries = append(p.entries, entries...)
 		return
 	}
-	by.place(entries)
+	by.placeEntries(entries)
 	p.others = append(p.others, said{by, entries})
 }
 
-// entries turns a request into entries: an agent's as they were, a shipper's
+// entriesOf turns a request into entries: an agent's as they were, a shipper's
 // by what their labels say.
-func (h *Handler) entries(who speaker, req *push.PushRequest) (out parts, err error) {
-	streams, count, err := h.streams(req)
+func (h *Handler) entriesOf(who speaker, req *push.PushRequest) (out parts, err error) {
+	streams, count, err := h.streamsOf(req)
 	for i := 0; i < len(streams) && err == nil; i++ {
-		err = streams[i].allowed(who)
+		err = streams[i].allowedFor(who)
 	}
 	out.by, out.entries = who.Identity, make([]ingest.Entry, 0, count)
 	for i := range streams {
@@ -319,12 +319,12 @@ func (h *Handler) entries(who speaker, req *push.PushRequest) (out parts, err er
 		case err != nil:
 			return out, err
 		case !who.Agent:
-			h.plain(&out, &streams[i])
+			h.readPlain(&out, &streams[i])
 		default:
-			out.entries, err = streams[i].sent(out.entries, who.Identity)
+			out.entries, err = streams[i].addSent(out.entries, who.Identity)
 		}
 	}
-	who.place(out.entries)
+	who.placeEntries(out.entries)
 	return out, err
 }
 
@@ -334,8 +334,8 @@ type stream struct {
 	labels map[string]string
 }
 
-// streams are the streams of a push with their labels, and how many lines they have.
-func (h *Handler) streams(req *push.PushRequest) (out []stream, count int, _ error) {
+// streamsOf are the streams of a push with their labels, and how many lines they have.
+func (h *Handler) streamsOf(req *push.PushRequest) (out []stream, count int, _ error) {
 	for i := range req.Streams {
 		count += len(req.Streams[i].Entries)
 	}
@@ -350,14 +350,14 @@ func (h *Handler) streams(req *push.PushRequest) (out []stream, count int, _ err
 	return out, count, nil
 }
 
-// allowed is an error where the stream, or a shipper's line of it, names another
+// allowedFor is an error where the stream, or a shipper's line of it, names another
 // cluster than the credential's.
-func (s *stream) allowed(who speaker) error {
-	if err := who.allows(s.labels); err != nil || who.Cluster == "" || who.Agent {
+func (s *stream) allowedFor(who speaker) error {
+	if err := who.allowsNode(s.labels); err != nil || who.Cluster == "" || who.Agent {
 		return err
 	}
 	for i := range s.Entries {
-		if err := who.allows(s.labelsOf(&s.Entries[i])); err != nil {
+		if err := who.allowsNode(s.labelsOf(&s.Entries[i])); err != nil {
 			return err
 		}
 	}
@@ -377,8 +377,8 @@ func (s *stream) labelsOf(e *push.Entry) map[string]string {
 	return set
 }
 
-// sent adds an agent's entries as they were.
-func (s *stream) sent(out []ingest.Entry, by Identity) ([]ingest.Entry, error) {
+// addSent adds an agent's entries as they were.
+func (s *stream) addSent(out []ingest.Entry, by Identity) ([]ingest.Entry, error) {
 	for i := range s.Entries {
 		e, err := entryOf(s.labels, &s.Entries[i])
 		if err == nil {
@@ -392,16 +392,16 @@ func (s *stream) sent(out []ingest.Entry, by Identity) ([]ingest.Entry, error) {
 	return out, nil
 }
 
-// plain reads a shipper's stream. A line that is split over pushes is whole only
+// readPlain reads a shipper's stream. A line that is split over pushes is whole only
 // where all of them have the same labels and the same credential.
-func (h *Handler) plain(out *parts, s *stream) {
-	f := h.feeds.get(out.by, labelText(s.labels), h.plainly)
-	out.entries = f.read(out.entries, s)
-	h.feeds.done(f, time.Now(), out.cut)
+func (h *Handler) readPlain(out *parts, s *stream) {
+	f := h.feeds.feedFor(out.by, labelText(s.labels), h.plainly)
+	out.entries = f.readLines(out.entries, s)
+	h.feeds.doneWith(f, time.Now(), out.addCut)
 }
 
-// read adds the entries of a stream's lines.
-func (f *feed) read(out []ingest.Entry, s *stream) []ingest.Entry {
+// readLines adds the entries of a stream's lines.
+func (f *feed) readLines(out []ingest.Entry, s *stream) []ingest.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range s.Entries {

@@ -39,25 +39,25 @@ func (e otherCluster) Error() string {
 		"push with the credential of that cluster, or without the label", e.named, e.allowed)
 }
 
-// allows is an error where labels name another cluster than the credential does.
-func (id Identity) allows(labels map[string]string) error {
+// allowsCluster is an error where labels name another cluster than the credential does.
+func (id Identity) allowsCluster(labels map[string]string) error {
 	if named := logtext.ClusterOf(labels); id.Cluster != "" && named != "" && named != id.Cluster {
 		return otherCluster{named, id.Cluster}
 	}
 	return nil
 }
 
-// allows is the same, and of who proves its node more: the server's own cluster is
+// allowsNode is the same, and of who proves its node more: the server's own cluster is
 // one, also where it has no name.
-func (s speaker) allows(labels map[string]string) error {
+func (s speaker) allowsNode(labels map[string]string) error {
 	if named := logtext.ClusterOf(labels); s.proven && s.Cluster == "" && named != "" {
 		return otherCluster{named, ""}
 	}
-	return s.Identity.allows(labels)
+	return s.Identity.allowsCluster(labels)
 }
 
-// place gives entries that name no cluster the credential's.
-func (id Identity) place(entries []ingest.Entry) {
+// placeEntries gives entries that name no cluster the credential's.
+func (id Identity) placeEntries(entries []ingest.Entry) {
 	for i := range entries {
 		if entries[i].Cluster == "" {
 			entries[i].Cluster = id.Cluster

@@ -42,13 +42,13 @@ var (
 	errFull = errors.New("the pushes in hand take all the memory that they may")
 )
 
-// read reads a request's body. What it took is given back by done.
-func (in *intake) read(w http.ResponseWriter, r *http.Request) (data []byte, b *body, err error) {
+// readRequest reads a request's body. What it took is given back by done.
+func (in *intake) readRequest(w http.ResponseWriter, r *http.Request) (data []byte, b *body, err error) {
 	conn := http.NewResponseController(w)
 	b = &body{timeout: conn.SetReadDeadline}
-	in.begin(b)
-	defer in.end(b)
-	data, err = in.all(r.Body, b)
+	in.beginBody(b)
+	defer in.endBody(b)
+	data, err = in.readBody(r.Body, b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = errSlow
 	}
@@ -61,18 +61,18 @@ func (in *intake) read(w http.ResponseWriter, r *http.Request) (data []byte, b *
 	return data, b, err
 }
 
-// all reads until the end of the body.
-func (in *intake) all(r io.Reader, b *body) (data []byte, err error) {
+// readBody reads until the end of the body.
+func (in *intake) readBody(r io.Reader, b *body) (data []byte, err error) {
 	until := time.Now().Add(longest)
 	for next := 0; ; {
 		if len(data) == cap(data) {
-			if data, err = in.grow(data, b); err != nil {
+			if data, err = in.growRoom(data, b); err != nil {
 				return nil, err
 			}
 		}
 		if len(data) >= next {
 			next = len(data) + atOnce
-			in.wait(b, earlier(until, time.Now().Add(in.patience)))
+			in.waitUntil(b, earlierOf(until, time.Now().Add(in.patience)))
 		}
 		n, err := r.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
@@ -87,15 +87,15 @@ func (in *intake) all(r io.Reader, b *body) (data []byte, err error) {
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
 	return b
 }
 
-// wait says until when more has to come, unless the body gave way.
-func (in *intake) wait(b *body, until time.Time) {
+// waitUntil says until when more has to come, unless the body gave way.
+func (in *intake) waitUntil(b *body, until time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !b.gone {
@@ -103,14 +103,14 @@ func (in *intake) wait(b *body, until time.Time) {
 	}
 }
 
-// grow makes room for as much again. Older bodies give way to it where there is
+// growRoom makes room for as much again. Older bodies give way to it where there is
 // none.
-func (in *intake) grow(data []byte, b *body) ([]byte, error) {
+func (in *intake) growRoom(data []byte, b *body) ([]byte, error) {
 	more := min(max(int64(cap(data)), firstRead), in.limit+1-int64(cap(data)))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for in.held+more > in.most && len(in.reading) > 0 && in.reading[0] != b {
-		in.dismiss(in.reading[0])
+		in.dismissBody(in.reading[0])
 	}
 	if b.gone || in.held+more > in.most {
 		return nil, errFull
@@ -120,30 +120,30 @@ func (in *intake) grow(data []byte, b *body) ([]byte, error) {
 	return append(make([]byte, 0, int64(cap(data))+more), data...), nil
 }
 
-// dismiss ends the reading of a body. Its memory is free as soon as it is not read
+// dismissBody ends the reading of a body. Its memory is free as soon as it is not read
 // into any more, which is now: its connection is not waited for.
-func (in *intake) dismiss(b *body) {
+func (in *intake) dismissBody(b *body) {
 	b.gone = true
 	in.held -= b.size
 	b.size = 0
-	in.forget(b)
+	in.forgetBody(b)
 	_ = b.timeout(time.Unix(1, 0)) // as above
 }
 
-func (in *intake) begin(b *body) {
+func (in *intake) beginBody(b *body) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.reading = append(in.reading, b)
 }
 
-// end notes that a body is not read any more, whatever came of it.
-func (in *intake) end(b *body) {
+// endBody notes that a body is not read any more, whatever came of it.
+func (in *intake) endBody(b *body) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.forget(b)
+	in.forgetBody(b)
 }
 
-func (in *intake) forget(b *body) {
+func (in *intake) forgetBody(b *body) {
 	in.reading = slices.DeleteFunc(in.reading, func(x *body) bool { return x == b })
 }
 
@@ -153,8 +153,8 @@ func (in *intake) gaveWay(b *body) bool {
 	return b.gone
 }
 
-// done gives back what a body took.
-func (in *intake) done(b *body) {
+// bodyDone gives back what a body took.
+func (in *intake) bodyDone(b *body) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.held -= b.size

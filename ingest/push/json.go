@@ -24,11 +24,11 @@ type jsonRequest struct {
 // readJSON decodes a request.
 func readJSON(r io.Reader, count *census) (*push.PushRequest, error) {
 	j := &jsonRequest{in: json.NewDecoder(r), count: count}
-	err := j.object(func(key string) error {
+	err := j.readObject(func(key string) error {
 		if !strings.EqualFold(key, "streams") {
-			return j.skip()
+			return j.skipValue()
 		}
-		return j.array(j.stream)
+		return j.readArray(j.readStream)
 	})
 	if err == nil {
 		if _, end := j.in.Token(); end != io.EOF {
@@ -42,29 +42,29 @@ func readJSON(r io.Reader, count *census) (*push.PushRequest, error) {
 	return &j.out, err
 }
 
-// stream reads {"stream": {labels}, "values": [entries]}, in any order.
-func (j *jsonRequest) stream() error {
+// readStream reads {"stream": {labels}, "values": [entries]}, in any order.
+func (j *jsonRequest) readStream() error {
 	s := push.Stream{Labels: "{}"}
-	err := j.object(func(key string) error {
+	err := j.readObject(func(key string) error {
 		switch {
 		case strings.EqualFold(key, "stream"):
-			return j.labels(&s)
+			return j.readLabels(&s)
 		case strings.EqualFold(key, "values"):
-			return j.array(func() error { return j.entry(&s) })
+			return j.readArray(func() error { return j.readEntry(&s) })
 		}
-		return j.skip()
+		return j.skipValue()
 	})
 	if err == nil {
-		err = j.count.stream(len(s.Labels))
+		err = j.count.countStream(len(s.Labels))
 	}
 	j.out.Streams = append(j.out.Streams, s)
 	return err
 }
 
-func (j *jsonRequest) labels(s *push.Stream) error {
+func (j *jsonRequest) readLabels(s *push.Stream) error {
 	set, size := map[string]string{}, 0
-	err := j.object(func(key string) (err error) {
-		set[key], err = j.text()
+	err := j.readObject(func(key string) (err error) {
+		set[key], err = j.readText()
 		if size += len(key) + len(set[key]); size > j.count.l.Labels {
 			return tooLarge{"a stream's label set"}
 		}
@@ -74,21 +74,21 @@ func (j *jsonRequest) labels(s *push.Stream) error {
 	return err
 }
 
-// entry reads [nanoseconds, line, metadata]. What stands behind that is skipped.
-func (j *jsonRequest) entry(s *push.Stream) (err error) {
+// readEntry reads [nanoseconds, line, metadata]. What stands behind that is skipped.
+func (j *jsonRequest) readEntry(s *push.Stream) (err error) {
 	var e push.Entry
 	n, metadata := 0, 0
-	err = j.array(func() (err error) {
+	err = j.readArray(func() (err error) {
 		n++
 		switch n {
 		case 1:
-			e.Timestamp, err = j.time()
+			e.Timestamp, err = j.readTime()
 		case 2:
-			e.Line, err = j.text()
+			e.Line, err = j.readText()
 		case 3:
 			metadata, err = j.metadata(&e)
 		default:
-			err = j.skip()
+			err = j.skipValue()
 		}
 		return err
 	})
@@ -96,14 +96,14 @@ func (j *jsonRequest) entry(s *push.Stream) (err error) {
 		err = errors.New("a value is not [time, line]")
 	}
 	if err == nil {
-		err = j.count.entry(len(e.Line), len(e.StructuredMetadata), metadata)
+		err = j.count.countEntry(len(e.Line), len(e.StructuredMetadata), metadata)
 	}
 	s.Entries = append(s.Entries, e)
 	return err
 }
 
-func (j *jsonRequest) time() (time.Time, error) {
-	text, err := j.text()
+func (j *jsonRequest) readTime() (time.Time, error) {
+	text, err := j.readText()
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -116,8 +116,8 @@ func (j *jsonRequest) time() (time.Time, error) {
 
 // metadata reads an object of texts, and how many bytes they are.
 func (j *jsonRequest) metadata(e *push.Entry) (size int, err error) {
-	err = j.object(func(key string) error {
-		value, err := j.text()
+	err = j.readObject(func(key string) error {
+		value, err := j.readText()
 		e.StructuredMetadata = append(e.StructuredMetadata, push.LabelAdapter{Name: key, Value: value})
 		size += len(key) + len(value)
 		if l := j.count.l; len(e.StructuredMetadata) > l.Pairs || size > l.Metadata {
@@ -128,10 +128,10 @@ func (j *jsonRequest) metadata(e *push.Entry) (size int, err error) {
 	return size, err
 }
 
-// object reads one whose members take reads; null is one without.
-func (j *jsonRequest) object(take func(key string) error) error {
-	return j.nested('{', func() error {
-		key, err := j.text()
+// readObject reads one whose members take reads; null is one without.
+func (j *jsonRequest) readObject(take func(key string) error) error {
+	return j.readNested('{', func() error {
+		key, err := j.readText()
 		if err != nil {
 			return err
 		}
@@ -139,10 +139,10 @@ func (j *jsonRequest) object(take func(key string) error) error {
 	})
 }
 
-// array reads one whose elements take reads; null is one without.
-func (j *jsonRequest) array(take func() error) error { return j.nested('[', take) }
+// readArray reads one whose elements take reads; null is one without.
+func (j *jsonRequest) readArray(take func() error) error { return j.readNested('[', take) }
 
-func (j *jsonRequest) nested(open json.Delim, take func() error) error {
+func (j *jsonRequest) readNested(open json.Delim, take func() error) error {
 	t, err := j.in.Token()
 	if err != nil || t == nil {
 		return err
@@ -159,7 +159,7 @@ func (j *jsonRequest) nested(open json.Delim, take func() error) error {
 	return err
 }
 
-func (j *jsonRequest) text() (string, error) {
+func (j *jsonRequest) readText() (string, error) {
 	t, err := j.in.Token()
 	if err != nil {
 		return "", err
@@ -171,8 +171,8 @@ func (j *jsonRequest) text() (string, error) {
 	return text, nil
 }
 
-// skip passes over one value, however deep it is.
-func (j *jsonRequest) skip() error {
+// skipValue passes over one value, however deep it is.
+func (j *jsonRequest) skipValue() error {
 	var v json.RawMessage
 	return j.in.Decode(&v)
 }

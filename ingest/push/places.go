@@ -21,7 +21,7 @@ var (
 	errClient = errors.New("too many pushes of one client at one time")
 )
 
-func (p *places) take(client string) error {
+func (p *places) takePlace(client string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -35,7 +35,7 @@ func (p *places) take(client string) error {
 	return nil
 }
 
-func (p *places) leave(client string) {
+func (p *places) leavePlace(client string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--
@@ -44,9 +44,9 @@ func (p *places) leave(client string) {
 	}
 }
 
-// address is where a request comes from. What it says of itself is not asked: that
+// remoteAddress is where a request comes from. What it says of itself is not asked: that
 // anybody can choose.
-func address(r *http.Request) string {
+func remoteAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

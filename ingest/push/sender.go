@@ -52,7 +52,7 @@ func (s *Sender) Post(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := s.head(req); err != nil {
+	if err := s.addHeaders(req); err != nil {
 		return err
 	}
 	res, err := s.Client.Do(req)
@@ -78,7 +78,7 @@ var retried = []int{
 	http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 }
 
-func (s *Sender) head(req *http.Request) error {
+func (s *Sender) addHeaders(req *http.Request) error {
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	req.Header.Set("Content-Encoding", "snappy")
 	if s.Tenant != "" {

@@ -53,7 +53,7 @@ func (id Identity) May(e *ingest.Entry) error {
 	switch {
 	case e.Node != id.Node:
 		return wrongNode("a stream is labelled with node %q, the push is from the agent on node %q", e.Node, id.Node)
-	case e.Source == ingest.Kube || e.Source == ingest.GitHub || e.Source == ingest.Agent && !reached(e):
+	case e.Source == ingest.Kube || e.Source == ingest.GitHub || e.Source == ingest.Agent && !isReached(e):
 		return forbidden{"source", fmt.Sprintf("an agent reads nothing of the source %q", e.Source)}
 	case controls(e.Source) && (e.Namespace == "" || e.Pod == ""):
 		return forbidden{"source", fmt.Sprintf("an entry of the source %q names no pod that wrote it", e.Source)}
@@ -61,15 +61,15 @@ func (id Identity) May(e *ingest.Entry) error {
 	return nil
 }
 
-// reached is the one thing that an agent says of itself.
-func reached(e *ingest.Entry) bool {
+// isReached is the one thing that an agent says of itself.
+func isReached(e *ingest.Entry) bool {
 	return e.Mark != nil && e.Mark.Kind == ingest.Reached && e.Pod == "" && e.PodUID == ""
 }
 
 func controls(s ingest.Source) bool { return s == ingest.Controller || s == ingest.Listener }
 
-// known makes a source that nobody knows one that proves nothing.
-func known(s ingest.Source) ingest.Source {
+// knownSource makes a source that nobody knows one that proves nothing.
+func knownSource(s ingest.Source) ingest.Source {
 	if slices.Contains(ingest.Sources, s) {
 		return s
 	}

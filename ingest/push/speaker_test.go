@@ -136,10 +136,10 @@ func TestAgentsReadJournalsAndPodLogs(t *testing.T) {
 // and trusts nothing.
 func TestWhatALaterVersionSays(t *testing.T) {
 	var e ingest.Entry
-	if err := set(&e, "shoe_size", "43"); err != nil || e.Mark != nil {
+	if err := setField(&e, "shoe_size", "43"); err != nil || e.Mark != nil {
 		t.Errorf("%v %+v", err, e.Mark)
 	}
-	if got := known("Kernel"); got != ingest.Unknown || !got.Forgeable() {
+	if got := knownSource("Kernel"); got != ingest.Unknown || !got.Forgeable() {
 		t.Errorf("%q", got)
 	}
 }

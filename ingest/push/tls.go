@@ -26,7 +26,7 @@ func (f TLS) Transport() (http.RoundTripper, error) {
 			return nil, fmt.Errorf("the client certificate: %w", err)
 		}
 	}
-	return t, t.renew()
+	return t, t.renewRoots()
 }
 
 // transport is one that knows when its authorities changed.
@@ -41,14 +41,14 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Lock()
-	_ = t.renew() // else those that are in use stay
+	_ = t.renewRoots() // else those that are in use stay
 	current := t.current
 	t.mu.Unlock()
 	return current.RoundTrip(r)
 }
 
-// renew begins anew with the authorities of a file that changed.
-func (t *transport) renew() error {
+// renewRoots begins anew with the authorities of a file that changed.
+func (t *transport) renewRoots() error {
 	changed := time.Time{}
 	if t.files.CA != "" {
 		info, err := os.Stat(t.files.CA)
@@ -60,7 +60,7 @@ func (t *transport) renew() error {
 	if t.current != nil && changed.Equal(t.changed) {
 		return nil
 	}
-	conf, err := t.files.config()
+	conf, err := t.files.tlsConfig()
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (t *transport) renew() error {
 	return nil
 }
 
-func (f TLS) config() (*tls.Config, error) {
+func (f TLS) tlsConfig() (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.Name}
 	if f.CA != "" {
 		pem, err := os.ReadFile(f.CA)

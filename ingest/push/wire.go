@@ -100,8 +100,8 @@ func metadata(e *ingest.Entry) (m push.LabelsAdapter) {
 			put(name, strconv.FormatInt(n, 10))
 		}
 	}
-	number("at", nanos(e.At))
-	number("after", nanos(e.After))
+	number("at", unixNanos(e.At))
+	number("after", unixNanos(e.After))
 	number("mono", int64(e.Mono))
 	number("clock", int64(e.Clock))
 	number("trust", int64(e.Trust))
@@ -121,8 +121,8 @@ func metadata(e *ingest.Entry) (m push.LabelsAdapter) {
 	}
 	if e.Mark != nil {
 		put("mark", markNames[e.Mark.Kind])
-		number("from", nanos(e.Mark.From))
-		number("to", nanos(e.Mark.To))
+		number("from", unixNanos(e.Mark.From))
+		number("to", unixNanos(e.Mark.To))
 		number("lines", int64(e.Mark.Lines))
 		put("why", e.Mark.Why)
 	}
@@ -137,7 +137,7 @@ var markNames = map[ingest.MarkKind]string{
 	ingest.Reached: "reached",
 }
 
-func nanos(t time.Time) int64 {
+func unixNanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -149,12 +149,12 @@ var errWire = errors.New("not an agent's entry")
 // entryOf reads an agent's entry back.
 func entryOf(labels map[string]string, in *push.Entry) (ingest.Entry, error) {
 	e := ingest.Entry{Cluster: logtext.ClusterOf(labels), Node: labels["node"],
-		Source: known(ingest.Source(labels["source"])), Text: in.Line}
+		Source: knownSource(ingest.Source(labels["source"])), Text: in.Line}
 	if len(e.Text) > ingest.MaxText {
 		return e, fmt.Errorf("%w: a line of %d bytes", errWire, len(e.Text))
 	}
 	for _, md := range in.StructuredMetadata {
-		if err := set(&e, md.Name, md.Value); err != nil {
+		if err := setField(&e, md.Name, md.Value); err != nil {
 			return e, fmt.Errorf("%w: %s: %w", errWire, md.Name, err)
 		}
 	}
@@ -164,7 +164,7 @@ func entryOf(labels map[string]string, in *push.Entry) (ingest.Entry, error) {
 	return e, nil
 }
 
-func set(e *ingest.Entry, name, value string) (err error) {
+func setField(e *ingest.Entry, name, value string) (err error) {
 	number := func(into func(int64)) {
 		var n int64
 		if n, err = strconv.ParseInt(value, 10, 64); err == nil {

@@ -48,14 +48,14 @@ func Read(r io.Reader, doc string, yield func(ingest.Entry) bool) error {
 		if err != nil {
 			return err
 		}
-		if b = bytes.TrimSpace(b); len(b) > 0 && !yield(parse(b, doc, in.Number)) {
+		if b = bytes.TrimSpace(b); len(b) > 0 && !yield(parseLine(b, doc, in.Number)) {
 			return nil
 		}
 	}
 }
 
-// parse reads one line.
-func parse(b []byte, doc string, line int) ingest.Entry {
+// parseLine reads one line.
+func parseLine(b []byte, doc string, line int) ingest.Entry {
 	var e ingest.Entry
 	if json.Unmarshal(b, &e) != nil || e.Source != ingest.Unknown && !slices.Contains(ingest.Sources, e.Source) ||
 		!validMark(e.Mark) {
@@ -74,14 +74,14 @@ func parse(b []byte, doc string, line int) ingest.Entry {
 			e.Clock = ingest.NoClock
 		}
 	}
-	tidy(&e)
+	tidyEntry(&e)
 	return e
 }
 
 func validMark(m *ingest.Mark) bool { return m == nil || m.Kind <= ingest.Reached }
 
-// tidy holds an entry that this package did not make to its invariant.
-func tidy(e *ingest.Entry) {
+// tidyEntry holds an entry that this package did not make to its invariant.
+func tidyEntry(e *ingest.Entry) {
 	var cut int
 	e.Text, cut = logtext.Shorten(logtext.Cleaned(e.Text))
 	e.Cut += cut

@@ -43,7 +43,7 @@ type Item struct {
 	body     []byte // nil once it is in its file
 }
 
-func (i Item) name() string {
+func (i Item) fileName() string {
 	return fmt.Sprintf("%016d-%s-%d-%d-%d.push", i.Seq, i.Class, i.Entries, nanos(i.From), nanos(i.To))
 }
 
@@ -93,15 +93,15 @@ func Open(dir string, max int64, lost func(Item)) (*Spool, error) {
 			_ = os.Remove(filepath.Join(dir, f.Name())) // a write that a crash cut off
 			continue
 		}
-		s.found(f)
+		s.takeFound(f)
 	}
 	slices.SortFunc(s.items, func(a, b Item) int { return int(int64(a.Seq) - int64(b.Seq)) })
-	s.wake()
+	s.wakeUp()
 	return s, nil
 }
 
-// found takes in a file of an earlier run.
-func (s *Spool) found(f os.DirEntry) {
+// takeFound takes in a file of an earlier run.
+func (s *Spool) takeFound(f os.DirEntry) {
 	var i Item
 	var from, to int64
 	name := strings.ReplaceAll(strings.TrimSuffix(f.Name(), ".push"), "-", " ")
@@ -110,7 +110,7 @@ func (s *Spool) found(f os.DirEntry) {
 		return
 	}
 	i.From, i.To = moment(from), moment(to)
-	if info, err := f.Info(); err == nil && i.name() == f.Name() {
+	if info, err := f.Info(); err == nil && i.fileName() == f.Name() {
 		i.size = info.Size()
 		s.items = append(s.items, i)
 		s.size += i.size
@@ -118,7 +118,7 @@ func (s *Spool) found(f os.DirEntry) {
 	}
 }
 
-func (s *Spool) wake() {
+func (s *Spool) wakeUp() {
 	select {
 	case s.more <- struct{}{}:
 	default:
@@ -133,8 +133,8 @@ func (s *Spool) Put(i Item, body []byte) {
 	s.next++
 	s.items = append(s.items, i)
 	s.size += i.size
-	s.shrink()
-	s.wake()
+	s.shrinkToFit()
+	s.wakeUp()
 }
 
 // Keep writes what is only in memory.
@@ -146,12 +146,12 @@ func (s *Spool) Keep() error {
 		if i.body == nil {
 			continue
 		}
-		if err := s.writeFile(i.name(), i.body); err != nil {
+		if err := s.writeFile(i.fileName(), i.body); err != nil {
 			return fmt.Errorf("spool: %w", err)
 		}
 		i.body, s.unsure = nil, true
 	}
-	return s.sync()
+	return s.syncDir()
 }
 
 // writeFile replaces a file in one step. Its name is durable after sync.
@@ -172,8 +172,8 @@ func (s *Spool) writeFile(name string, body []byte) (err error) {
 	return err
 }
 
-// sync makes the names of new files durable.
-func (s *Spool) sync() error {
+// syncDir makes the names of new files durable.
+func (s *Spool) syncDir() error {
 	if !s.unsure {
 		return nil
 	}
@@ -188,8 +188,8 @@ func (s *Spool) sync() error {
 	return nil
 }
 
-// shrink drops items until the spool is within its size: context first.
-func (s *Spool) shrink() {
+// shrinkToFit drops items until the spool is within its size: context first.
+func (s *Spool) shrinkToFit() {
 	for _, class := range []Class{Context, Evidence} {
 		for s.size > s.max && len(s.items) > 1 {
 			at := slices.IndexFunc(s.items[:len(s.items)-1], func(i Item) bool { return i.Class == class })
@@ -198,27 +198,27 @@ func (s *Spool) shrink() {
 			}
 			i := s.items[at]
 			if i.body == nil {
-				s.gone = append(s.gone, i.name())
+				s.gone = append(s.gone, i.fileName())
 			}
-			s.forget(at)
+			s.forgetAt(at)
 			s.lost(i)
 		}
 	}
 }
 
-// drop forgets an item and removes its file; the caller holds the lock.
-func (s *Spool) drop(i Item) {
+// dropItem forgets an item and removes its file; the caller holds the lock.
+func (s *Spool) dropItem(i Item) {
 	at := slices.IndexFunc(s.items, func(x Item) bool { return x.Seq == i.Seq })
 	if at < 0 {
 		return // it went while it was being sent
 	}
 	if s.items[at].body == nil {
-		_ = os.Remove(filepath.Join(s.dir, i.name())) // one that stays is sent once more
+		_ = os.Remove(filepath.Join(s.dir, i.fileName())) // one that stays is sent once more
 	}
-	s.forget(at)
+	s.forgetAt(at)
 }
 
-func (s *Spool) forget(at int) {
+func (s *Spool) forgetAt(at int) {
 	s.size -= s.items[at].size
 	s.items = slices.Delete(s.items, at, at+1)
 }
@@ -238,14 +238,14 @@ func (s *Spool) Next() (i Item, body []byte, err error) {
 		if i = s.items[0]; i.body != nil {
 			return i, i.body, nil
 		}
-		body, err := os.ReadFile(filepath.Join(s.dir, i.name()))
+		body, err := os.ReadFile(filepath.Join(s.dir, i.fileName()))
 		if err == nil {
 			return i, body, nil
 		}
 		if !errors.Is(err, os.ErrNotExist) {
 			return i, nil, fmt.Errorf("spool: %w", err)
 		}
-		s.drop(i) // somebody else removed it
+		s.dropItem(i) // somebody else removed it
 		s.lost(i)
 	}
 	return i, nil, ErrEmpty
@@ -255,7 +255,7 @@ func (s *Spool) Next() (i Item, body []byte, err error) {
 func (s *Spool) Done(i Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drop(i)
+	s.dropItem(i)
 }
 
 // Size is how many bytes wait, and in how many items.
@@ -279,12 +279,12 @@ func (s *Spool) SaveState(name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	s.clear()
+	s.clearFiles()
 	return nil
 }
 
-// clear removes the files that had to go.
-func (s *Spool) clear() {
+// clearFiles removes the files that had to go.
+func (s *Spool) clearFiles() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range s.gone {

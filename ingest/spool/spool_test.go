@@ -108,9 +108,9 @@ func TestOnlyWhatWaitsIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, s, Evidence, "c")
-	equal(t, names(t, dir), i.name(), "positions.json")
+	equal(t, names(t, dir), i.fileName(), "positions.json")
 	again, _ := open(t, dir, 1<<20)
-	if got, body, err := again.Next(); err != nil || got.name() != i.name() || string(body) != "b" {
+	if got, body, err := again.Next(); err != nil || got.fileName() != i.fileName() || string(body) != "b" {
 		t.Errorf("%+v %q", got, body)
 	}
 	s.Done(i)

@@ -46,14 +46,14 @@ func (n *Tree) Close() { _ = n.f.Close() }
 // Run takes notifications as they come, until the queue is closed.
 func (n *Tree) Run() {
 	if c, err := n.f.SyscallConn(); err == nil {
-		_ = c.Read(func(fd uintptr) bool { n.empty(int(fd)); return false }) // it was closed
+		_ = c.Read(func(fd uintptr) bool { n.emptyOut(int(fd)); return false }) // it was closed
 	}
 }
 
 // Drain takes all that is in the queue now; if it was closed that is nothing.
-func (n *Tree) Drain() { _ = n.control(n.empty) }
+func (n *Tree) Drain() { _ = n.withFD(n.emptyOut) }
 
-func (n *Tree) control(do func(fd int)) error {
+func (n *Tree) withFD(do func(fd int)) error {
 	c, err := n.f.SyscallConn()
 	if err == nil {
 		err = c.Control(func(fd uintptr) { do(int(fd)) })
@@ -64,7 +64,7 @@ func (n *Tree) control(do func(fd int)) error {
 	return nil
 }
 
-func (n *Tree) empty(fd int) {
+func (n *Tree) emptyOut(fd int) {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	for {
@@ -75,24 +75,24 @@ func (n *Tree) empty(fd int) {
 		if err != nil || k < syscall.SizeofInotifyEvent {
 			return
 		}
-		n.events(n.buf[:k])
+		n.readEvents(n.buf[:k])
 	}
 }
 
-// events reads what the kernel has written of events: four numbers of four bytes,
+// readEvents reads what the kernel has written of events: four numbers of four bytes,
 // the last being the size of the name that follows.
-func (n *Tree) events(b []byte) {
+func (n *Tree) readEvents(b []byte) {
 	for len(b) >= syscall.SizeofInotifyEvent {
 		id, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
 		size := binary.NativeEndian.Uint32(b[12:])
 		b = b[syscall.SizeofInotifyEvent:]
 		name, _, _ := bytes.Cut(b[:size], []byte{0})
-		n.event(id, mask, string(name))
+		n.takeEvent(id, mask, string(name))
 		b = b[size:]
 	}
 }
 
-func (n *Tree) event(id int32, mask uint32, name string) {
+func (n *Tree) takeEvent(id int32, mask uint32, name string) {
 	n.mu.Lock()
 	path, known := n.paths[id]
 	if mask&syscall.IN_IGNORED != 0 {
@@ -113,7 +113,7 @@ func (n *Tree) Add(rel string) error {
 	defer n.mu.Unlock()
 	var id int
 	var err error
-	closed := n.control(func(fd int) {
+	closed := n.withFD(func(fd int) {
 		id, err = syscall.InotifyAddWatch(fd, filepath.Join(n.root, rel), appeared|disappeared|syscall.IN_ONLYDIR)
 	})
 	if closed != nil {
@@ -134,6 +134,6 @@ func (n *Tree) Remove(rel string) {
 	delete(n.ids, rel)
 	if ok && n.paths[id] == rel {
 		delete(n.paths, id)
-		_ = n.control(func(fd int) { _, _ = syscall.InotifyRmWatch(fd, uint32(id)) })
+		_ = n.withFD(func(fd int) { _, _ = syscall.InotifyRmWatch(fd, uint32(id)) })
 	}
 }
