@@ -94,6 +94,11 @@ func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) ru
 	if len(all) == 1 && !files.left {
 		return all[0]
 	}
+	for _, f := range files.unnamed {
+		if len(all) == 0 && !files.left && len(f.Evidence) > 0 {
+			return book.Judge(f)
+		}
+	}
 	return book.Judge(&casefile.Case{
 		Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around, Crowd: len(all) > 0 || files.left,
 	})

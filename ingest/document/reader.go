@@ -181,7 +181,7 @@ func (r *reader) fromNobody(d *draft, raw, text string) {
 	case r.contents.isJobLog():
 		d.Source = ingest.Job
 		r.emitDraft(d, text)
-	case d.wraps == 0 && !logtext.IsStructured(text) && r.kubectl.Read(raw, r.n):
+	case (d.wraps == 0 || r.kubectl.InColumns()) && !logtext.IsStructured(text) && r.kubectl.Read(raw, r.n):
 	default:
 		if f, ok := kubectl.LoggedEvent(text, r.n); ok && r.contents.program == ingest.Unknown {
 			r.kubeFact(f)

@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,9 +11,12 @@ import (
 
 // columnWords are the heads of columns that an event's table can have.
 var columnWords = wordSet(
-	"NAMESPACE", "NAME", "LASTSEEN", "FIRSTSEEN", "TIME", "AGE", "COUNT", "TYPE", "REASON", "KIND", "OBJECT", "POD",
-	"SOURCE", "FROM", "MESSAGE",
+	"NAMESPACE", "NAME", "LASTSEEN", "FIRSTSEEN", "TIME", "WHEN", "LAST", "FIRST", "AGE", "COUNT", "TYPE", "REASON", "KIND",
+	"OBJECT", "POD", "SOURCE", "FROM", "COMPONENT", "MESSAGE", "MSG", "NOTE",
 )
+
+// messageWords are those of the column that holds the message.
+var messageWords = wordSet("MESSAGE", "MSG", "NOTE")
 
 // eventColumns reads the head of a table of events whose columns somebody chose:
 // the message last, and every other one without blanks.
@@ -23,11 +27,14 @@ func eventColumns(s string) []string {
 			return nil
 		}
 	}
-	if len(columns) < 3 || columns[len(columns)-1] != "MESSAGE" || !slices.Contains(columns, "REASON") {
+	if len(columns) < 3 || !messageWords[columns[len(columns)-1]] || !slices.Contains(columns, "REASON") {
 		return nil
 	}
 	return columns
 }
+
+// InColumns reports whether rows of such a table may follow, which can begin with a time.
+func (k *Text) InColumns() bool { return len(k.columns) > 0 }
 
 // columnRow reads a row of such a table.
 func columnRow(s string, columns []string) (f Fact, ok bool) {
@@ -43,7 +50,7 @@ func columnRow(s string, columns []string) (f Fact, ok bool) {
 	if k, n, qualified := strings.Cut(name, "/"); qualified {
 		kind, name = k, n
 	}
-	if !reasons[values["REASON"]] || s == "" || !logtext.IsDNSName(name) ||
+	if !reasons[values["REASON"]] || s == "" || name != "" && !logtext.IsDNSName(name) ||
 		values["TYPE"] != "" && values["TYPE"] != "Normal" && values["TYPE"] != "Warning" {
 		return f, false
 	}
@@ -53,9 +60,11 @@ func columnRow(s string, columns []string) (f Fact, ok bool) {
 			kind = "Node"
 		}
 	}
-	f = eventFact(values["TYPE"], values["REASON"], firstSet(values, "SOURCE", "FROM"), s,
-		firstSet(values, "LASTSEEN", "AGE"))
-	f.setObject(values["NAMESPACE"], kind+"/"+name)
+	f = eventFact(values["TYPE"], values["REASON"], firstSet(values, "SOURCE", "FROM", "COMPONENT"), s,
+		firstSet(values, "LASTSEEN", "TIME", "WHEN", "LAST", "AGE"))
+	if name != "" {
+		f.setObject(values["NAMESPACE"], kind+"/"+name)
+	}
 	return f, true
 }
 
@@ -67,6 +76,9 @@ var nodeReasons = wordSet("OOMKilling", "SystemOOM", "NodeNotReady", "Rebooted",
 // made it the line does not say. What the kubelet says so of an eviction is its own word
 // and stays text.
 func LoggedEvent(text string, line int) (f Fact, ok bool) {
+	if strings.Contains(text, "Event(v1.ObjectReference{") {
+		return quotedEvent(text, line)
+	}
 	if !strings.Contains(text, `"Event occurred"`) {
 		return f, false
 	}
@@ -81,6 +93,23 @@ func LoggedEvent(text string, line int) (f Fact, ok bool) {
 		namespace, name = "", object
 	}
 	f.setObject(namespace, kind+"/"+name)
+	f.id.Line = line
+	return f, true
+}
+
+// quoted is the same as client-go wrote it before 1.20: Event(v1.ObjectReference{Kind:"Pod",
+// Namespace:"ci", Name:"r-1", …}): type: 'Warning' reason: 'Killing' text.
+var quoted = regexp.MustCompile(
+	`Event\(v1\.ObjectReference\{Kind:"(\w+)", Namespace:"([^"]*)", Name:"([^"]+)".*?\}\): type: '(\w+)' reason: '(\w+)' (.*)`,
+)
+
+func quotedEvent(text string, line int) (f Fact, ok bool) {
+	m := quoted.FindStringSubmatch(text)
+	if m == nil || !reasons[m[5]] || m[5] == "Evicted" {
+		return f, false
+	}
+	f = eventFact(m[4], m[5], "", m[6], "")
+	f.setObject(m[2], m[1]+"/"+m[3])
 	f.id.Line = line
 	return f, true
 }
