@@ -79,7 +79,7 @@ func worthTelling(c *casefile.Case, v rules.Verdict, named []rules.Verdict) bool
 	if v.Label == rules.None || len(c.Evidence) == 0 {
 		return false
 	}
-	cause := func(v rules.Verdict) bool { return v.Label.Death() && v.Label != rules.Unknown }
+	cause := func(v rules.Verdict) bool { return v.Death() && v.Label != rules.Unknown }
 	here := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && cause(n) }
 	if !slices.ContainsFunc(named, here) {
 		return true
@@ -107,8 +107,8 @@ func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) ru
 func byDeath(all []rules.Verdict) []rules.Verdict {
 	slices.SortStableFunc(all, func(a, b rules.Verdict) int {
 		switch {
-		case a.Label.Death() != b.Label.Death():
-			return boolFirst(a.Label.Death())
+		case a.Death() != b.Death():
+			return boolFirst(a.Death())
 		case a.Confidence != b.Confidence:
 			return boolFirst(a.Confidence.Better(b.Confidence))
 		case a.DiedAt != nil && b.DiedAt != nil && !a.DiedAt.Equal(*b.DiedAt):

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"regexp"
 
-	"coroner/ingest"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 
@@ -16,10 +15,11 @@ import (
 type Rulebook struct {
 	*signal.Book
 	Facts    []*Fact
-	Rules    []*Rule // highest precedence first
-	Labels   map[Label]*LabelDef
+	Rules    []*Rule             // highest precedence first
+	Labels   map[Label]*LabelDef // LabelOrder has them in their order
 	Harmless []Harmless
 
+	added   []Label // labels that are not built in, as they were declared
 	env     types.Map
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames
@@ -30,25 +30,6 @@ type Rulebook struct {
 type Fact struct {
 	Name, Doc string
 	value     *program
-}
-
-// LabelDef is what the rulebook says of a label.
-type LabelDef struct {
-	Label         Label
-	Doc           string
-	Domain, Retry string
-	Advice        string
-	Confused      []Confusion
-	Needs         string          // what would decide it
-	Sources       []ingest.Source // who would say it
-
-	possible *program
-	ruledOut []exclusion
-}
-
-type exclusion struct {
-	when    *program
-	because *template
 }
 
 // Load reads the *.yaml files of each file system and compiles them. Entries

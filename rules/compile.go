@@ -32,6 +32,7 @@ func (b *builder) compileAll(from yamlfile.Layers) *Rulebook {
 		Book:   signal.Compile(&b.specs.signals, from, taken, &b.errs),
 		Labels: map[Label]*LabelDef{},
 	}
+	b.declareLabels()
 	b.suspects()
 	b.harmless()
 	b.environment()

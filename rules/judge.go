@@ -24,7 +24,7 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 		func(e *casefile.Evidence) bool { return e.Proven },
 		func(e *casefile.Evidence) bool { return !e.Unsigned },
 	} {
-		if f := b.examineSome(c, better); f != nil && f.outweighs(all) {
+		if f := b.examineSome(c, better); f != nil && b.outweighs(f, all) {
 			return b.writeVerdict(c, f, all)
 		}
 	}
@@ -43,9 +43,9 @@ func (b *Rulebook) examineSome(c *casefile.Case, some func(*casefile.Evidence) b
 
 // outweighs says whether a finding of better evidence stands against all. An
 // all-clear never does: what is claimed against it may be true.
-func (f *finding) outweighs(all *finding) bool {
+func (b *Rulebook) outweighs(f, all *finding) bool {
 	label := f.foundLabel()
-	return f.confidence == Confirmed && label.Death() && (label != all.foundLabel() || all.confidence != Confirmed)
+	return f.confidence == Confirmed && b.isDeath(label) && (label != all.foundLabel() || all.confidence != Confirmed)
 }
 
 // finding is a case with the rule that it fits.
@@ -98,16 +98,16 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	v.Evidence, v.EvidenceOmitted = evidenceLines(c, f, found.deciding())
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
 	b.differential(&v, all.env, f)
-	if claimed := all.foundLabel(); claimed != found.foundLabel() && claimed.Death() && claimed != Unknown {
+	if claimed := all.foundLabel(); claimed != found.foundLabel() && b.isDeath(claimed) && claimed != Unknown {
 		v.Open = append(
 			v.Open,
 			OpenLabel{claimed, "lines that nobody attests say so; they do not outweigh what is proven"},
 		)
 	}
-	if v.Label.Death() || len(c.Evidence) == 0 {
+	if v.Death() || len(c.Evidence) == 0 {
 		v.Missing = missingSources(c, f)
 	}
-	if v.Label.Death() {
+	if v.Death() {
 		v.Coverage = c.Spans(f.Died)
 	}
 	v.limitSizes()
@@ -164,7 +164,8 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 		env["d"] = f.decisive[0]
 	}
 	v.Label, v.Rule, v.Domain, v.Retry = r.Label, r.ID, r.Domain, r.Retry
-	if v.DiedAt == nil && r.Label.Death() {
+	v.NoDeath = r.Label.Death() && !b.isDeath(r.Label)
+	if v.DiedAt == nil && v.Death() {
 		v.DiedAt = firstTime(f.decisive) // no end was seen: the cause's time is the best there is
 	}
 	v.Summary = r.texts.summary.renderText(env)
@@ -245,9 +246,9 @@ func toldLater(s ingest.Source) time.Duration {
 // differential sorts the other labels into ruled out and open. A label that
 // the picture does not suggest is in neither list.
 func (b *Rulebook) differential(v *Verdict, env map[string]any, f casefile.Findings) {
-	for _, name := range Labels {
+	for _, name := range b.LabelOrder() {
 		l := b.Labels[name]
-		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v.Label) || !l.possible.isTrue(env) {
+		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v) || !l.possible.isTrue(env) {
 			continue
 		}
 		if because, ok := l.excluded(env); ok {
@@ -256,12 +257,6 @@ func (b *Rulebook) differential(v *Verdict, env map[string]any, f casefile.Findi
 			v.Open = append(v.Open, OpenLabel{name, l.stillNeeds(f)})
 		}
 	}
-}
-
-// possibleBeside says whether the label is thought of beside a verdict: every one
-// beside a death, and beside a job that ended only what can kill a part of it.
-func (l *LabelDef) possibleBeside(v Label) bool {
-	return v.Death() || v == Completed && l.Label == ChildOOM
 }
 
 // stillNeeds says what would decide the label; where all of it was read, that
@@ -276,15 +271,6 @@ func (l *LabelDef) stillNeeds(f casefile.Findings) string {
 		return l.Needs
 	}
 	return l.Needs + "; what was read does not decide it"
-}
-
-func (l *LabelDef) excluded(env map[string]any) (string, bool) {
-	for _, x := range l.ruledOut {
-		if x.when.isTrue(env) {
-			return x.because.renderText(env), true
-		}
-	}
-	return "", false
 }
 
 // sourceNouns says what a source is called when it is missing.

@@ -162,38 +162,6 @@ func (b *builder) withDecisive(r *Rule) types.Map {
 	return env
 }
 
-func (b *builder) labelName(s yamlfile.Text) Label {
-	if !slices.Contains(Labels, Label(s.Value)) {
-		var all []string
-		for _, l := range Labels {
-			all = append(all, string(l))
-		}
-		b.errs.Add(s.Pos, "unknown label %q%s", s.Value, yamlfile.Nearest(s.Value, all))
-	}
-	return Label(s.Value)
-}
-
-func (b *builder) compileLabel(s labelSpec) {
-	l := &LabelDef{
-		Label: b.labelName(s.name), Doc: s.doc.Value, Advice: s.advice.Value, Needs: s.needs.Value,
-		Domain: b.errs.OneOf(s.domain, "domain", "none", domains...),
-		Retry:  b.errs.OneOf(s.retry, "retry", "unknown", retries...),
-	}
-	if len(s.sources) > 0 {
-		l.Sources = signal.Sources(s.sources, s.name.Pos, &b.errs)
-	}
-	b.confusions(l, s.confused)
-	if s.possible.Value != "" {
-		l.possible = b.expression(s.possible, b.book.env, "bool")
-	}
-	for _, o := range s.ruledOut {
-		l.ruledOut = append(l.ruledOut, exclusion{
-			b.expression(o.when, b.book.env, "bool"), b.template(o.because, b.book.env),
-		})
-	}
-	b.book.Labels[l.Label] = l
-}
-
 func (b *builder) compileFact(s factSpec) {
 	if _, taken := b.book.env[s.name.Value]; taken {
 		b.errs.Add(s.name.Pos, "fact %q has the name of something else", s.name.Value)

@@ -28,6 +28,7 @@ type textsSpec struct{ summary, advice, initiator, resource yamlfile.Text }
 
 type labelSpec struct {
 	name, doc, domain, retry, possible, needs, advice yamlfile.Text
+	death, beforeStart                                yamlfile.Text   // true or false
 	confused                                          []yamlfile.Pair // label -> how the two are told apart
 	sources                                           []yamlfile.Text
 	ruledOut                                          []ruledOutSpec
@@ -116,6 +117,7 @@ func (r reader) readLabel(n *yaml.Node) (s labelSpec) {
 	r.Object(n, "label", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "domain": r.Text(&s.domain), "retry": r.Text(&s.retry),
 		"possible": r.Text(&s.possible), "needs": r.Text(&s.needs), "advice": r.Text(&s.advice),
+		"death": r.Text(&s.death), "before_start": r.Text(&s.beforeStart),
 		"confused_with": r.Pairs(&s.confused), "sources": r.Texts(&s.sources),
 		"ruled_out": r.List(func(n *yaml.Node) {
 			var o ruledOutSpec

@@ -6,7 +6,7 @@ import (
 	"coroner/rules/casefile"
 )
 
-// Label is a cause of death, from the closed set Labels.
+// Label is a cause of death: one of Labels, or one that a rulebook adds.
 type Label string
 
 // The labels. They are public: stored in Loki labels, metrics and dashboards.
@@ -44,7 +44,8 @@ const (
 	None                  Label = "none"
 )
 
-// Labels is the closed set, in the order in which people meet them.
+// Labels are the built-in ones, in the order in which people meet them. Those of a
+// rulebook are its LabelOrder.
 var Labels = []Label{
 	HostTeardown, CgroupOOM, GuestOOM, SIGTERMDrain, CleanHandshakeFailure,
 	ChildOOM, NodeOOM, NodeShutdown, NodeCrash, NodeLost, HardwareFailure, ForceDeleted, Evicted,
@@ -54,7 +55,8 @@ var Labels = []Label{
 	IdleRemoved, RunnerUpdated, Completed, Unknown, None,
 }
 
-// Death says whether the label names a death: the others end without harm.
+// Death says whether a built-in label names a death: the others end without harm. Of
+// a label that a rulebook adds the verdict knows.
 func (l Label) Death() bool {
 	switch l {
 	case IdleRemoved, RunnerUpdated, Completed, None:
@@ -63,7 +65,7 @@ func (l Label) Death() bool {
 	return true
 }
 
-// BeforeStart says whether the label is of a pod that never got to run. Nothing
+// BeforeStart says whether a built-in label is of a pod that never got to run. Nothing
 // ends there: such a pod waits until somebody takes it away.
 func (l Label) BeforeStart() bool {
 	switch l {
@@ -114,6 +116,7 @@ type Verdict struct {
 	PodUID     string          `json:"pod_uid"`
 	Pool       string          `json:"pool,omitempty"`
 	Label      Label           `json:"verdict"`
+	NoDeath    bool            `json:"no_death,omitempty"` // the rulebook added the label, for what ends without harm
 	Confidence Confidence      `json:"confidence"`
 	Domain     string          `json:"domain"`
 	Initiator  string          `json:"initiator"`
@@ -139,6 +142,9 @@ type Verdict struct {
 
 	Understanding
 }
+
+// Death says whether the verdict's label names a death.
+func (v *Verdict) Death() bool { return v.Label.Death() && !v.NoDeath }
 
 // Understanding says how much of an input was understood at all. Only explain,
 // which sees the whole input, can say it.

@@ -33,12 +33,12 @@ func (b *builder) confusions(l *LabelDef, list []yamlfile.Pair) {
 // confused with another is what the other is confused with.
 func (b *Rulebook) mirrorConfusions() {
 	written := map[Label][]Confusion{}
-	for _, name := range Labels {
+	for _, name := range b.LabelOrder() {
 		if l := b.Labels[name]; l != nil {
 			written[name] = l.Confused
 		}
 	}
-	for _, name := range Labels {
+	for _, name := range b.LabelOrder() {
 		for _, c := range written[name] {
 			if other := b.Labels[c.Label]; other != nil && !other.confusedWith(name) {
 				other.Confused = append(slices.Clip(other.Confused), Confusion{name, c.Apart})

@@ -72,7 +72,7 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		if err == nil {
 			one.last, stands, err = verdictBefore(ctx, q, &c, one.id, v)
 		}
-		alive := v.Label == rules.None || c.State == ledger.StateOpen && !v.Label.BeforeStart()
+		alive := v.Label == rules.None || c.State == ledger.StateOpen && !j.Book().BeforeStart(v.Label)
 		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 		}

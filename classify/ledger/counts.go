@@ -45,9 +45,14 @@ func (s Search) CountsOverTime(ctx context.Context, q Query, in Spans) ([]Count,
 func (s Search) countsWide(ctx context.Context, q Query, in Spans) (out []Count, err error) {
 	labels := q.Labels
 	if len(labels) == 0 {
-		labels = rules.Labels
+		if labels, err = s.Labels(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, label := range labels {
+		if slices.Contains(q.Except, label) {
+			continue
+		}
 		rows, err := s.pool.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS
 				(SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
 			SELECT ?4, i, '', '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label

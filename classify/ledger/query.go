@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ type Query struct {
 	Runner     string  // the start of a runner's name, [namespace/]name, or of a pod UID
 	Node       string
 	Labels     []rules.Label
+	Except     []rules.Label // with none of these labels
 	Pool       string
 	Repository string
 	Job        string    // id of a job
@@ -125,8 +125,7 @@ func (q *Query) whereClause(names *naming) (string, []any) {
 	add(q.Cluster != nil, "cluster = ?", names.wantedCluster(q.Cluster))
 	add(ns != "", "namespace = ?", ns)
 	add(q.Node != "", "node = ?", q.Node)
-	clause, labels := q.labelClause()
-	add(len(labels) > 0, clause, labels...)
+	q.labelClauses(add)
 	add(q.Pool != "", "pool = ?", q.Pool)
 	add(q.Repository != "", "repository = ?", q.Repository)
 	add(q.Job != "", "job = ?", q.Job)
@@ -138,23 +137,20 @@ func (q *Query) whereClause(names *naming) (string, []any) {
 	return "WHERE " + strings.Join(where, " AND "), args
 }
 
-// labelClause is the clause for the labels. Where most are asked for, the few others
-// are quicker to leave out, and no index of one label helps.
-func (q *Query) labelClause() (clause string, args []any) {
-	in, of := "IN", q.Labels
-	if len(of) > len(rules.Labels)/2 {
-		in = "NOT IN"
-		of = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool {
-			return slices.Contains(q.Labels, l)
-		})
+// labelClauses add the labels that are asked for and those that are not. Where all but
+// a few are, no index of one label helps.
+func (q *Query) labelClauses(add func(is bool, clause string, values ...any)) {
+	list := func(of []rules.Label) (marks string, values []any) {
+		for _, l := range of {
+			values = append(values, l)
+		}
+		return " (?" + strings.Repeat(", ?", max(0, len(of)-1)) + ")", values
 	}
-	for _, l := range of {
-		args = append(args, l)
-	}
-	if len(of) == 1 && in == "IN" {
-		return "label = ?", args
-	}
-	return "+label " + in + " (?" + strings.Repeat(", ?", max(0, len(of)-1)) + ")", args
+	marks, values := list(q.Labels)
+	add(len(q.Labels) == 1, "label = ?", values...)
+	add(len(q.Labels) > 1, "+label IN"+marks, values...)
+	marks, values = list(q.Except)
+	add(len(q.Except) > 0, "+label NOT IN"+marks, values...)
 }
 
 // isWide says whether the query asks for everything of a time, so that there may
@@ -184,6 +180,22 @@ func splitName(s string) (namespace, name string) {
 
 // prefixRange is the range of the texts that begin with s, which an index can find.
 func prefixRange(s string) (from, to string) { return s, s + "\U0010FFFF" }
+
+// Labels are those that there are verdicts of, the rulebook in force may not know them.
+func (s Search) Labels(ctx context.Context) (out []rules.Label, _ error) {
+	rows, err := s.pool.QueryContext(ctx, `WITH RECURSIVE
+		judged(l) AS (SELECT min(label) FROM verdicts WHERE last = 1
+			UNION ALL SELECT (SELECT min(label) FROM verdicts WHERE last = 1 AND label > l)
+			FROM judged WHERE l IS NOT NULL)
+		SELECT l FROM judged WHERE l IS NOT NULL`)
+	err = eachRow(rows, err, func(r *sql.Rows) error {
+		var l rules.Label
+		err := r.Scan(&l)
+		out = append(out, l)
+		return err
+	})
+	return out, err
+}
 
 // Clusters are those that there are verdicts or nodes of, "" among them where
 // some are of none.

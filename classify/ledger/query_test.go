@@ -11,6 +11,7 @@ import (
 	"coroner/rules"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // Charts count each runner once, by its latest verdict, when that was recorded;
@@ -86,7 +87,8 @@ func TestLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for i, label := range rules.Labels {
+	all := append(slices.Clone(rules.Labels), "rack-fire") // the last is of a rulebook's own
+	for i, label := range all {
 		err := l.Write(t.Context(), time.Unix(int64(i), 0), func(tx *Tx) error {
 			return tx.AddVerdict(string(label), &rules.Verdict{Label: label, Revision: 1}, time.Unix(1, 0), false)
 		})
@@ -94,19 +96,37 @@ func TestLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n := range len(rules.Labels) + 1 {
-		want := rules.Labels[:n]
+	for n := range len(all) + 1 {
+		want := all[:n]
 		if n == 0 {
-			want = rules.Labels // none asked for is all
+			want = all // none asked for is all
 		}
-		got, err := l.Verdicts(t.Context(), Query{Labels: rules.Labels[:n]})
-		var labels []rules.Label
-		for _, r := range slices.Backward(got) {
-			labels = append(labels, r.Verdict.Label)
-		}
-		if diff := cmp.Diff(want, labels); diff != "" || err != nil {
-			t.Errorf("%d labels: %v %s", n, err, diff)
-		}
+		checkLabels(t, l, Query{Labels: all[:n]}, want)
+		checkLabels(t, l, Query{Except: all[:n]}, all[n:])
+	}
+	checkLabels(t, l, Query{Labels: all[:9], Except: all[2:]}, all[:2])
+	known, err := l.Labels(t.Context())
+	slices.Sort(all)
+	if diff := cmp.Diff(all, known); diff != "" || err != nil {
+		t.Errorf("labels: %v %s", err, diff)
+	}
+}
+
+// checkLabels compares the labels that a query finds, and those that it counts.
+func checkLabels(t *testing.T, l *Ledger, q Query, want []rules.Label) {
+	t.Helper()
+	got, err := l.Verdicts(t.Context(), q)
+	labels := []rules.Label{}
+	for _, r := range slices.Backward(got) {
+		labels = append(labels, r.Verdict.Label)
+	}
+	if diff := cmp.Diff(want, labels, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("%v except %v: %v %s", q.Labels, q.Except, err, diff)
+	}
+	spans := Spans{From: time.Unix(0, 0), To: time.Unix(60, 0), Width: time.Minute}
+	counts, err := l.CountsOverTime(t.Context(), q, spans)
+	if len(counts) != len(want) || err != nil {
+		t.Errorf("%v except %v: %d labels are counted of %d, %v", q.Labels, q.Except, len(counts), len(want), err)
 	}
 }
 

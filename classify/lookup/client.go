@@ -3,11 +3,14 @@ package lookup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"coroner/rules"
 )
 
 // Client asks a server. Its fields are set before its first use.
@@ -56,6 +59,17 @@ func (c *Client) Verdicts(ctx context.Context, q url.Values) (Verdicts, error) {
 		err = fmt.Errorf("server %s: the answer is not coroner's: it has no list of verdicts", c.Server)
 	}
 	return out, err
+}
+
+// Labels asks which labels verdicts there can have. A server of an earlier version does
+// not say: it has the built-in ones only.
+func (c *Client) Labels(ctx context.Context) ([]rules.Label, error) {
+	var out labelList
+	err := c.get(ctx, "/api/v1/labels", &out)
+	if _, noJSON := errors.AsType[*json.SyntaxError](err); noJSON || err == nil && len(out.Labels) == 0 {
+		return rules.Labels, nil
+	}
+	return out.Labels, err
 }
 
 // query is the parameters that have a value: name, value, ….

@@ -17,13 +17,13 @@ import (
 // Filter reads ?cluster=&runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
 // verdict is a label or several with commas between; since and until are a
 // duration back from now (90m, 7d) or a time (RFC 3339), and mean when the
-// verdict was recorded; limit is 100 unless told.
-func Filter(v url.Values, now time.Time) (ledger.Query, error) {
+// verdict was recorded; limit is 100 unless told. known are the labels that there are.
+func Filter(v url.Values, now time.Time, known []rules.Label) (ledger.Query, error) {
 	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: casefile.PoolName(v.Get("pool")),
 		Repository: v.Get("repository"), Job: v.Get("job"), Run: v.Get("run"), Limit: 100}
 	q.Cluster = within(v.Get("cluster"))
 	var err error
-	if q.Labels, err = labels(v.Get("verdict")); err != nil {
+	if q.Labels, err = readLabels(v.Get("verdict"), known); err != nil {
 		return ledger.Query{}, err
 	}
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
@@ -55,24 +55,26 @@ func within(cluster string) *string {
 	return &cluster
 }
 
-// labels reads labels with commas between.
-func labels(text string) (out []rules.Label, _ error) {
+// readLabels reads labels with commas between.
+func readLabels(text string, known []rules.Label) (out []rules.Label, _ error) {
 	for _, s := range strings.Split(text, ",") {
 		name := strings.TrimSpace(s)
-		at := slices.IndexFunc(rules.Labels, func(l rules.Label) bool { return strings.EqualFold(string(l), name) })
-		switch {
-		case strings.TrimSpace(s) == "" || at >= 0 && slices.Contains(out, rules.Labels[at]):
-		case at < 0:
+		if name == "" {
+			continue
+		}
+		label, _, ok := LabelNamed(name, known)
+		if !ok {
 			return nil, fmt.Errorf("verdict=%q: want a label; coroner rules list shows them all", s)
-		default:
-			out = append(out, rules.Labels[at])
+		}
+		if !slices.Contains(out, label) {
+			out = append(out, label)
 		}
 	}
 	return out, nil
 }
 
-// known are the parameters of a list.
-var known = []string{
+// parameters are those of a list.
+var parameters = []string{
 	"cluster", "runner", "node", "verdict", "pool", "repository", "job", "run", "since", "until", "limit",
 }
 
@@ -80,8 +82,8 @@ var known = []string{
 // must not give everything.
 func strangers(v url.Values) error {
 	for name := range v {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s: no such parameter; want %s", name, strings.Join(known, ", "))
+		if !slices.Contains(parameters, name) {
+			return fmt.Errorf("%s: no such parameter; want %s", name, strings.Join(parameters, ", "))
 		}
 	}
 	return nil

@@ -17,7 +17,12 @@ const inFull = 4 << 20
 // of all is never made.
 func (a *API) verdicts(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	q, err := Filter(r.URL.Query(), a.Now())
+	known, err := a.Labels(r.Context())
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	q, err := Filter(r.URL.Query(), a.Now(), known)
 	if err == nil {
 		err = strangers(r.URL.Query())
 	}

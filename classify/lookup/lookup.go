@@ -107,6 +107,7 @@ type Source interface {
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
 	Verdicts(ctx context.Context, q ledger.Query) ([]ledger.Record, error)
 	Next(ctx context.Context, c *ledger.Cursor) ([]ledger.Record, error)
+	Labels(ctx context.Context) ([]rules.Label, error)
 	RunnersOn(ctx context.Context, cluster, node string, from, to time.Time) (int, error)
 }
 
@@ -118,6 +119,7 @@ type API struct {
 	Opinion func(context.Context, ledger.Case) (*rules.Verdict, error)
 	// Gather is the evidence of a case; nil: no incident files are given.
 	Gather func(context.Context, ledger.Case) ([]ingest.Entry, error)
+	Book   func() *rules.Rulebook // in force; nil: there are the built-in labels only
 	Now    func() time.Time
 	Places Places // of all questions, those of the pages among them
 }
@@ -126,6 +128,7 @@ type API struct {
 func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/verdicts", a.verdicts)
 	mux.HandleFunc("GET /api/v1/runners/{name...}", a.Places.Bounded(a.runner))
+	mux.HandleFunc("GET /api/v1/labels", a.Places.Bounded(a.labels))
 	mux.HandleFunc("GET /api/v1/search", a.Places.Bounded(a.search))
 	mux.HandleFunc("GET /api/v1/incidents/{id}", a.Places.Bounded(a.incident))
 }

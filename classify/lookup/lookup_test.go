@@ -256,6 +256,7 @@ func (f *fake) Case(context.Context, string) (ledger.Case, bool, error) {
 func (f *fake) RunnersOn(context.Context, string, string, time.Time, time.Time) (int, error) {
 	return 0, f.err
 }
+func (f *fake) Labels(context.Context) ([]rules.Label, error)              { return []rules.Label{"rack-fire"}, nil }
 func (f *fake) Lives(context.Context, string) ([]ledger.Case, error)       { return nil, f.judged }
 func (f *fake) Revisions(context.Context, string) ([]ledger.Record, error) { return nil, f.judged }
 func (f *fake) Verdicts(_ context.Context, q ledger.Query) ([]ledger.Record, error) {
@@ -284,6 +285,7 @@ func TestVerdictsParameters(t *testing.T) {
 		"runner=arc/abc&node=n&limit=":            {Runner: "arc/abc", Node: "n", Limit: 100},
 		"verdict=cgroup-OOM&limit=1":              {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
 		"verdict=cgroup-oom,+node-OOM,":           {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
+		"verdict=RACK-fire":                       {Labels: []rules.Label{"rack-fire"}, Limit: 100}, // of the ledger only
 		"pool=p&repository=o/r&job=7":             {Pool: "p", Repository: "o/r", Job: "7", Limit: 100},
 		"pool=tuist-runners/p":                    {Pool: "p", Limit: 100},
 		"job=7&run=8":                             {Job: "7", Run: "8", Limit: 100},

@@ -38,7 +38,7 @@ var (
 
 // understand reads what was typed: a job's or run's address, a node with a
 // time, or a runner.
-func understand(text string, now time.Time) (question, error) {
+func understand(text string, now time.Time, noDeaths []rules.Label) (question, error) {
 	text = strings.TrimSpace(text)
 	if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return address(u)
@@ -49,7 +49,7 @@ func understand(text string, now time.Time) (question, error) {
 				node, at.UTC().Format("2006-01-02 15:04:05Z")),
 			query: ledger.Query{
 				Node:     node,
-				Labels:   deaths,
+				Except:   noDeaths,
 				DiedFrom: at.Add(-near),
 				DiedTo:   at.Add(near),
 				Limit:    maxRunners,
@@ -58,8 +58,6 @@ func understand(text string, now time.Time) (question, error) {
 	}
 	return question{runner: text}, nil
 }
-
-var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return !l.Death() })
 
 // address reads a job's or a run's. Runners rarely print the number that a job
 // has in its address, so a job that is not found is looked for by its run.
@@ -167,7 +165,7 @@ func IsBadQuestion(err error) bool {
 // one, [namespace/]name, a pod UID, the address of a job or a run, a node with a
 // time; else a node by itself. A cluster is all of them if it is "".
 func (a *API) Search(ctx context.Context, cluster, text string) (Answer, error) {
-	q, err := understand(text, a.Now())
+	q, err := understand(text, a.Now(), a.NoDeaths())
 	if err != nil {
 		return Answer{}, badQuestion{err}
 	}
@@ -178,7 +176,7 @@ func (a *API) Search(ctx context.Context, cluster, text string) (Answer, error) 
 	if err != nil || len(found.Runners) > 0 {
 		return found, err
 	}
-	onNode := ledger.Query{Node: q.runner, Labels: deaths, Limit: maxRunners}
+	onNode := ledger.Query{Node: q.runner, Except: a.NoDeaths(), Limit: maxRunners}
 	asNode := try{meaning: "runners that died on node " + q.runner, query: onNode}
 	return a.first(ctx, cluster, question{tries: []try{asNode}})
 }

@@ -26,11 +26,12 @@ import (
 
 // A text is taken for what a person means by it.
 func TestUnderstand(t *testing.T) {
+	noDeaths := []rules.Label{rules.Completed, rules.None}
 	now := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
 	at := func(h, m, s int) time.Time { return time.Date(2026, 5, 4, h, m, s, 0, time.UTC) }
 	on := func(node string, died time.Time) []ledger.Query {
 		return []ledger.Query{
-			{Node: node, Labels: deaths, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners},
+			{Node: node, Except: noDeaths, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners},
 		}
 	}
 	job := func(id string) ledger.Query { return ledger.Query{Job: id, Limit: maxRunners} }
@@ -59,7 +60,7 @@ func TestUnderstand(t *testing.T) {
 		"https://gitlab.example.com/group/sub/project/-/jobs/99":      {queries: []ledger.Query{job("99")}},
 		"http://gitlab.example.com/group/project/-/pipelines/98/":     {queries: []ledger.Query{run("98")}},
 	} {
-		got, err := understand(text, now)
+		got, err := understand(text, now, noDeaths)
 		var queries []ledger.Query
 		for _, t := range got.tries {
 			queries = append(queries, t.query)
@@ -74,7 +75,7 @@ func TestUnderstand(t *testing.T) {
 	for _, text := range []string{
 		"https://github.com/o/r", "https://example.com/", "http://github.com/o/r/actions/runs/x",
 	} {
-		if _, err := understand(text, now); err == nil || !strings.Contains(err.Error(), "want https://") {
+		if _, err := understand(text, now, noDeaths); err == nil || !strings.Contains(err.Error(), "want https://") {
 			t.Errorf("%s: %v; want an error that shows an address of a job", text, err)
 		}
 	}

@@ -46,7 +46,7 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict, recorded time.Time
 	}
 	out := &Siblings{Within: "10m", Died: []Sibling{}, More: len(found) == maxSiblings}
 	for _, r := range found {
-		if x := r.Verdict; x.Label.Death() {
+		if x := r.Verdict; x.Death() {
 			out.Died = append(out.Died, Sibling{r.Case, x.Runner, x.Namespace, x.Label, x.Confidence, x.DiedAt})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // Commands are the shell commands that show more of a death. Names are put in
 // only when they are plain: a name is data like everything else.
 func Commands(v *rules.Verdict) (out []string) {
-	if !v.Label.Death() {
+	if !v.Death() {
 		return nil
 	}
 	from, to, timed := timeWindow(v)

@@ -19,12 +19,12 @@ import (
 func Markdown(w io.Writer, v *rules.Verdict) error {
 	m := &markdown{w: bufio.NewWriter(w), v: v}
 	m.headline()
-	if v.Label.Death() {
+	if v.Death() {
 		m.writeFacts()
 		m.writeProof()
 	}
 	m.unknownLines()
-	if v.Label.Death() {
+	if v.Death() {
 		m.differential()
 		m.seeMore()
 		m.writeFooter()

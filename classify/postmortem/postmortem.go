@@ -34,7 +34,7 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	}
 	p := &page{w: bufio.NewWriter(w), s: s, v: v}
 	p.headline()
-	if !v.Label.Death() && !s.All {
+	if !v.Death() && !s.All {
 		p.unknownLines() // there are none where something shows that nobody was harmed
 		return p.w.Flush()
 	}
@@ -78,7 +78,7 @@ func (p *page) printf(format string, args ...any) { fmt.Fprintf(p.w, format, arg
 func (p *page) headline() {
 	v, parts := p.v, []string{}
 	color := red
-	if !v.Label.Death() {
+	if !v.Death() {
 		color = green
 	} else if v.Confidence != rules.Confirmed {
 		color = yellow
@@ -120,7 +120,7 @@ func (p *page) writeFacts() {
 	v := p.v
 	if v.Exit.Code != nil {
 		p.writeFact("exit", strings.TrimSpace(fmt.Sprintf("%d %s", *v.Exit.Code, shortValue(v.Exit.Reason))))
-	} else if v.Label.Death() {
+	} else if v.Death() {
 		p.writeFact("exit", "no exit record")
 	}
 	if job := jobText(v.Job, shortValue); job != "" {
@@ -129,7 +129,7 @@ func (p *page) writeFacts() {
 	if v.Pool != "" {
 		p.writeFact("pool", shortValue(v.Pool))
 	}
-	if v.Label.Death() {
+	if v.Death() {
 		if v.Domain != "" && v.Domain != "none" {
 			p.writeFact("domain", v.Domain)
 		}

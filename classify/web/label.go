@@ -9,14 +9,15 @@ import (
 )
 
 // labelsView lists what a verdict can be.
-func (p *Pages) labelsView(_ http.ResponseWriter, _ *http.Request) (view, error) {
+func (p *Pages) labelsView(_ http.ResponseWriter, r *http.Request) (view, error) {
 	var all []manual.Page
-	for _, l := range rules.Labels {
+	known, err := p.API.Labels(r.Context())
+	for _, l := range known {
 		if page, ok := p.Manual(l); ok {
 			all = append(all, page)
 		}
 	}
-	return view{template: "labels", Title: "Verdicts", Data: all}, nil
+	return view{template: "labels", Title: "Verdicts", Data: all}, err
 }
 
 // labelView says what one verdict means, by the rulebook in force.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -60,9 +61,9 @@ func (p *Pages) listView(w http.ResponseWriter, r *http.Request) (view, error) {
 }
 
 func (p *Pages) listingView(r *http.Request) (view, error) {
-	f, q, err := p.readFilter(r.URL.Query())
+	f, q, err := p.readFilter(r.Context(), r.URL.Query())
 	if err != nil {
-		return view{}, problem{http.StatusBadRequest, err.Error()}
+		return view{}, err
 	}
 	data := listing{Filter: f, Later: !q.Until.IsZero()}
 	q.Limit++ // one more tells whether there are more
@@ -124,8 +125,11 @@ type choice struct {
 }
 
 // readFilter reads the list's parameters.
-func (p *Pages) readFilter(v url.Values) (filter, ledger.Query, error) {
-	f := filter{values: url.Values{}, Labels: rules.Labels}
+func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledger.Query, err error) {
+	f.values = url.Values{}
+	if f.Labels, err = p.API.Labels(ctx); err != nil {
+		return f, q, err
+	}
 	known := []string{"cluster", "runner", "verdict", "node", "pool", "repository", "job", "run", "since", "until"}
 	for _, name := range known {
 		if s := strings.TrimSpace(v.Get(name)); s != "" {
@@ -141,14 +145,14 @@ func (p *Pages) readFilter(v url.Values) (filter, ledger.Query, error) {
 		asked.Del("verdict")
 	}
 	f.Spans = timeSpans(f.Get("since"))
-	q, err := lookup.Filter(asked, p.Now())
-	if err == nil && verdict == everyDeath {
-		q.Labels = deaths
+	if q, err = lookup.Filter(asked, p.Now(), f.Labels); err != nil {
+		return f, q, problem{http.StatusBadRequest, err.Error()}
 	}
-	return f, q, err
+	if verdict == everyDeath {
+		q.Except = p.API.NoDeaths()
+	}
+	return f, q, nil
 }
-
-var deaths = slices.DeleteFunc(slices.Clone(rules.Labels), func(l rules.Label) bool { return !l.Death() })
 
 // timeSpans are the times that the form offers, and the one that was asked for.
 func timeSpans(since string) []choice {
@@ -178,7 +182,7 @@ func (f filter) Get(name string) string {
 // Several is the value of verdict where it is not one of the form's.
 func (f filter) Several() string {
 	v := f.values.Get("verdict")
-	if v == everyDeath || v == everyEnd || slices.Contains(rules.Labels, rules.Label(v)) {
+	if v == everyDeath || v == everyEnd || slices.Contains(f.Labels, rules.Label(v)) {
 		return ""
 	}
 	return v

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/classify/lookup"
 	"coroner/cmd/completion"
 	"coroner/rules"
 
@@ -69,15 +70,22 @@ func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
 		return knownNames(cmd, kind, begun)
 	}
 	done := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there
-	for _, l := range labelCandidates() {
+	for _, l := range labelCandidates(cmd) {
 		out = append(out, done+l)
 	}
 	return out
 }
 
-func labelCandidates() (out []string) {
+// labelCandidates are the server's labels, or the built-in ones if it does not answer.
+func labelCandidates(cmd *cobra.Command) (out []string) {
+	labels := rules.Labels
+	if client, err := hastyClient(cmd); err == nil {
+		if all, err := client.Labels(context.Background()); err == nil {
+			labels = all
+		}
+	}
 	book, err := loadBook("")
-	for _, l := range rules.Labels {
+	for _, l := range labels {
 		means := ""
 		if err == nil && book.Labels[l] != nil {
 			means = completion.FirstSentence(book.Labels[l].Doc)
@@ -101,13 +109,7 @@ func knownNames(cmd *cobra.Command, kind, begun string) []string {
 			q.Set("runner", begun[:space])
 		}
 	}
-	f := serverFlags{
-		Server:    flagValue(cmd, "server"),
-		TokenFile: flagValue(cmd, "token-file"),
-		CAFile:    flagValue(cmd, "ca-file"),
-		Timeout:   tabTimeout,
-	}
-	client, err := f.newClient()
+	client, err := hastyClient(cmd)
 	if err != nil {
 		return nil
 	}
@@ -116,6 +118,17 @@ func knownNames(cmd *cobra.Command, kind, begun string) []string {
 		return nil
 	}
 	return completion.Names(found.Verdicts, kind, begun)
+}
+
+// hastyClient asks the server of a command line that is not finished.
+func hastyClient(cmd *cobra.Command) (*lookup.Client, error) {
+	f := serverFlags{
+		Server:    flagValue(cmd, "server"),
+		TokenFile: flagValue(cmd, "token-file"),
+		CAFile:    flagValue(cmd, "ca-file"),
+		Timeout:   tabTimeout,
+	}
+	return f.newClient()
 }
 
 func flagValue(cmd *cobra.Command, name string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ type filterFlags struct {
 }
 
 // makeQuery is the filter as the API takes it.
-func (f *filterFlags) makeQuery(now time.Time) (url.Values, error) {
+func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Values, error) {
 	q := url.Values{}
 	for name, value := range map[string]string{
 		"cluster":    f.Cluster,
@@ -47,7 +48,7 @@ func (f *filterFlags) makeQuery(now time.Time) (url.Values, error) {
 		q.Set(name, lookup.FormatTime(at))
 	}
 	for i, name := range f.Verdict {
-		label, err := labelNamed(name)
+		label, err := labelNamed(name, server)
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +60,16 @@ func (f *filterFlags) makeQuery(now time.Time) (url.Values, error) {
 	return q, nil
 }
 
-func labelNamed(name string) (rules.Label, error) {
-	label, near, ok := lookup.LabelNamed(strings.TrimSpace(name))
+// labelNamed is the label that a name means. One that is not built in may be of the
+// server's rulebook.
+func labelNamed(name string, server *lookup.Client) (rules.Label, error) {
+	wanted := strings.TrimSpace(name)
+	label, near, ok := lookup.LabelNamed(wanted, rules.Labels)
+	if !ok {
+		if all, err := server.Labels(context.Background()); err == nil {
+			label, near, ok = lookup.LabelNamed(wanted, all)
+		}
+	}
 	switch {
 	case ok:
 		return label, nil

@@ -34,7 +34,7 @@ func (c *listCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	q, err := c.makeQuery(p.now())
+	q, err := c.makeQuery(p.now(), client)
 	if err != nil {
 		return err
 	}

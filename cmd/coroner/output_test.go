@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
+	"coroner/classify/lookup"
 	"coroner/rules"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,16 +53,17 @@ func TestYAMLSaysWhatJSONSays(t *testing.T) {
 
 // A label that is nearly right is named; nonsense is not guessed at.
 func TestNearLabel(t *testing.T) {
+	away := &lookup.Client{Server: "http://127.0.0.1:1", HTTP: http.DefaultClient}
 	for typed, want := range map[string]string{
 		"cgrop-OOM": "did you mean cgroup-OOM?", "host-teardwon": "did you mean host-teardown?",
 		"evict": "did you mean evicted?", "oom": "no such label; coroner rules list",
 		"": "no such label; coroner rules list",
 	} {
-		if _, err := labelNamed(typed); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := labelNamed(typed, away); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", typed, err, want)
 		}
 	}
-	if l, err := labelNamed(" sigterm-DRAIN"); err != nil || l != rules.SIGTERMDrain {
+	if l, err := labelNamed(" sigterm-DRAIN", away); err != nil || l != rules.SIGTERMDrain {
 		t.Errorf("%v, %v", l, err)
 	}
 }

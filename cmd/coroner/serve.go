@@ -153,7 +153,9 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	door.Refused = refuse
 	mux.Handle("POST "+push.Path, door.Push(handler))
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
-	api := &lookup.API{Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Now: now}
+	api := &lookup.API{
+		Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Book: s.docket.Book, Now: now,
+	}
 	api.Register(inner)
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.labelPages(), Log: s.daemon.Log, Now: now}
 	pages.Register(inner)

@@ -50,7 +50,7 @@ func (c *watchCmd) newWatcher(p *program) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.makeQuery(p.now())
+	q, err := c.makeQuery(p.now(), client)
 	if err != nil {
 		return nil, err
 	}

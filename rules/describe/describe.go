@@ -23,7 +23,7 @@ import (
 func List(to io.Writer, book *rules.Rulebook, signals bool) error {
 	w := bufio.NewWriter(to)
 	fmt.Fprintf(w, "%-24s %-9s %s\n", "LABEL", "DOMAIN", "MEANING")
-	for _, l := range rules.Labels {
+	for _, l := range book.LabelOrder() {
 		if d := book.Labels[l]; d != nil {
 			fmt.Fprintf(w, "%-24s %-9s %s\n", l, d.Domain, d.Doc)
 		}

@@ -78,7 +78,7 @@ func PageOf(book *rules.Rulebook, label rules.Label, incidents []fixtures.Incide
 		return Page{}, false
 	}
 	p := Page{
-		Label: label, Meaning: d.Doc, Death: label.Death(),
+		Label: label, Meaning: d.Doc, Death: d.Death,
 		Domain: d.Domain, Business: business[d.Domain], Retry: d.Retry, Again: again[d.Retry],
 		RuledOut: d.Exclusions(), Needs: d.Needs, Advice: d.Advice,
 		Queries: labelQueries(label), Describe: "coroner rules describe " + string(label),
@@ -98,7 +98,7 @@ func PageOf(book *rules.Rulebook, label rules.Label, incidents []fixtures.Incide
 
 // Pages returns the page of every label, in the order in which people meet them.
 func Pages(book *rules.Rulebook, incidents []fixtures.Incident) (out []Page) {
-	for _, l := range rules.Labels {
+	for _, l := range book.LabelOrder() {
 		if p, ok := PageOf(book, l, incidents); ok {
 			out = append(out, p)
 		}

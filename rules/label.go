@@ -1,0 +1,150 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coroner/ingest"
+	"coroner/rules/signal"
+	"coroner/rules/yamlfile"
+)
+
+// LabelDef is what the rulebook says of a label.
+type LabelDef struct {
+	Label         Label
+	Doc           string
+	Domain, Retry string
+	Advice        string
+	Death         bool // false: it ends without harm
+	BeforeStart   bool // it is of a pod that never got to run
+	Confused      []Confusion
+	Needs         string          // what would decide it
+	Sources       []ingest.Source // who would say it
+
+	possible *program
+	ruledOut []exclusion
+}
+
+type exclusion struct {
+	when    *program
+	because *template
+}
+
+// LabelOrder is every label that a verdict of this rulebook can have: the built-in
+// ones first, then those that its files add, as they stand there.
+func (b *Rulebook) LabelOrder() []Label { return append(slices.Clone(Labels), b.added...) }
+
+// NoDeaths are the labels that end without harm.
+func (b *Rulebook) NoDeaths() []Label {
+	return slices.DeleteFunc(b.LabelOrder(), b.isDeath)
+}
+
+// isDeath says whether a label of this rulebook names a death.
+func (b *Rulebook) isDeath(l Label) bool {
+	if def := b.Labels[l]; def != nil {
+		return def.Death
+	}
+	return l.Death()
+}
+
+// BeforeStart says whether a label is of a pod that never got to run.
+func (b *Rulebook) BeforeStart(l Label) bool {
+	if def := b.Labels[l]; def != nil {
+		return def.BeforeStart
+	}
+	return l.BeforeStart()
+}
+
+// labelForm is what a label can look like: it stands in addresses, in Loki's labels and
+// in metrics.
+var labelForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
+
+const longestLabel = 40
+
+// declareLabels notes the labels that the files add to the built-in ones.
+func (b *builder) declareLabels() {
+	for _, s := range b.specs.labels {
+		name := Label(s.name.Value)
+		if slices.Contains(Labels, name) {
+			continue
+		}
+		same := func(l Label) bool { return strings.EqualFold(string(l), string(name)) }
+		switch all := b.book.LabelOrder(); {
+		case !labelForm.MatchString(string(name)) || len(name) > longestLabel:
+			b.errs.Add(s.name.Pos, "label %q: want words of letters and digits with hyphens between, "+
+				"at most %d characters", name, longestLabel)
+		case slices.ContainsFunc(all, same):
+			b.errs.Add(s.name.Pos, "label %q: there is one that differs only in capital letters", name)
+		case s.doc.Value == "" || s.domain.Value == "" || s.advice.Value == "" && s.death.Value != "false":
+			b.errs.Add(s.name.Pos, "unknown label %q%s; a new label has doc, domain and advice",
+				name, b.nearestLabel(string(name)))
+		}
+		b.book.added = append(b.book.added, name)
+	}
+}
+
+func (b *builder) nearestLabel(name string) string {
+	var all []string
+	for _, l := range b.book.LabelOrder() {
+		all = append(all, string(l))
+	}
+	return yamlfile.Nearest(name, all)
+}
+
+func (b *builder) labelName(s yamlfile.Text) Label {
+	if !slices.Contains(b.book.LabelOrder(), Label(s.Value)) {
+		b.errs.Add(s.Pos, "unknown label %q%s", s.Value, b.nearestLabel(s.Value))
+	}
+	return Label(s.Value)
+}
+
+func (b *builder) compileLabel(s labelSpec) {
+	name := b.labelName(s.name)
+	l := &LabelDef{
+		Label: name, Doc: s.doc.Value, Advice: s.advice.Value, Needs: s.needs.Value,
+		Domain:      b.errs.OneOf(s.domain, "domain", "none", domains...),
+		Retry:       b.errs.OneOf(s.retry, "retry", "unknown", retries...),
+		Death:       b.yesOrNo(s.death, name, "death", name.Death()),
+		BeforeStart: b.yesOrNo(s.beforeStart, name, "before_start", name.BeforeStart()),
+	}
+	if len(s.sources) > 0 {
+		l.Sources = signal.Sources(s.sources, s.name.Pos, &b.errs)
+	}
+	b.confusions(l, s.confused)
+	if s.possible.Value != "" {
+		l.possible = b.expression(s.possible, b.book.env, "bool")
+	}
+	for _, o := range s.ruledOut {
+		l.ruledOut = append(l.ruledOut, exclusion{
+			b.expression(o.when, b.book.env, "bool"), b.template(o.because, b.book.env),
+		})
+	}
+	b.book.Labels[l.Label] = l
+}
+
+// yesOrNo reads what a file can say of its own labels only: who reads a verdict of a
+// built-in one need not know the rulebook.
+func (b *builder) yesOrNo(s yamlfile.Text, l Label, what string, fallback bool) bool {
+	says := b.errs.OneOf(s, what, strconv.FormatBool(fallback), "true", "false") == "true"
+	if says != fallback && slices.Contains(Labels, l) {
+		b.errs.Add(s.Pos, "%s of the built-in label %s cannot be changed", what, l)
+	}
+	return says
+}
+
+func (l *LabelDef) excluded(env map[string]any) (string, bool) {
+	for _, x := range l.ruledOut {
+		if x.when.isTrue(env) {
+			return x.because.renderText(env), true
+		}
+	}
+	return "", false
+}
+
+// possibleBeside says whether the label is thought of beside a verdict: every one
+// beside a death, and beside a job that ended only what can kill a part of it.
+func (l *LabelDef) possibleBeside(v *Verdict) bool {
+	return v.Death() || v.Label == Completed && l.Label == ChildOOM
+}
