@@ -32,7 +32,7 @@ func (b *builder) compileAll(from yamlfile.Layers) *Rulebook {
 		Book:   signal.Compile(&b.specs.signals, from, taken, &b.errs),
 		Labels: map[Label]*LabelDef{},
 	}
-	b.declareLabels()
+	b.book.declareLabels(b.specs.labels, &b.errs)
 	b.suspects()
 	b.harmless()
 	b.environment()

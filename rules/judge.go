@@ -24,7 +24,7 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 		func(e *casefile.Evidence) bool { return e.Proven },
 		func(e *casefile.Evidence) bool { return !e.Unsigned },
 	} {
-		if f := b.examineSome(c, better); f != nil && b.outweighs(f, all) {
+		if f := b.examineSome(c, better); f != nil && f.outweighs(all, b) {
 			return b.writeVerdict(c, f, all)
 		}
 	}
@@ -43,7 +43,7 @@ func (b *Rulebook) examineSome(c *casefile.Case, some func(*casefile.Evidence) b
 
 // outweighs says whether a finding of better evidence stands against all. An
 // all-clear never does: what is claimed against it may be true.
-func (b *Rulebook) outweighs(f, all *finding) bool {
+func (f *finding) outweighs(all *finding, b *Rulebook) bool {
 	label := f.foundLabel()
 	return f.confidence == Confirmed && b.isDeath(label) && (label != all.foundLabel() || all.confidence != Confirmed)
 }
@@ -80,7 +80,7 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	v := Verdict{
 		Cluster: c.Cluster, Runner: cmp.Or(c.Name, all.Fills["runner"]), Namespace: c.Namespace,
 		Node: c.Node, PodUID: c.UID,
-		Pool: cmp.Or(c.Pool, all.Fills["pool"]), Rulebook: b.Hash, Revision: 1,
+		Pool: cmp.Or(c.Pool, all.Fills["pool"]), JudgedBy: JudgedBy{Rulebook: b.Hash}, Revision: 1,
 		Job: jobOf(all.Findings), Attempt: c.Attempt,
 		Exit: Exit{Reason: f.Exit.Reason, Signal: f.Exit.Signal},
 	}

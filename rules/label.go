@@ -64,38 +64,38 @@ var labelForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$`)
 const longestLabel = 40
 
 // declareLabels notes the labels that the files add to the built-in ones.
-func (b *builder) declareLabels() {
-	for _, s := range b.specs.labels {
-		name := Label(s.name.Value)
-		if slices.Contains(Labels, name) {
+func (b *Rulebook) declareLabels(files []labelSpec, errs *yamlfile.Errors) {
+	for _, s := range files {
+		name := s.name.Value
+		if slices.Contains(Labels, Label(name)) {
 			continue
 		}
-		same := func(l Label) bool { return strings.EqualFold(string(l), string(name)) }
-		switch all := b.book.LabelOrder(); {
-		case !labelForm.MatchString(string(name)) || len(name) > longestLabel:
-			b.errs.Add(s.name.Pos, "label %q: want words of letters and digits with hyphens between, "+
+		same := func(l Label) bool { return strings.EqualFold(string(l), name) }
+		switch all := b.LabelOrder(); {
+		case !labelForm.MatchString(name) || len(name) > longestLabel:
+			errs.Add(s.name.Pos, "label %q: want words of letters and digits with hyphens between, "+
 				"at most %d characters", name, longestLabel)
 		case slices.ContainsFunc(all, same):
-			b.errs.Add(s.name.Pos, "label %q: there is one that differs only in capital letters", name)
+			errs.Add(s.name.Pos, "label %q: there is one that differs only in capital letters", name)
 		case s.doc.Value == "" || s.domain.Value == "" || s.advice.Value == "" && s.death.Value != "false":
-			b.errs.Add(s.name.Pos, "unknown label %q%s; a new label has doc, domain and advice",
-				name, b.nearestLabel(string(name)))
+			errs.Add(s.name.Pos, "unknown label %q%s; a new label has doc, domain and advice",
+				name, nearestLabel(name, all))
 		}
-		b.book.added = append(b.book.added, name)
+		b.added = append(b.added, Label(name))
 	}
 }
 
-func (b *builder) nearestLabel(name string) string {
+func nearestLabel(name string, known []Label) string {
 	var all []string
-	for _, l := range b.book.LabelOrder() {
+	for _, l := range known {
 		all = append(all, string(l))
 	}
 	return yamlfile.Nearest(name, all)
 }
 
 func (b *builder) labelName(s yamlfile.Text) Label {
-	if !slices.Contains(b.book.LabelOrder(), Label(s.Value)) {
-		b.errs.Add(s.Pos, "unknown label %q%s", s.Value, b.nearestLabel(s.Value))
+	if all := b.book.LabelOrder(); !slices.Contains(all, Label(s.Value)) {
+		b.errs.Add(s.Pos, "unknown label %q%s", s.Value, nearestLabel(s.Value, all))
 	}
 	return Label(s.Value)
 }
@@ -106,8 +106,8 @@ func (b *builder) compileLabel(s labelSpec) {
 		Label: name, Doc: s.doc.Value, Advice: s.advice.Value, Needs: s.needs.Value,
 		Domain:      b.errs.OneOf(s.domain, "domain", "none", domains...),
 		Retry:       b.errs.OneOf(s.retry, "retry", "unknown", retries...),
-		Death:       b.yesOrNo(s.death, name, "death", name.Death()),
-		BeforeStart: b.yesOrNo(s.beforeStart, name, "before_start", name.BeforeStart()),
+		Death:       ownTrait(&b.errs, s.death, name, "death", name.Death()),
+		BeforeStart: ownTrait(&b.errs, s.beforeStart, name, "before_start", name.BeforeStart()),
 	}
 	if len(s.sources) > 0 {
 		l.Sources = signal.Sources(s.sources, s.name.Pos, &b.errs)
@@ -124,12 +124,12 @@ func (b *builder) compileLabel(s labelSpec) {
 	b.book.Labels[l.Label] = l
 }
 
-// yesOrNo reads what a file can say of its own labels only: who reads a verdict of a
+// ownTrait reads what a file can say of its own labels only: who reads a verdict of a
 // built-in one need not know the rulebook.
-func (b *builder) yesOrNo(s yamlfile.Text, l Label, what string, fallback bool) bool {
-	says := b.errs.OneOf(s, what, strconv.FormatBool(fallback), "true", "false") == "true"
+func ownTrait(errs *yamlfile.Errors, s yamlfile.Text, l Label, what string, fallback bool) bool {
+	says := errs.OneOf(s, what, strconv.FormatBool(fallback), "true", "false") == "true"
 	if says != fallback && slices.Contains(Labels, l) {
-		b.errs.Add(s.Pos, "%s of the built-in label %s cannot be changed", what, l)
+		errs.Add(s.Pos, "%s of the built-in label %s cannot be changed", what, l)
 	}
 	return says
 }

@@ -109,38 +109,43 @@ func (c Confidence) oneStepWeaker() Confidence {
 // Verdict is what is known about one runner's death. Its JSON form is public:
 // fields are added, never renamed or removed.
 type Verdict struct {
-	Cluster    string          `json:"cluster,omitempty"` // of all the names here
-	Runner     string          `json:"runner"`
-	Namespace  string          `json:"namespace"`
-	Node       string          `json:"node"`
-	PodUID     string          `json:"pod_uid"`
-	Pool       string          `json:"pool,omitempty"`
-	Label      Label           `json:"verdict"`
-	NoDeath    bool            `json:"no_death,omitempty"` // the rulebook added the label, for what ends without harm
-	Confidence Confidence      `json:"confidence"`
-	Domain     string          `json:"domain"`
-	Initiator  string          `json:"initiator"`
-	Retry      string          `json:"retry"`
-	Resource   string          `json:"resource,omitempty"` // resource-exhaustion: which one
-	Rule       string          `json:"rule"`
-	Rulebook   string          `json:"rulebook"`
-	Revision   int             `json:"revision"`
-	Revises    *Revised        `json:"revises,omitempty"` // of a revision: what was said before it
-	DiedAt     *time.Time      `json:"died_at"`
-	Attempt    int             `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
-	Exit       Exit            `json:"exit"`
-	Job        Job             `json:"job"`
-	Summary    string          `json:"summary"`
-	Evidence   []EvidenceLine  `json:"evidence"`
-	RuledOut   []RuledOut      `json:"ruled_out"`
-	Open       []OpenLabel     `json:"open"`
-	Missing    []string        `json:"missing"`
-	Coverage   []casefile.Span `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
-	Advice     string          `json:"advice,omitempty"`   // what to do about it, one sentence
+	Cluster    string     `json:"cluster,omitempty"` // of all the names here
+	Runner     string     `json:"runner"`
+	Namespace  string     `json:"namespace"`
+	Node       string     `json:"node"`
+	PodUID     string     `json:"pod_uid"`
+	Pool       string     `json:"pool,omitempty"`
+	Label      Label      `json:"verdict"`
+	Confidence Confidence `json:"confidence"`
+	Domain     string     `json:"domain"`
+	Initiator  string     `json:"initiator"`
+	Retry      string     `json:"retry"`
+	Resource   string     `json:"resource,omitempty"` // resource-exhaustion: which one
+	Rule       string     `json:"rule"`
+	JudgedBy
+	Revision int             `json:"revision"`
+	Revises  *Revised        `json:"revises,omitempty"` // of a revision: what was said before it
+	DiedAt   *time.Time      `json:"died_at"`
+	Attempt  int             `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
+	Exit     Exit            `json:"exit"`
+	Job      Job             `json:"job"`
+	Summary  string          `json:"summary"`
+	Evidence []EvidenceLine  `json:"evidence"`
+	RuledOut []RuledOut      `json:"ruled_out"`
+	Open     []OpenLabel     `json:"open"`
+	Missing  []string        `json:"missing"`
+	Coverage []casefile.Span `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
+	Advice   string          `json:"advice,omitempty"`   // what to do about it, one sentence
 
 	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
 
 	Understanding
+}
+
+// JudgedBy is the rulebook, and what only it knows of the verdict's label.
+type JudgedBy struct {
+	Rulebook string `json:"rulebook"`           // its hash
+	NoDeath  bool   `json:"no_death,omitempty"` // it added the label, for what ends without harm
 }
 
 // Death says whether the verdict's label names a death.

@@ -72,6 +72,16 @@ func (c *Client) Labels(ctx context.Context) ([]rules.Label, error) {
 	return out.Labels, err
 }
 
+// LabelNamed is LabelNamed for a server. One that is not built in may be of its rulebook.
+func (c *Client) LabelNamed(ctx context.Context, name string) (label, near rules.Label, ok bool) {
+	if label, near, ok = LabelNamed(name, rules.Labels); !ok {
+		if all, err := c.Labels(ctx); err == nil {
+			return LabelNamed(name, all)
+		}
+	}
+	return label, near, ok
+}
+
 // query is the parameters that have a value: name, value, ….
 func query(pairs ...string) string {
 	v := url.Values{}

@@ -25,7 +25,7 @@ func verdict(runner string, revision int) *rules.Verdict {
 	return &rules.Verdict{Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-" + runner, Pool: "linux",
 		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
 		Domain: "workload", Initiator: "kernel", Retry: "useless", Resource: "memory", Rule: "cgroup-OOM-kernel-kill",
-		Rulebook: "abc", Revision: revision, DiedAt: &died,
+		JudgedBy: rules.JudgedBy{Rulebook: "abc"}, Revision: revision, DiedAt: &died,
 		Exit:    rules.Exit{Code: &code, Reason: "OOMKilled", Signal: 9},
 		Job:     rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
 		Summary: "a < b & c",

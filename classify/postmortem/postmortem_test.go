@@ -17,7 +17,7 @@ func verdict() *rules.Verdict {
 	code := 137
 	return &rules.Verdict{
 		Runner: "amber-4kx2p", Namespace: "ci", Node: "build-7", Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Initiator: "kernel", Retry: "useless", Domain: "workload", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc", Revision: 1,
+		Initiator: "kernel", Retry: "useless", Domain: "workload", Rule: "cgroup-OOM-kernel-kill", JudgedBy: rules.JudgedBy{Rulebook: "abc"}, Revision: 1,
 		DiedAt: &at, Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Summary: "The kernel killed node.",
 		Job: rules.Job{Name: "build", Step: "Compile"},
 		Evidence: []rules.EvidenceLine{

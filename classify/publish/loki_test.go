@@ -217,7 +217,7 @@ func verdict(runner string) *rules.Verdict {
 	died, code := t0.Add(-time.Minute), 137
 	return &rules.Verdict{Cluster: "prod", Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-1", Pool: "linux",
 		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc",
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", JudgedBy: rules.JudgedBy{Rulebook: "abc"},
 		Revision: 1, DiedAt: &died,
 		Exit:     rules.Exit{Code: &code, Reason: "OOMKilled"},
 		Job:      rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},

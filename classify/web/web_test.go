@@ -68,7 +68,7 @@ func (s *site) add(name string, died time.Time, change func(*rules.Verdict)) {
 	code := 137
 	v := &rules.Verdict{Runner: name, Namespace: "ci", Node: "build-7", PodUID: "uid-" + name, Pool: "big",
 		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", Rulebook: "abc",
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", JudgedBy: rules.JudgedBy{Rulebook: "abc"},
 		Revision: 1, DiedAt: &died,
 		Exit: rules.Exit{Code: &code, Reason: "OOMKilled"},
 		Job:  rules.Job{Name: "build", RunID: "12", Repository: "o/r"}, Summary: "The kernel killed it.",

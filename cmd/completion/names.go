@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"coroner/classify/lookup"
+	"coroner/rules"
 
 	"github.com/spf13/cobra"
 )
@@ -19,6 +20,18 @@ func Names(verdicts []lookup.Recorded, kind, begun string) (out []string) {
 			seen[name] = true
 			out = append(out, cobra.CompletionWithDesc(name, means))
 		}
+	}
+	return out
+}
+
+// Labels are labels as candidates, with what the rulebook says of them.
+func Labels(labels []rules.Label, book *rules.Rulebook) (out []string) {
+	for _, l := range labels {
+		means := ""
+		if def := book.Labels[l]; def != nil {
+			means = FirstSentence(def.Doc)
+		}
+		out = append(out, cobra.CompletionWithDesc(string(l), means))
 	}
 	return out
 }

@@ -77,7 +77,7 @@ func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
 }
 
 // labelCandidates are the server's labels, or the built-in ones if it does not answer.
-func labelCandidates(cmd *cobra.Command) (out []string) {
+func labelCandidates(cmd *cobra.Command) []string {
 	labels := rules.Labels
 	if client, err := hastyClient(cmd); err == nil {
 		if all, err := client.Labels(context.Background()); err == nil {
@@ -85,14 +85,10 @@ func labelCandidates(cmd *cobra.Command) (out []string) {
 		}
 	}
 	book, err := loadBook("")
-	for _, l := range labels {
-		means := ""
-		if err == nil && book.Labels[l] != nil {
-			means = completion.FirstSentence(book.Labels[l].Doc)
-		}
-		out = append(out, cobra.CompletionWithDesc(string(l), means))
+	if err != nil {
+		return nil
 	}
-	return out
+	return completion.Labels(labels, book)
 }
 
 // tabTimeout is how long a person who pressed Tab waits for a server.
@@ -123,10 +119,8 @@ func knownNames(cmd *cobra.Command, kind, begun string) []string {
 // hastyClient asks the server of a command line that is not finished.
 func hastyClient(cmd *cobra.Command) (*lookup.Client, error) {
 	f := serverFlags{
-		Server:    flagValue(cmd, "server"),
-		TokenFile: flagValue(cmd, "token-file"),
-		CAFile:    flagValue(cmd, "ca-file"),
-		Timeout:   tabTimeout,
+		Server: flagValue(cmd, "server"), TokenFile: flagValue(cmd, "token-file"), CAFile: flagValue(cmd, "ca-file"),
+		Timeout: tabTimeout,
 	}
 	return f.newClient()
 }

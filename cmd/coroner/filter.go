@@ -26,11 +26,7 @@ type filterFlags struct {
 func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Values, error) {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"cluster":    f.Cluster,
-		"node":       f.Node,
-		"pool":       f.Pool,
-		"repository": f.Repository,
-		"run":        f.Run,
+		"cluster": f.Cluster, "node": f.Node, "pool": f.Pool, "repository": f.Repository, "run": f.Run,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -60,16 +56,8 @@ func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Value
 	return q, nil
 }
 
-// labelNamed is the label that a name means. One that is not built in may be of the
-// server's rulebook.
 func labelNamed(name string, server *lookup.Client) (rules.Label, error) {
-	wanted := strings.TrimSpace(name)
-	label, near, ok := lookup.LabelNamed(wanted, rules.Labels)
-	if !ok {
-		if all, err := server.Labels(context.Background()); err == nil {
-			label, near, ok = lookup.LabelNamed(wanted, all)
-		}
-	}
+	label, near, ok := server.LabelNamed(context.Background(), strings.TrimSpace(name))
 	switch {
 	case ok:
 		return label, nil

@@ -153,9 +153,8 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	door.Refused = refuse
 	mux.Handle("POST "+push.Path, door.Push(handler))
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
-	api := &lookup.API{
-		Source: s.ledger, Opinion: s.docket.Opinion, Gather: s.docket.Gather, Book: s.docket.Book, Now: now,
-	}
+	d := s.docket
+	api := &lookup.API{Source: s.ledger, Opinion: d.Opinion, Gather: d.Gather, Book: d.Book, Now: now}
 	api.Register(inner)
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.labelPages(), Log: s.daemon.Log, Now: now}
 	pages.Register(inner)
