@@ -30,37 +30,27 @@ type Record struct {
 	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
 }
 
-// Collect scans entries and keeps what the rulebook recognises, the last words
-// of every runner, and the marks. Memory grows with the pods that are named,
-// not with the input.
-func Collect(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Record {
-	return Join([]*Part{Take(entries, book)})
-}
-
 // Part is what was kept of some of the entries.
 type Part struct {
 	Short  int // entries of which not all was matched, see rules.Rulebook.ScanWithin
 	record *Record
 }
 
-// Take scans a part of the entries.
+// Take scans a part of the entries and keeps what the rulebook recognises, the last
+// words of every runner, and the marks. Memory grows with the pods that are named,
+// not with the input.
 func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
-	cut := 0
-	part := newRecord(book).takeAll(func(yield func(*Scanned) bool) {
-		for e := range entries {
-			s := Scanned{Entry: e}
-			if e.Mark == nil {
-				var short bool
-				if s.Signals, short = book.ScanWithin(&s.Entry); short {
-					cut++
-				}
-			}
-			if !yield(&s) {
-				return
+	part := &Part{record: newRecord(book)}
+	for e := range entries {
+		var found []signal.Signal
+		if e.Mark == nil {
+			var short bool
+			if found, short = book.ScanWithin(&e); short {
+				part.Short++
 			}
 		}
-	})
-	part.Short = cut
+		part.record.addEntry(&e, found)
+	}
 	return part
 }
 
@@ -68,20 +58,6 @@ func Take(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Part {
 type Scanned struct {
 	Entry   ingest.Entry
 	Signals []signal.Signal // none for a mark
-}
-
-// keepScanned is Take for entries that were scanned and stay as they are.
-func keepScanned(entries iter.Seq[*Scanned], book *rules.Rulebook) *Part {
-	r := newRecord(book)
-	r.words = nil
-	return r.takeAll(entries)
-}
-
-func (r *Record) takeAll(entries iter.Seq[*Scanned]) *Part {
-	for e := range entries {
-		r.addEntry(&e.Entry, e.Signals)
-	}
-	return &Part{record: r}
 }
 
 // Join makes one record of all parts. It does not depend on their order, nor on

@@ -35,13 +35,18 @@ func (o Options) asksFor(s *signal.Signal) bool {
 // founded before the less, then by time. When nothing died it is one verdict
 // none.
 func Replay(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) []rules.Verdict {
-	return Collect(entries, book).Verdicts(book, o)
+	return Join([]*Part{Take(entries, book)}).Verdicts(book, o)
 }
 
 // ReplayScanned is Replay for entries that were scanned with the same rulebook, and
 // that nobody changes while a verdict is in use.
 func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) []rules.Verdict {
-	return Join([]*Part{keepScanned(entries, book)}).Verdicts(book, o)
+	r := newRecord(book)
+	r.words = nil // nothing is copied
+	for e := range entries {
+		r.addEntry(&e.Entry, e.Signals)
+	}
+	return Join([]*Part{{record: r}}).Verdicts(book, o)
 }
 
 // Verdicts judges everything in the record.
