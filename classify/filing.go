@@ -92,14 +92,7 @@ func (s Subject) sameAs(t Subject) bool {
 
 // addList files a record that names several pods under each of them.
 func (f *Filing) addList(s *signal.Signal) {
-	for _, id := range s.Identities() {
-		if id.Kind != signal.IDPod {
-			continue
-		}
-		ns, name, ok := strings.Cut(id.Value, "/")
-		if !ok {
-			ns, name = "", id.Value
-		}
+	for ns, name := range podsIn(s) {
 		subject := Subject{Cluster: s.Cluster, Namespace: ns, Name: name}
 		f.Subjects = append(f.Subjects, subject)
 		f.addSubject(subject)

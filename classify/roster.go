@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -432,19 +433,30 @@ func (r *Roster) Attribute(s *signal.Signal) (p *Pod, proven bool) {
 	return p, s.Proven() && p.proven && (direct || len(n.ids) > 0 && r.tieProven(n))
 }
 
+// podsIn are the namespaces and names of the pods that a signal names.
+func podsIn(s *signal.Signal) iter.Seq2[string, string] {
+	return func(yield func(namespace, name string) bool) {
+		for _, id := range s.Identities() {
+			if id.Kind != signal.IDPod {
+				continue
+			}
+			ns, name, ok := strings.Cut(id.Value, "/")
+			if !ok {
+				ns, name = "", id.Value
+			}
+			if !yield(ns, name) {
+				return
+			}
+		}
+	}
+}
+
 // Named returns the pods of a list in a signal: an eviction names several.
 func (r *Roster) Named(s *signal.Signal) (out []*Pod) {
 	if s.Source.Forgeable() {
 		return nil
 	}
-	for _, id := range s.Identities() {
-		if id.Kind != signal.IDPod {
-			continue
-		}
-		ns, name, ok := strings.Cut(id.Value, "/")
-		if !ok {
-			ns, name = "", id.Value
-		}
+	for ns, name := range podsIn(s) {
 		if p, ok := r.instance(inCluster{s.Cluster, name}, ns, s); ok && !slices.Contains(out, p) {
 			out = append(out, p)
 		}

@@ -46,6 +46,11 @@ func (b *builder) template(s yamlfile.Text, env types.Map) *template {
 }
 
 func (t *template) renderText(env map[string]any) string {
+	return t.textWith(func(p *program) string { return valueText(p.evaluate(env)) })
+}
+
+// textWith is the text with what say makes of each value; "" for none.
+func (t *template) textWith(say func(*program) string) string {
 	if t == nil {
 		return ""
 	}
@@ -53,7 +58,7 @@ func (t *template) renderText(env map[string]any) string {
 	for _, p := range t.parts {
 		sb.WriteString(p.text)
 		if p.value != nil {
-			sb.WriteString(valueText(p.value.evaluate(env)))
+			sb.WriteString(say(p.value))
 		}
 	}
 	return strings.TrimSpace(sb.String())

@@ -69,17 +69,7 @@ func (r *Rule) Advice() string { return r.texts.advice.plainWords() }
 
 // plainWords is the text with a name in place of every value that only a case has.
 func (t *template) plainWords() string {
-	if t == nil {
-		return ""
-	}
-	var sb strings.Builder
-	for _, p := range t.parts {
-		sb.WriteString(p.text)
-		if p.value != nil {
-			sb.WriteString(nodeWords(p.value.vm.Node()))
-		}
-	}
-	return strings.TrimSpace(sb.String())
+	return t.textWith(func(p *program) string { return nodeWords(p.vm.Node()) })
 }
 
 // nodeWords is what an expression would put into a sentence: of alternatives

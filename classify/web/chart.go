@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -105,8 +106,8 @@ func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) 
 			X:    float64(i) * width,
 			W:    max(1, width-1.5),
 			link: []string{
-				"since", timeForPrograms(laterOf(at, since)),
-				"until", timeForPrograms(earlierOf(at.Add(s.Width), s.To)),
+				"since", timeForPrograms(ingest.LaterOf(at, since)),
+				"until", timeForPrograms(ingest.EarlierOf(at.Add(s.Width), s.To)),
 			},
 		}
 		b.Link = f.With(b.link...)
@@ -252,20 +253,6 @@ func (r *nodeRow) scaleTo(most int) {
 		part.X, part.W = x, float64(part.N)/float64(most)*100
 		x += part.W
 	}
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlierOf(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func boolLast(b bool) int {

@@ -76,11 +76,7 @@ func trustedRoots() (File, error) {
 
 // serverImage is the image of bin/coroner, which needs no library.
 func serverImage(program string) (*Image, error) {
-	below, err := baseFiles()
-	if err != nil {
-		return nil, err
-	}
-	main, exe, err := executable(program)
+	below, main, exe, err := baseAndProgram(program)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +95,7 @@ func serverImage(program string) (*Image, error) {
 
 // agentImage is the image of bin/coroner-agent, which loads libsystemd when it runs.
 func agentImage(program string) (*Image, error) {
-	below, err := baseFiles()
-	if err != nil {
-		return nil, err
-	}
-	main, exe, err := executable(program)
+	below, main, exe, err := baseAndProgram(program)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +110,14 @@ func agentImage(program string) (*Image, error) {
 	below = slices.Concat(below, libs, rights)
 	img := &Image{Arch: archOf(exe), User: "0:0", Entry: []string{main.Path}, Layers: [][]File{below, {main}}}
 	return img, img.licensed("coroner-agent", "1")
+}
+
+// baseAndProgram are the files below a program in its image, and the program.
+func baseAndProgram(program string) (below []File, main File, exe *elf.File, err error) {
+	if below, err = baseFiles(); err == nil {
+		main, exe, err = executable(program)
+	}
+	return below, main, exe, err
 }
 
 // executable reads a program, which goes to /usr/bin.

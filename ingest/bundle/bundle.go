@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coroner/ingest"
 	"coroner/ingest/document"
 	"coroner/ingest/kube"
 )
@@ -204,7 +205,7 @@ func (b *Bundle) takeSample(d rawDocument) error {
 		h.Latest = tail.Latest
 	}
 	if head := decodedText(d.head); h.Objects || kube.Sniff(head) {
-		h.Latest = laterOf(h.Latest, latestIn(head))
+		h.Latest = ingest.LaterOf(h.Latest, latestIn(head))
 	}
 	b.times.addHints(h, d.mtime, b.opts.Now)
 	return nil

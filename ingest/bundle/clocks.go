@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"time"
 
+	"coroner/ingest"
 	"coroner/ingest/document"
 )
 
@@ -22,11 +23,11 @@ const ahead = 26 * time.Hour
 // addHints takes what one document says. A date in the future (the end of a
 // certificate's validity, a wrong clock) counts only if no other is there.
 func (c *clocks) addHints(h document.Hints, mtime, now time.Time) {
-	c.any = laterOf(c.any, h.Latest)
+	c.any = ingest.LaterOf(c.any, h.Latest)
 	if now.IsZero() || h.Latest.Before(now.Add(ahead)) {
-		c.past = laterOf(c.past, h.Latest)
+		c.past = ingest.LaterOf(c.past, h.Latest)
 	}
-	c.stored = laterOf(c.stored, mtime)
+	c.stored = ingest.LaterOf(c.stored, mtime)
 	if h.Zone == nil {
 		return
 	}
@@ -65,7 +66,7 @@ var objectTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 func latestIn(head []byte) (last time.Time) {
 	for _, m := range objectTime.FindAll(head, -1) {
 		if at, err := time.Parse(time.RFC3339Nano, string(m)); err == nil {
-			last = laterOf(last, at)
+			last = ingest.LaterOf(last, at)
 		}
 	}
 	return last
@@ -74,11 +75,4 @@ func latestIn(head []byte) (last time.Time) {
 func zoneOffset(z *time.Location, at time.Time) int {
 	_, secs := at.In(z).Zone()
 	return secs
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

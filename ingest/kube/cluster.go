@@ -46,8 +46,8 @@ func (r *reader) readEvent(o *object) {
 // lastSeen is when the event last happened. The two APIs and their conversions
 // fill different fields; creationTimestamp is always there.
 func (o *object) lastSeen() time.Time {
-	last := laterOf(o.LastTimestamp.timeValue(), o.OldLast.timeValue())
-	last = laterOf(last, o.Series.Last.timeValue())
+	last := ingest.LaterOf(o.LastTimestamp.timeValue(), o.OldLast.timeValue())
+	last = ingest.LaterOf(last, o.Series.Last.timeValue())
 	for _, t := range []text{o.EventTime, o.FirstTimestamp, o.OldFirst, o.Metadata.CreationTimestamp} {
 		if last.IsZero() {
 			last = t.timeValue()
@@ -111,7 +111,7 @@ func (r *reader) ephemeralRunner(o *object) {
 	s := &o.Status
 	var last time.Time
 	for _, t := range s.Failures {
-		last = laterOf(last, t.timeValue())
+		last = ingest.LaterOf(last, t.timeValue())
 	}
 	failures := ""
 	if len(s.Failures) > 0 {

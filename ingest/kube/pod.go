@@ -155,11 +155,11 @@ func (s *stat) settledAt() time.Time {
 	var ended, changed time.Time
 	for _, c := range s.Containers {
 		if t := c.State.Terminated; t != nil {
-			ended = laterOf(ended, t.FinishedAt.timeValue())
+			ended = ingest.LaterOf(ended, t.FinishedAt.timeValue())
 		}
 	}
 	for _, c := range s.Conditions {
-		changed = laterOf(changed, c.LastTransitionTime.timeValue())
+		changed = ingest.LaterOf(changed, c.LastTransitionTime.timeValue())
 	}
 	for _, at := range []time.Time{ended, changed} {
 		if !at.IsZero() {
@@ -167,13 +167,6 @@ func (s *stat) settledAt() time.Time {
 		}
 	}
 	return s.StartTime.timeValue()
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // podDeleting yields when the object is to be gone. The API server stores the

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"coroner/ingest"
 )
 
 // intake reads the bodies of requests. Who sends slowly holds up nobody: a body
@@ -72,7 +74,7 @@ func (in *intake) readBody(r io.Reader, b *body) (data []byte, err error) {
 		}
 		if len(data) >= next {
 			next = len(data) + atOnce
-			in.waitUntil(b, earlierOf(until, time.Now().Add(in.patience)))
+			in.waitUntil(b, ingest.EarlierOf(until, time.Now().Add(in.patience)))
 		}
 		n, err := r.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
@@ -85,13 +87,6 @@ func (in *intake) readBody(r io.Reader, b *body) (data []byte, err error) {
 			return nil, err
 		}
 	}
-}
-
-func earlierOf(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // waitUntil says until when more has to come, unless the body gave way.

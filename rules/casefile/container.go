@@ -278,6 +278,6 @@ func (l *life) addLine(c *Case, e *Evidence) {
 		l.started = at
 	}
 	if e.Def.Starts && !c.Sandboxes[id] {
-		l.lastStart = laterOf(l.lastStart, e.At)
+		l.lastStart = ingest.LaterOf(l.lastStart, e.At)
 	}
 }

@@ -157,7 +157,9 @@ func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []S
 	slices.SortFunc(holes, func(a, b Coverage) int {
 		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Why, b.Why))
 	})
-	span := func(k Coverage) Span { return Span{string(source), laterOf(k.From, from), earlierOf(k.To, to), k.Why} }
+	span := func(k Coverage) Span {
+		return Span{string(source), ingest.LaterOf(k.From, from), ingest.EarlierOf(k.To, to), k.Why}
+	}
 	for _, k := range joinSpans(all) {
 		read = append(read, span(k))
 	}
@@ -165,18 +167,4 @@ func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []S
 		lost = append(lost, span(k))
 	}
 	return read, lost
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlierOf(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
