@@ -17,8 +17,6 @@ import (
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
-	"coroner/ingest"
-	"coroner/ingest/logtext"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -67,25 +65,12 @@ var exprOptions = []expr.Option{
 		new(func(float64) string),
 	),
 	expr.Function("gist", func(p ...any) (any, error) { return gistOf(p[0]), nil }, new(func(any) string)),
+	expr.Function("victim", func(p ...any) (any, error) { return victimOf(p[0]), nil }, new(func(any) string)),
 	expr.Function(
 		"or_else",
 		func(p ...any) (any, error) { return cmp.Or(p[0].(string), p[1].(string)), nil },
 		new(func(string, string) string),
 	),
-}
-
-// gistOf is what a line of evidence says without its clockwork: the message or
-// error in it where it has one, else its text.
-func gistOf(record any) string {
-	m, _ := record.(map[string]any)
-	for _, name := range []string{"message", "err", "error", "said", "status"} {
-		if s, _ := m[name].(string); s != "" {
-			return strings.TrimRight(s, " .:")
-		}
-	}
-	text, _ := m["text"].(string)
-	msg, _, _ := logtext.Message(&ingest.Entry{Text: text}, nil)
-	return strings.TrimRight(msg, " .:")
 }
 
 func clockText(t time.Time) string {

@@ -159,7 +159,11 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 		v.Summary = "No rule of the rulebook fits."
 		return
 	}
-	env["d"] = map[string]any{}
+	lines := make([]any, len(f.decisive))
+	for i, d := range f.decisive {
+		lines[i] = d
+	}
+	env["d"], env["lines"] = map[string]any{}, lines
 	if len(f.decisive) > 0 {
 		env["d"] = f.decisive[0]
 	}

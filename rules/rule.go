@@ -135,8 +135,8 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	r.Deciding = b.deciding(r)
 }
 
-// withDecisive is the environment of a rule's texts: d is its first deciding
-// line, with the captures of every signal that can decide.
+// withDecisive is the environment of a rule's texts: lines are those that
+// decide, d is the first, with the captures of every signal that can decide.
 func (b *builder) withDecisive(r *Rule) types.Map {
 	d := types.Map{}
 	for name, t := range recordBase {
@@ -155,7 +155,7 @@ func (b *builder) withDecisive(r *Rule) types.Map {
 			}
 		}
 	}
-	env := types.Map{"d": d}
+	env := types.Map{"d": d, "lines": types.Array(types.Any)}
 	for name, t := range b.book.env {
 		env[name] = t
 	}

@@ -116,6 +116,8 @@ func callWords(function string, args []ast.Node) string {
 	switch function {
 	case "gist":
 		return placeholder("line")
+	case "victim":
+		return placeholder("process")
 	case "len":
 		return placeholder("number")
 	case "clock", "size", "secs", "string", "or_else":
