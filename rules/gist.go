@@ -80,6 +80,8 @@ var wrappings = []*regexp.Regexp{
 	regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\.go:\d+\] `),
 	regexp.MustCompile(`^(?:\*\*|##)\[error\]`),
 	regexp.MustCompile(`^-{2,}`),
+	regexp.MustCompile(`^\[ *\d+\.\d+\] `),
+	regexp.MustCompile(`^Unschedulable: "`),
 	regexp.MustCompile(`^(?:message|reason|error|err|desc): `),
 	regexp.MustCompile(`^Reason: +`),
 	regexp.MustCompile(`^\S+ ERROR: \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?: `),
@@ -186,4 +188,23 @@ func victimOf(evidence any) string {
 		}
 	}
 	return ""
+}
+
+// adviceOn is what to do where these lines decided: what goes with the words of
+// the cause, or else of any line, or else the label's own advice.
+func (l *LabelDef) adviceOn(lines []any) string {
+	texts := []string{gistOf(lines)}
+	for _, r := range lines {
+		m, _ := r.(map[string]any)
+		text, _ := m["text"].(string)
+		texts = append(texts, text)
+	}
+	for _, text := range texts {
+		for _, by := range l.ByLine {
+			if by.Says.MatchString(text) {
+				return by.Advice
+			}
+		}
+	}
+	return l.Advice
 }

@@ -17,14 +17,21 @@ type LabelDef struct {
 	Doc           string
 	Domain, Retry string
 	Advice        string
-	Death         bool // false: it ends without harm
-	BeforeStart   bool // it is of a pod that never got to run
+	ByLine        []LineAdvice // what to do where the cause says more
+	Death         bool         // false: it ends without harm
+	BeforeStart   bool         // it is of a pod that never got to run
 	Confused      []Confusion
 	Needs         string          // what would decide it
 	Sources       []ingest.Source // who would say it
 
 	possible *program
 	ruledOut []exclusion
+}
+
+// LineAdvice is what to do where the cause holds certain words.
+type LineAdvice struct {
+	Says   *regexp.Regexp
+	Advice string
 }
 
 type exclusion struct {
@@ -115,6 +122,14 @@ func (b *builder) compileLabel(s labelSpec) {
 	b.confusions(l, s.confused)
 	if s.possible.Value != "" {
 		l.possible = b.expression(s.possible, b.book.env, "bool")
+	}
+	for _, o := range s.byLine {
+		says, err := regexp.Compile("(?i)" + o.says.Value)
+		if err != nil || o.says.Value == "" || o.advice.Value == "" {
+			b.errs.Add(o.says.Pos, "advice_by_line needs says, an expression, and advice")
+			continue
+		}
+		l.ByLine = append(l.ByLine, LineAdvice{says, o.advice.Value})
 	}
 	for _, o := range s.ruledOut {
 		l.ruledOut = append(l.ruledOut, exclusion{

@@ -32,9 +32,12 @@ type labelSpec struct {
 	confused                                          []yamlfile.Pair // label -> how the two are told apart
 	sources                                           []yamlfile.Text
 	ruledOut                                          []ruledOutSpec
+	byLine                                            []byLineSpec
 }
 
 type ruledOutSpec struct{ when, because yamlfile.Text }
+
+type byLineSpec struct{ says, advice yamlfile.Text }
 
 // specs are the sections of rulebook files, as written.
 type specs struct {
@@ -127,6 +130,15 @@ func (r reader) readLabel(n *yaml.Node) (s labelSpec) {
 				map[string]func(*yaml.Node){"when": r.Text(&o.when), "because": r.Text(&o.because)},
 			)
 			s.ruledOut = append(s.ruledOut, o)
+		}),
+		"advice_by_line": r.List(func(n *yaml.Node) {
+			o := byLineSpec{says: yamlfile.Text{Pos: r.Pos(n)}}
+			r.Object(
+				n,
+				"advice_by_line",
+				map[string]func(*yaml.Node){"says": r.Text(&o.says), "advice": r.Text(&o.advice)},
+			)
+			s.byLine = append(s.byLine, o)
 		}),
 	})
 	return s

@@ -85,6 +85,9 @@ func writeLabel(w io.Writer, book *rules.Rulebook, d *rules.LabelDef) {
 	if d.Advice != "" {
 		fmt.Fprintf(w, "  advice  %s\n", d.Advice)
 	}
+	for _, by := range d.ByLine {
+		fmt.Fprintf(w, "          where a line says %s: %s\n", strings.TrimPrefix(by.Says.String(), "(?i)"), by.Advice)
+	}
 	for _, c := range d.Confused {
 		fmt.Fprintf(w, "\n  or is it %s?\n    %s\n", c.Label, c.Apart)
 	}

@@ -31,6 +31,7 @@ type Page struct {
 	RuledOut []string // the facts that rule it out
 	Needs    string   // what would decide it while it is open, or ""
 	Advice   string   // what to do
+	ByLine   []string // what to do where a line says more
 	Queries  []Query
 	Describe string // the command that prints this from the rulebook in force
 }
@@ -82,6 +83,9 @@ func PageOf(book *rules.Rulebook, label rules.Label, incidents []fixtures.Incide
 		Domain: d.Domain, Business: business[d.Domain], Retry: d.Retry, Again: again[d.Retry],
 		RuledOut: d.Exclusions(), Needs: d.Needs, Advice: d.Advice,
 		Queries: labelQueries(label), Describe: "coroner rules describe " + string(label),
+	}
+	for _, by := range d.ByLine {
+		p.ByLine = append(p.ByLine, by.Advice)
 	}
 	for _, r := range book.Rules {
 		if r.Label == label {

@@ -25,6 +25,13 @@ func (p Page) Markdown(incidents string) string {
 	if p.Advice != "" {
 		d.writeLine("**What to do:** %s", plainMarkdown(p.Advice))
 	}
+	if len(p.ByLine) > 0 {
+		d.writeLine("By what the line says, a verdict advises one of these instead:")
+		d.WriteByte('\n')
+		for _, advice := range p.ByLine {
+			d.writeTable("- " + plainMarkdown(advice))
+		}
+	}
 	d.confused(p.Confused)
 	d.writeDecided(p)
 	d.excluded(p)
