@@ -197,7 +197,7 @@ func firstTime(decisive []map[string]any) *time.Time {
 // container ended, nothing is more than a suspicion.
 func (f *finding) confidenceOf() Confidence {
 	conf := f.rule.Confidence
-	if f.openWhose() {
+	if f.openWhose() || f.loose() {
 		return Suspected
 	}
 	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.Findings) || f.Ended && !f.Findings.Proven) {
@@ -208,6 +208,15 @@ func (f *finding) confidenceOf() Confidence {
 		return conf.oneStepWeaker()
 	}
 	return conf
+}
+
+// loose says whether the verdict stands on loose sentences only: no time, no
+// writer and no program's frame around them. Whoever tells of a death quotes such.
+func (f *finding) loose() bool {
+	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
+		e := &f.c.Evidence[d[indexKey].(int)]
+		return !e.Unsigned || e.Clock != ingest.NoClock
+	})
 }
 
 // openWhose says whether what the verdict stands on tells of one container of the

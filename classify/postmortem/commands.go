@@ -2,6 +2,8 @@ package postmortem
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"coroner/rules"
@@ -19,7 +21,7 @@ func Commands(v *rules.Verdict) (out []string) {
 		if ns := plainName(v.Namespace); ns != "" {
 			flag, selector = " -n "+ns, fmt.Sprintf("{namespace=%q, pod=%q}", ns, r)
 		}
-		out = append(out, fmt.Sprintf("kubectl get events%s --field-selector involvedObject.name=%s", flag, r))
+		out = append(out, collecting(v, r, flag)...)
 		if timed {
 			out = append(out, logcliCommand(from, to, selector))
 		}
@@ -37,6 +39,35 @@ func Commands(v *rules.Verdict) (out []string) {
 		)
 	}
 	return out
+}
+
+// collecting are the commands that save what is not among what was read of a runner.
+// A name without its namespace finds no object, so all namespaces are searched.
+func collecting(v *rules.Verdict, runner, flag string) (out []string) {
+	object := fmt.Sprintf("%s %s -o yaml", flag, runner)
+	if flag == " -A" {
+		object = fmt.Sprintf(" -A --field-selector metadata.name=%s -o yaml", runner)
+	}
+	if !tells(v, "kube.event") {
+		out = append(out, fmt.Sprintf("kubectl get events%s --field-selector involvedObject.name=%s", flag, runner))
+	}
+	if slices.ContainsFunc(v.Missing, func(m string) bool { return strings.HasPrefix(m, "the pod object") }) {
+		out = append(out, "kubectl get pod"+object)
+	}
+	if v.Label == rules.Unknown && !tells(v, "kube.ephemeral-runner") && !tells(v, "job.gitlab") {
+		out = append(out, "kubectl get ephemeralrunner"+object)
+	}
+	if v.Label == rules.Unknown {
+		out = append(out, "coroner lookup "+runner)
+	}
+	return out
+}
+
+// tells says whether a line with such a signal is among the verdict's evidence.
+func tells(v *rules.Verdict, signal string) bool {
+	return slices.ContainsFunc(v.Evidence, func(e rules.EvidenceLine) bool {
+		return strings.HasPrefix(e.Signal, signal)
+	})
 }
 
 // Queries are LogQL: the verdicts of this runner, its own log, its node's

@@ -2,6 +2,7 @@ package postmortem_test
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,4 +207,24 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Of a runner that is only named, the page has the commands that would collect or
+// look up the rest, and none for what was read.
+func TestCommandsCollectWhatWasNotRead(t *testing.T) {
+	v := &rules.Verdict{Runner: "amber-4kx2p", Label: rules.Unknown, Missing: []string{"the pod object: not in what was read"}}
+	all := []string{
+		"kubectl get events -A --field-selector involvedObject.name=amber-4kx2p",
+		"kubectl get pod -A --field-selector metadata.name=amber-4kx2p -o yaml",
+		"kubectl get ephemeralrunner -A --field-selector metadata.name=amber-4kx2p -o yaml",
+		"coroner lookup amber-4kx2p",
+	}
+	if got := postmortem.Commands(v); !slices.Equal(got, all) {
+		t.Errorf("commands %q, want %q", got, all)
+	}
+	v.Namespace, v.Missing = "ci", nil
+	v.Evidence = []rules.EvidenceLine{{Signal: "kube.event"}, {Signal: "kube.ephemeral-runner"}}
+	if got := postmortem.Commands(v); !slices.Equal(got, all[3:]) {
+		t.Errorf("with events and objects read the commands are %q, want %q", got, all[3:])
+	}
 }

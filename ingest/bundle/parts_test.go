@@ -77,3 +77,23 @@ func TestNotesAreSkipped(t *testing.T) {
 		}
 	}
 }
+
+// YAML that is no object says what somebody wants, and is named as skipped; a piece
+// of an object, and text in it, is read.
+func TestSettingsAreSkipped(t *testing.T) {
+	for text, want := range map[string]bool{
+		"site: mill\ntasks:\n  - name: explain\n    text: the pod was OOMKilled with exit code 137\n": true,
+		"lastState:\n  terminated:\n    exitCode: 137\n    reason: OOMKilled\n":                       false,
+		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: amber-1\n":                                     false,
+		"pasted: |\n  kubelet[1]: ready\n  kubelet[1]: gone\n":                                        false,
+		"kubelet[1]: ready\n": false,
+	} {
+		b := Bytes("note.yaml", []byte(text), Options{})
+		for range b.Entries(nil) {
+		}
+		skipped := len(b.Problems()) == 1 && strings.Contains(b.Problems()[0].Text, "no Kubernetes object")
+		if skipped != want {
+			t.Errorf("%q: skipped %v, want %v; problems %v", text, skipped, want, b.Problems())
+		}
+	}
+}

@@ -155,8 +155,8 @@ func (r *reading) document(d rawDocument) error {
 	}
 	r.doc = d.name
 	r.tally.beginDoc(d.name)
-	if isProse(d) {
-		r.bundle.addProblem(d.name, "is prose and no log: skipped; what it quotes of logs belongs into a file of its own")
+	if why := noEvidence(d); why != "" {
+		r.bundle.addProblem(d.name, "%s", why)
 		r.tally.finishDoc()
 		return nil
 	}
@@ -184,14 +184,24 @@ func (r *reading) document(d rawDocument) error {
 	return err
 }
 
-// isProse says whether a document is somebody's notes: they tell what people think,
-// not what programs wrote.
-func isProse(d rawDocument) bool {
+// noEvidence says why a document is passed over, or "": notes tell what people
+// think, and a YAML file that is no object what they want, not what programs wrote.
+func noEvidence(d rawDocument) string {
+	if len(d.head) == 0 || len(d.head) >= headSize {
+		return ""
+	}
 	switch strings.ToLower(path.Ext(d.name)) {
 	case ".md", ".markdown", ".rst", ".adoc":
-		return len(d.head) > 0 && len(d.head) < headSize && wrapping.Prose(d.head)
+		if wrapping.Prose(d.head) {
+			return "is prose and no log: skipped; what it quotes of logs belongs into a file of its own"
+		}
+	case ".yaml", ".yml":
+		head := decodedText(d.head)
+		if !kube.Sniff(head) && !streamName.MatchString(hintName(d.name)) && kube.Config(head) {
+			return "is YAML and no Kubernetes object: skipped"
+		}
 	}
-	return false
+	return ""
 }
 
 // readObjects reads a document of Kubernetes objects. What is none, or follows
