@@ -202,12 +202,12 @@ func (a *assembler) attribute() {
 func (a *assembler) isUntied(s *signal.Signal, owners []*Pod) bool {
 	switch {
 	case owners == nil:
-		return s.Masked || a.onlyID(s)
+		return a.masked(s) || a.onlyID(s)
 	case len(owners) > 1:
 		return false
 	}
 	p := owners[0]
-	return s.Masked && p.anonymous || p.Name == "" && p.UID == "" && a.onlyID(s) && a.anybodys(s)
+	return a.masked(s) && p.anonymous || p.Name == "" && p.UID == "" && a.onlyID(s) && a.anybodys(s)
 }
 
 // evidence is what is about a pod and what is about its node, in the order of the

@@ -207,7 +207,7 @@ func (r *Roster) voidUIDs(signals []*signal.Signal) {
 	}
 	for s, n := range r.names {
 		if r.void[n.in(n.uid)] {
-			n.uid = ""
+			n.uid, n.anyUID = "", true
 			r.names[s] = n
 		}
 	}

@@ -53,16 +53,26 @@ func (a *assembler) coverCases() {
 func (a *assembler) maskedIDs(on inCluster) (out []casefile.Coverage) {
 	for _, s := range a.nobodys {
 		if a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
-			out = append(out, lostToAll(s, "the container's id in a line is masked")...)
+			out = append(out, lostToAll(s, "the id or name in a line is masked")...)
 		}
 	}
 	return out
 }
 
 // anybodys says whether a line that nothing ties to a pod can be about any: its id is
-// masked, or one that people write in place of others.
+// masked, or one that people write in place of others; so is its pod's UID, and
+// nothing else names it.
 func (a *assembler) anybodys(s *signal.Signal) bool {
-	return s.Masked || slices.ContainsFunc(a.roster.namesOf(s).ids, signal.StandsForAny)
+	return a.masked(s) || slices.ContainsFunc(a.roster.namesOf(s).ids, signal.StandsForAny)
+}
+
+// masked says whether somebody wrote over the only thing that names the line's pod.
+func (a *assembler) masked(s *signal.Signal) bool {
+	if s.Masked {
+		return true
+	}
+	n := a.roster.namesOf(s)
+	return n.anyUID && n.namesNothing()
 }
 
 // addUntied adds the moments at which a line named a container that no record ties

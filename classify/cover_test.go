@@ -73,13 +73,24 @@ func TestMaskedRequestVoidsSilence(t *testing.T) {
 		return judge(book, append(slices.Clone(list), host, beside), in)
 	}
 	const klog = "I0301 10:00:00.000000     812 kubelet.go:2421] "
+	killing := func(uid string) string {
+		return klog + `"Killing container with a grace period" podUID="` + uid + `" containerName="runner" gracePeriod=30`
+	}
 	for text, source := range map[string]ingest.Source{
 		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"$CID\" with timeout 30 (s)"`:                            ingest.Containerd,
 		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"\" with timeout 30 (s)"`:                                ingest.Containerd,
 		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"` + strings.Repeat("f", 64) + `\" with timeout 30 (s)"`: ingest.Containerd,
 		klog + `"SyncLoop DELETE" source="api" pods=["xxxxxxxx"]`:                                                                ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=[""]`:                                                                        ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=["` + was.Namespace + "/" + was.Runner[:len(was.Runner)-3] + `"]`:            ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=["ci/***"]`:                                                                  ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=["ci/<pod-name>"]`:                                                           ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=["ci/[redacted]"]`:                                                           ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=["ci/linux-runner-xxxxx"]`:                                                   ingest.Kubelet,
+		killing("***"):  ingest.Kubelet,
+		killing("<id>"): ingest.Kubelet,
+		killing("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"):                                                               ingest.Kubelet,
+		killing("00000000-0000-0000-0000-000000000000"):                                                               ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=[""]`:                                                             ingest.Kubelet,
+		klog + `"SyncLoop DELETE" source="api" pods=["` + was.Namespace + "/" + was.Runner[:len(was.Runner)-3] + `"]`: ingest.Kubelet,
 	} {
 		if v := with(source, text); v.Label == was.Label && v.Confidence != rules.Suspected {
 			t.Errorf("%s: %s (%s)", text, v.Label, v.Confidence)

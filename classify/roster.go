@@ -74,6 +74,7 @@ type names struct {
 	sandbox map[string]bool
 	pid     string
 	several bool // it speaks of a list of pods
+	anyUID  bool // what stood for the UID can be any pod's
 }
 
 // namesOf reads the identities of a signal. What a job can write speaks only
@@ -93,7 +94,7 @@ func (r *Roster) namesOf(s *signal.Signal) names {
 		n.addStream(s)
 	}
 	if n.uid != "" && (masksUID(n.uid) || r.void[n.in(n.uid)]) {
-		n.uid = ""
+		n.uid, n.anyUID = "", true
 	}
 	if n.namesNothing() && s.Doc != "" {
 		n.name = r.docs[inCluster{s.Cluster, s.Doc}]

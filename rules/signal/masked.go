@@ -174,10 +174,14 @@ var noNames = []string{
 	"id",
 }
 
+// maskedPart is a part of a name that somebody wrote over: no generator gives it.
+var maskedPart = regexp.MustCompile(`(?:^|-)[xX]{4,}(?:-|$)`)
+
 // nameless says whether a word that could be a name by its letters is none.
 func nameless(word string) bool {
 	word = word[strings.LastIndexByte(word, '/')+1:]
-	return isUniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-")
+	return isUniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-") ||
+		maskedPart.MatchString(word)
 }
 
 // maskedSignals are the signals of a line whose ids are masked, without those ids.
