@@ -23,7 +23,7 @@ type jsonRequest struct {
 
 // readJSON decodes a request.
 func readJSON(r io.Reader, count *census) (*push.PushRequest, error) {
-	j := &jsonRequest{in: json.NewDecoder(r), count: count}
+	j := &jsonRequest{in: json.NewDecoder(&fewBlanks{r: r}), count: count}
 	err := j.readObject(func(key string) error {
 		if !strings.EqualFold(key, "streams") {
 			return j.skipValue()
@@ -40,6 +40,39 @@ func readJSON(r io.Reader, count *census) (*push.PushRequest, error) {
 		err = fmt.Errorf("the body is no push request in JSON: %w", err)
 	}
 	return &j.out, err
+}
+
+// mostBlanks is how many blanks may stand between two parts of a request: the decoder
+// looks at all of them again with each piece that it reads.
+const mostBlanks = 64 << 10
+
+// fewBlanks is a reader of JSON that refuses longer runs of blanks outside of texts.
+type fewBlanks struct {
+	r               io.Reader
+	run             int
+	inText, escaped bool
+}
+
+// Read reads, and fails where a run of blanks is too long.
+func (b *fewBlanks) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	for _, c := range p[:n] {
+		switch {
+		case b.escaped:
+			b.escaped = false
+		case b.inText && c == '\\':
+			b.escaped = true
+		case c == '"':
+			b.inText, b.run = !b.inText, 0
+		case b.inText || c != ' ' && c != '\n' && c != '\t' && c != '\r':
+			b.run = 0
+		default:
+			if b.run++; b.run > mostBlanks {
+				return 0, tooLarge{"the space between two parts of a request"}
+			}
+		}
+	}
+	return n, err
 }
 
 // readStream reads {"stream": {labels}, "values": [entries]}, in any order.
