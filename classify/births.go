@@ -32,7 +32,7 @@ func clockOf(s *signal.Signal) clockKind {
 }
 
 // clocksApart is how far two clocks can be apart that nobody compares.
-const clocksApart = 10 * time.Minute
+const clocksApart = 2 * time.Minute
 
 // moment is when something was written, and where, for lines of the same second.
 type moment struct {
@@ -84,6 +84,12 @@ func (p *Pod) standing(s *signal.Signal) standing {
 	return there
 }
 
+// startWithin is how long a pod may wait for its first container.
+const startWithin = 10 * time.Minute
+
+// listsWithin is how soon a kubelet that was started lists the pods that it has.
+const listsWithin = 30 * time.Second
+
 // startsWithin is how long the records of one start take.
 const startsWithin = 2 * time.Second
 
@@ -108,9 +114,15 @@ func tellsBirth(s *signal.Signal, n names) bool {
 // is of the pod of that name that is heard of next; a kubelet that was started
 // again adds the pods that it has had all along.
 func (r *Roster) learnBirths(signals []*signal.Signal) {
+	var restarts []*signal.Signal
+	for _, s := range signals {
+		if s.Def.Name == "kubelet.started" {
+			restarts = append(restarts, s)
+		}
+	}
 	for _, s := range signals {
 		n := r.namesOf(s)
-		if !tellsBirth(s, n) {
+		if !tellsBirth(s, n) || s.Source == ingest.Kubelet && listed(s, restarts) {
 			continue
 		}
 		p := r.byUID[n.in(n.uid)]
@@ -126,11 +138,19 @@ func (r *Roster) learnBirths(signals []*signal.Signal) {
 	}
 }
 
+// listed reports whether a kubelet says of a pod what it says of all when it is started.
+func listed(s *signal.Signal, restarts []*signal.Signal) bool {
+	return slices.ContainsFunc(restarts, func(start *signal.Signal) bool {
+		since := s.At.Sub(start.At)
+		return s.Cluster == start.Cluster && sameNode(s.Node, start.Node) && since >= 0 && since < listsWithin
+	})
+}
+
 // bornWith is the pod of a name that is first heard of after a record.
 func (r *Roster) bornWith(n names, s *signal.Signal) (next *Pod) {
 	for _, p := range r.podsCalled(n.in(n.name), n.namespace) {
 		heard := p.heard[clockOf(s)]
-		if heard.IsZero() || heard.Before(s.At.Add(-startsWithin)) || heard.After(s.At.Add(clocksApart)) {
+		if heard.IsZero() || heard.Before(s.At.Add(-startsWithin)) || heard.After(s.At.Add(startWithin)) {
 			continue
 		}
 		if next == nil || heard.Before(next.heard[clockOf(s)]) {
@@ -182,7 +202,8 @@ func masksUID(uid string) bool {
 			return true
 		}
 	}
-	return uniform && len(uid) > 3 || slices.ContainsFunc(wordsOfID, func(w string) bool { return strings.EqualFold(w, uid) })
+	isWord := func(w string) bool { return strings.EqualFold(w, uid) }
+	return uniform && len(uid) > 3 || slices.ContainsFunc(wordsOfID, isWord)
 }
 
 // voidUIDs finds the UIDs that trusted records give to pods of different names.

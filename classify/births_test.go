@@ -137,3 +137,23 @@ func replayText(b *rules.Rulebook, name, text string) []rules.Verdict {
 	archive := txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: name, Data: []byte(text)}}})
 	return classify.Replay(bundle.Bytes("case.txtar", archive, bundle.Options{}).Entries(nil), b, classify.Options{})
 }
+
+// A kubelet that is started again lists the pods that it has: none is made by that,
+// and what was told before of a pod is still told of it.
+func TestKubeletRestartIsNoBirth(t *testing.T) {
+	b := loadBook(t)
+	for what, end := range earlierEnds {
+		l := &reused{ended: time.Date(2026, 3, 1, 10, 0, 0, 250e6, time.UTC)}
+		end(l)
+		l.kubelet(l.ended.Add(10*time.Second), `"Started kubelet"`)
+		l.kubelet(l.ended.Add(12*time.Second), fmt.Sprintf(`"SyncLoop ADD" source="api" pods=["%s"]`, reusedName))
+		l.kubelet(l.ended.Add(13*time.Second), fmt.Sprintf(
+			`"SyncLoop (PLEG): event for pod" pod="%s" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`,
+			reusedName, laterUID, strings.Repeat("2b", 32)))
+		l.kubelet(l.ended.Add(5*time.Minute), `"SyncLoop (housekeeping)"`)
+		all := replayText(b, "journal.log", strings.Join(l.lines, "\n")+"\n")
+		if len(all) != 1 || all[0].PodUID != laterUID {
+			t.Errorf("%s: %d verdicts, want one, of the pod that was there before", what, len(all))
+		}
+	}
+}

@@ -378,6 +378,9 @@ func (r *Roster) instance(name inCluster, namespace string, s *signal.Signal) (*
 	for _, p := range r.podsCalled(name, namespace) {
 		switch {
 		case p.standing(s) == before:
+		case best != nil && p.standing(s) < best.standing(s): // one that had been made is meant
+		case best != nil && p.standing(s) > best.standing(s):
+			best = p
 		case best == nil:
 			best = p
 		case at.IsZero() || p.First.After(at.Add(2*time.Second)):
