@@ -10,9 +10,9 @@ import (
 
 // objectKeys are keys of objects and of pieces that people cut out of them.
 var objectKeys = []string{
-	"apiVersion", "kind", "metadata", "status", "items", "involvedObject", "regarding", "conditions", "state", "lastState",
-	"terminated", "waiting", "running", "exitCode", "containerStatuses", "initContainerStatuses", "containerID", "reason",
-	"podUID", "deletionTimestamp", "nodeName", "phase", "events", "log", "logs", "output",
+	"apiVersion", "kind", "metadata", "status", "items", "involvedObject", "regarding", "conditions", "state",
+	"lastState", "terminated", "waiting", "running", "exitCode", "containerStatuses", "initContainerStatuses",
+	"containerID", "reason", "podUID", "deletionTimestamp", "nodeName", "phase", "events", "log", "logs", "output",
 }
 
 // setting is the name of one; what begins a line of a log holds more signs.

@@ -11,8 +11,27 @@ import (
 
 // columnWords are the heads of columns that an event's table can have.
 var columnWords = wordSet(
-	"NAMESPACE", "NAME", "LASTSEEN", "FIRSTSEEN", "TIME", "WHEN", "LAST", "FIRST", "AGE", "COUNT", "TYPE", "REASON", "KIND",
-	"OBJECT", "POD", "SOURCE", "FROM", "COMPONENT", "MESSAGE", "MSG", "NOTE",
+	"NAMESPACE",
+	"NAME",
+	"LASTSEEN",
+	"FIRSTSEEN",
+	"TIME",
+	"WHEN",
+	"LAST",
+	"FIRST",
+	"AGE",
+	"COUNT",
+	"TYPE",
+	"REASON",
+	"KIND",
+	"OBJECT",
+	"POD",
+	"SOURCE",
+	"FROM",
+	"COMPONENT",
+	"MESSAGE",
+	"MSG",
+	"NOTE",
 )
 
 // messageWords are those of the column that holds the message.
