@@ -34,7 +34,12 @@ type Case struct {
 func (c *Case) WithOnly(some func(*Evidence) bool) *Case {
 	only := *c
 	only.life = &life{earlier: c.workedOutLife().earlier}
-	only.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e Evidence) bool { return !some(&e) })
+	only.Evidence = make([]Evidence, 0, len(c.Evidence))
+	for i := range c.Evidence {
+		if some(&c.Evidence[i]) {
+			only.Evidence = append(only.Evidence, c.Evidence[i])
+		}
+	}
 	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {
 		return nil
 	}
