@@ -81,7 +81,7 @@ checked: build
 
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
 # race detector has nothing to find there.
-PURE := ./ingest ./ingest/logtext ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
+PURE := ./ingest ./ingest/logtext ./ingest/wrapping ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
   ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/redact ./rules/regex \
   ./rules/signal ./rules/yamlfile ./classify
 race:
