@@ -103,7 +103,7 @@ func tellsBirth(s *signal.Signal, n names) bool {
 		return false
 	}
 	for _, id := range n.ids {
-		if !n.sandbox[id] {
+		if !slices.Contains(n.sandboxes, id) {
 			return false
 		}
 	}

@@ -70,11 +70,11 @@ func NewRoster() *Roster {
 type names struct {
 	cluster, namespace, name, uid string
 
-	ids     []string // container and sandbox ids
-	sandbox map[string]bool
-	pid     string
-	several bool // it speaks of a list of pods
-	anyUID  bool // what stood for the UID can be any pod's
+	ids       []string // container and sandbox ids
+	sandboxes []string // those that are a sandbox's
+	pid       string
+	several   bool // it speaks of a list of pods
+	anyUID    bool // what stood for the UID can be any pod's
 }
 
 // namesOf reads the identities of a signal. What a job can write speaks only
@@ -118,10 +118,9 @@ func (n *names) captured(s *signal.Signal) {
 			n.uid = firstSet(n.uid, id.Value)
 		case signal.IDContainer, signal.IDSandbox:
 			n.ids = append(n.ids, id.Value)
-			if n.sandbox == nil {
-				n.sandbox = map[string]bool{}
+			if id.Kind == signal.IDSandbox {
+				n.sandboxes = append(n.sandboxes, id.Value)
 			}
-			n.sandbox[id.Value] = id.Kind == signal.IDSandbox
 		case signal.IDPID:
 			n.pid = id.Value
 		}
@@ -247,7 +246,7 @@ func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 	}
 	for _, id := range n.ids {
 		if proven || !p.proven { // a claim gives no container to a pod that trusted records know
-			r.bindID(p, id, n.sandbox[id], containerName(s, id), proven)
+			r.bindID(p, id, slices.Contains(n.sandboxes, id), containerName(s, id), proven)
 		}
 	}
 	p.runner = p.runner || s.Proven() && n.namespace != "" && tellsRunner(s)
