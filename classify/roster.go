@@ -204,11 +204,11 @@ func (r *Roster) nameDocuments(signals []*signal.Signal) {
 	for i := range signals {
 		s := signals[i]
 		doc := inCluster{s.Cluster, s.Doc}
-		if s.Doc == "" || s.Pod != "" || r.docs[doc] != "" {
+		if s.Doc == "" || s.Pod != "" || !s.Source.Forgeable() || r.docs[doc] != "" {
 			continue
 		}
 		for _, id := range s.Identities() {
-			if id.Kind == signal.IDRunner && s.Source.Forgeable() {
+			if id.Kind == signal.IDRunner {
 				r.docs[doc] = id.Value
 			}
 		}
