@@ -4,10 +4,10 @@ import (
 	"io/fs"
 	"regexp"
 
+	"github.com/expr-lang/expr/types"
+
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
-
-	"github.com/expr-lang/expr/types"
 )
 
 // Rulebook is a compiled set of signals, facts, verdict rules and labels. It
@@ -19,8 +19,7 @@ type Rulebook struct {
 	Labels   map[Label]*LabelDef // LabelOrder has them in their order
 	Harmless []Harmless
 
-	added   []Label // labels that are not built in, as they were declared
-	env     types.Map
+	added   []Label        // labels that are not built in, as they were declared
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames
 	named   *regexp.Regexp // reasons that signals, facts and rules name
@@ -40,7 +39,7 @@ func Load(systems ...fs.FS) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{}
+	b := &builder{facts: map[string]*Fact{}, records: map[*signal.Def]types.Map{}}
 	for _, layer := range layers {
 		var s specs
 		for _, f := range layer {

@@ -14,7 +14,10 @@ type builder struct {
 	specs   specs
 	errs    yamlfile.Errors
 	book    *Rulebook
+	scope   scope             // of all but the texts of rules
 	members map[string]string // signal as expressions spell it -> its name
+	facts   map[string]*Fact
+	records map[*signal.Def]types.Map // the type of each signal's records
 }
 
 // mergeLayer lays one layer over what was read before it.
@@ -74,8 +77,12 @@ func (b *builder) suspects() {
 }
 
 // recordType is the expr type of one piece of evidence of signal d.
-func recordType(d *signal.Def) types.Map {
+func (b *builder) recordType(d *signal.Def) types.Map {
+	if m := b.records[d]; m != nil {
+		return m
+	}
 	m := d.CaptureTypes()
+	b.records[d] = m
 	for name, t := range recordBase {
 		if _, captured := m[name]; !captured {
 			m[name] = t

@@ -11,7 +11,6 @@ import (
 	"coroner/rules/casefile"
 	"coroner/rules/signal"
 
-	"github.com/expr-lang/expr/checker/nature"
 	"github.com/expr-lang/expr/types"
 )
 
@@ -82,25 +81,16 @@ func (b *builder) environment() {
 		if families[d.Family] == nil {
 			families[d.Family], empty[d.Family] = types.Map{}, map[string]any{}
 		}
-		families[d.Family][memberName(d.Name)] = types.Array(recordType(d))
+		families[d.Family][memberName(d.Name)] = types.Array(b.recordType(d))
 		b.members[d.Family+"."+memberName(d.Name)] = d.Name
 		empty[d.Family].(map[string]any)[memberName(d.Name)] = []any{}
 	}
 	for name, t := range families {
-		env[name] = worked{t, t.Nature()}
+		env[name] = t
 	}
-	b.book.env, b.book.empty = env, empty
+	b.scope, b.book.empty = newScope(env), empty
 	b.book.hyphens = newHyphenNames(slices.Sorted(maps.Keys(families)))
 }
-
-// worked is a type whose nature was worked out once, not for every expression.
-type worked struct {
-	types.Type
-	nature nature.Nature
-}
-
-// Nature returns it.
-func (w worked) Nature() nature.Nature { return w.nature }
 
 // caseEnvironment is the value of that environment for one case. Records and facts join it
 // when they are asked for: of most cases few are.

@@ -14,7 +14,6 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
 	"coroner/rules/signal"
@@ -96,11 +95,9 @@ func secondsText(s float64) string {
 	return time.Duration(math.Round(s) * float64(time.Second)).String()
 }
 
-// expression compiles s against env; want is what it must yield ("" = any).
-func (b *builder) expression(s yamlfile.Text, env types.Map, want string) *program {
-	text := b.book.hyphens.flattenNames(s.Value)
-	opts := append([]expr.Option{expr.Env(env), expr.MaxNodes(2000)}, exprOptions...)
-	p, err := expr.Compile(text, opts...)
+// expression compiles s in a scope; want is what it must yield ("" = any).
+func (b *builder) expression(s yamlfile.Text, in scope, want string) *program {
+	p, err := in.compile(b.book.hyphens.flattenNames(s.Value))
 	if err != nil {
 		b.expressionError(s, err)
 		return nil
@@ -140,7 +137,7 @@ func (b *builder) expressionError(s yamlfile.Text, err error) {
 // knownWords lists everything that an expression can name, for suggestions.
 func (b *builder) knownWords() []string {
 	set := map[string]bool{}
-	for name := range b.book.env {
+	for name := range b.scope.words() {
 		set[name] = true
 	}
 	for _, d := range b.book.Signals {
@@ -158,10 +155,7 @@ func (b *builder) knownWords() []string {
 // usedIn finds the signals that an expression looks at, by itself or through facts,
 // and the facts that it names.
 func (b *builder) usedIn(n ast.Node) *memberVisitor {
-	v := &memberVisitor{book: b.book, known: b.members, facts: map[string]*Fact{}}
-	for _, f := range b.book.Facts {
-		v.facts[f.Name] = f
-	}
+	v := &memberVisitor{book: b.book, known: b.members, facts: b.facts}
 	ast.Walk(&n, v)
 	return v
 }

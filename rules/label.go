@@ -121,7 +121,7 @@ func (b *builder) compileLabel(s labelSpec) {
 	}
 	b.confusions(l, s.confused)
 	if s.possible.Value != "" {
-		l.possible = b.expression(s.possible, b.book.env, "bool")
+		l.possible = b.expression(s.possible, b.scope, "bool")
 	}
 	for _, o := range s.byLine {
 		says, err := regexp.Compile("(?i)" + o.says.Value)
@@ -133,7 +133,7 @@ func (b *builder) compileLabel(s labelSpec) {
 	}
 	for _, o := range s.ruledOut {
 		l.ruledOut = append(l.ruledOut, exclusion{
-			b.expression(o.when, b.book.env, "bool"), b.template(o.because, b.book.env),
+			b.expression(o.when, b.scope, "bool"), b.template(o.because, b.scope),
 		})
 	}
 	b.book.Labels[l.Label] = l

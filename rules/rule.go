@@ -105,13 +105,13 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		b.errs.Add(s.id.Pos, "rule %s has neither when nor decisive: it would fit everything", r.ID)
 	}
 	if s.when.Value != "" {
-		r.when = use(b.expression(s.when, b.book.env, "bool"))
+		r.when = use(b.expression(s.when, b.scope, "bool"))
 	}
 	if s.sure.Value != "" {
-		r.sure = b.expression(s.sure, b.book.env, "bool")
+		r.sure = b.expression(s.sure, b.scope, "bool")
 	}
 	for _, d := range s.decisive {
-		p := use(b.expression(d, b.book.env, "[]interface {}"))
+		p := use(b.expression(d, b.scope, "[]interface {}"))
 		if r.decisive = append(r.decisive, p); p != nil {
 			r.lines = append(r.lines, p.signals...)
 		}
@@ -122,10 +122,10 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	if slices.Contains(r.decisive, nil) {
 		return // the texts speak of what did not compile
 	}
-	env := b.withDecisive(r)
+	in := b.withDecisive(r)
 	r.texts = texts{
-		b.template(s.texts.summary, env), b.template(s.texts.advice, env),
-		b.template(s.texts.initiator, env), b.template(s.texts.resource, env),
+		b.template(s.texts.summary, in), b.template(s.texts.advice, in),
+		b.template(s.texts.initiator, in), b.template(s.texts.resource, in),
 	}
 	if r.texts.summary == nil {
 		b.errs.Add(s.id.Pos, "rule %s has no summary", r.ID)
@@ -135,9 +135,9 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	r.Deciding = b.deciding(r)
 }
 
-// withDecisive is the environment of a rule's texts: lines are those that
-// decide, d is the first, with the captures of every signal that can decide.
-func (b *builder) withDecisive(r *Rule) types.Map {
+// withDecisive is the scope of a rule's texts: lines are those that decide, d
+// is the first, with the captures of every signal that can decide.
+func (b *builder) withDecisive(r *Rule) scope {
 	d := types.Map{}
 	for name, t := range recordBase {
 		d[name] = t
@@ -147,7 +147,7 @@ func (b *builder) withDecisive(r *Rule) types.Map {
 			continue
 		}
 		for _, s := range p.signals {
-			for name, t := range recordType(b.book.Signal(s)) {
+			for name, t := range b.recordType(b.book.Signal(s)) {
 				if known, ok := d[name]; ok && !known.Equal(t) {
 					t = types.Any
 				}
@@ -155,24 +155,21 @@ func (b *builder) withDecisive(r *Rule) types.Map {
 			}
 		}
 	}
-	env := types.Map{"d": d, "lines": types.Array(types.Any)}
-	for name, t := range b.book.env {
-		env[name] = t
-	}
-	return env
+	return b.scope.with(types.Map{"d": d, "lines": types.Array(types.Any)})
 }
 
 func (b *builder) compileFact(s factSpec) {
-	if _, taken := b.book.env[s.name.Value]; taken {
+	if b.scope.has(s.name.Value) {
 		b.errs.Add(s.name.Pos, "fact %q has the name of something else", s.name.Value)
 		return
 	}
-	p := b.expression(s.value, b.book.env, "")
+	p := b.expression(s.value, b.scope, "")
 	if p == nil {
 		return
 	}
-	b.book.Facts = append(b.book.Facts, &Fact{s.name.Value, s.doc.Value, p})
-	b.book.env[s.name.Value] = factType(p)
+	f := &Fact{s.name.Value, s.doc.Value, p}
+	b.book.Facts, b.facts[f.Name] = append(b.book.Facts, f), f
+	b.scope.add(f.Name, factType(p))
 }
 
 // factType is what later expressions may do with a fact.

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/expr-lang/expr/types"
-
 	"coroner/rules/yamlfile"
 )
 
@@ -19,7 +17,7 @@ type templatePart struct {
 }
 
 // template compiles s. Every part is checked like any other expression.
-func (b *builder) template(s yamlfile.Text, env types.Map) *template {
+func (b *builder) template(s yamlfile.Text, in scope) *template {
 	if s.Value == "" {
 		return nil
 	}
@@ -39,7 +37,7 @@ func (b *builder) template(s yamlfile.Text, env types.Map) *template {
 		inner := s
 		inner.Value = rest[open+2 : open+length]
 		inner.Pos.Col += offset + open + 2
-		t.parts = append(t.parts, templatePart{text: rest[:open]}, templatePart{value: b.expression(inner, env, "")})
+		t.parts = append(t.parts, templatePart{text: rest[:open]}, templatePart{value: b.expression(inner, in, "")})
 		offset += open + length + 1
 		rest = rest[open+length+1:]
 	}

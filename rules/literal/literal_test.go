@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"testing"
@@ -112,7 +112,11 @@ func TestRequired(t *testing.T) {
 		`(?:abcd)?`:                      "[]",
 		`say "something" else`:           "[something]",
 	} {
-		if got := fmt.Sprint(literal.Required(regexp.MustCompile(expr).String())); got != want {
+		tree, err := syntax.Parse(expr, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(literal.Required(tree)); got != want {
 			t.Errorf("%s: %s, want %s", expr, got, want)
 		}
 	}

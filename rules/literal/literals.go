@@ -21,27 +21,18 @@ func Plain(s string) string {
 	return best
 }
 
-// Required returns texts of which at least one is in every string
-// that the pattern matches; nil when there is no such set.
-func Required(pattern string) []string {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil
-	}
-	return required(re)
-}
-
-// required walks a pattern: of a sequence the best run counts, of an
-// alternation all parts do.
-func required(re *syntax.Regexp) []string {
+// Required returns texts of which at least one is in every string that the
+// pattern matches; nil when there is no such set. Of a sequence the best run
+// counts, of an alternation all parts do.
+func Required(re *syntax.Regexp) []string {
 	begins, _ := prefixes(re)
 	best := plainParts(begins)
 	switch re.Op {
 	case syntax.OpCapture, syntax.OpPlus:
-		return Better(best, required(re.Sub[0]))
+		return Better(best, Required(re.Sub[0]))
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return Better(best, required(re.Sub[0]))
+			return Better(best, Required(re.Sub[0]))
 		}
 	case syntax.OpConcat:
 		return Better(best, bestRun(re.Sub))
@@ -160,7 +151,7 @@ func bestRun(parts []*syntax.Regexp) (best []string) {
 		run, _ := sequence(parts[i:])
 		best = Better(best, plainParts(run))
 		if len(parts) > 1 {
-			best = Better(best, required(p))
+			best = Better(best, Required(p))
 		}
 	}
 	return best
@@ -168,7 +159,7 @@ func bestRun(parts []*syntax.Regexp) (best []string) {
 
 func allOf(parts []*syntax.Regexp) (all []string) {
 	for _, p := range parts {
-		c := required(p)
+		c := Required(p)
 		if c == nil {
 			return nil
 		}

@@ -39,13 +39,18 @@ func Compile(expr string) (*Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
+	return New(expr, tree), nil
+}
+
+// New is Compile for an expression that syntax.Parse has read with syntax.Perl.
+func New(expr string, tree *syntax.Regexp) *Regexp {
 	names := make([]string, tree.MaxCap()+1)
 	copy(names, tree.CapNames())
 	start, only := compile(tree)
 	return &Regexp{
 		expr: expr, names: names, start: start, ascii: only,
 		slow: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) }),
-	}, nil
+	}
 }
 
 // MustCompile is Compile for expressions that are part of the program.

@@ -151,7 +151,9 @@ func (c *compiler) compileShape(d *Def, s shapeSpec) {
 		literals, at = append(literals, literal.Plain(m.Value)), m.Pos
 	}
 	if s.match.Value != "" {
-		sh.match, at = c.compilePattern(s.match), s.match.Pos
+		var tree *syntax.Regexp
+		sh.match, tree = c.compilePattern(s.match)
+		at = s.match.Pos
 		if slices.Contains(d.Sources, ingest.Kernel) && !sh.match.anchored {
 			c.errs.Add(
 				at,
@@ -164,12 +166,13 @@ func (c *compiler) compileShape(d *Def, s shapeSpec) {
 				sh.loose = &pattern{Regexp: re}
 			}
 		}
-		literals = append(literals, literal.Required(s.match.Value)...)
+		literals = append(literals, literal.Required(tree)...)
 	}
 	for _, w := range s.where {
-		sh.where = append(sh.where, where{w.Key.Value, c.compilePattern(w.Value)})
+		p, tree := c.compilePattern(w.Value)
+		sh.where = append(sh.where, where{w.Key.Value, p})
 		if s.match.Value == "" && len(s.messages) == 0 {
-			literals, at = append(literals, literal.Required(w.Value.Value)...), w.Value.Pos
+			literals, at = append(literals, literal.Required(tree)...), w.Value.Pos
 		}
 	}
 	switch {
@@ -191,30 +194,32 @@ func (c *compiler) compileShape(d *Def, s shapeSpec) {
 // kernel line can quote a path, and a job chooses paths.
 const anchor = `^\W*`
 
-func (c *compiler) compilePattern(s yamlfile.Text) *pattern {
-	return &pattern{Regexp: CompilePattern(s, c.errs), anchored: anchored(s.Value)}
+// compilePattern compiles an expression, and returns how it was read, too.
+func (c *compiler) compilePattern(s yamlfile.Text) (*pattern, *syntax.Regexp) {
+	tree := parsePattern(s, c.errs)
+	return &pattern{Regexp: regex.New(s.Value, tree), anchored: beginsText(tree)}, tree
 }
 
 // CompilePattern compiles a regular expression; a mistake has the place in it.
 func CompilePattern(s yamlfile.Text, mistakes *yamlfile.Errors) *regex.Regexp {
-	re, err := regex.Compile(s.Value)
-	if err != nil {
-		p := s.Pos
-		if e, ok := err.(*syntax.Error); ok {
-			p.Col += max(0, strings.Index(s.Value, e.Expr))
-		}
-		mistakes.Add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		re = regex.MustCompile(`$^`)
+	return regex.New(s.Value, parsePattern(s, mistakes))
+}
+
+// parsePattern reads a regular expression. One with a mistake matches nothing.
+func parsePattern(s yamlfile.Text, mistakes *yamlfile.Errors) *syntax.Regexp {
+	tree, err := syntax.Parse(s.Value, syntax.Perl)
+	if err == nil {
+		return tree
 	}
-	return re
+	p := s.Pos
+	if e, ok := err.(*syntax.Error); ok {
+		p.Col += max(0, strings.Index(s.Value, e.Expr))
+	}
+	mistakes.Add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	return &syntax.Regexp{Op: syntax.OpNoMatch}
 }
 
-// anchored says whether every match of an expression begins where the text does.
-func anchored(expr string) bool {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	return err == nil && beginsText(re)
-}
-
+// beginsText says whether every match of an expression begins where the text does.
 func beginsText(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpBeginText:

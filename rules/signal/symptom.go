@@ -162,7 +162,8 @@ func (c *compiler) vocabulary(name yamlfile.Text) *vocabulary {
 }
 
 func (c *compiler) compileWord(s yamlfile.Text) word {
-	w := word{c.compilePattern(s), literal.Required(s.Value), -1}
+	p, tree := c.compilePattern(s)
+	w := word{p, literal.Required(tree), -1}
 	if literal.Shortest(w.literals) >= literal.MinLength {
 		w.number = int32(len(c.wordTexts))
 		c.wordTexts = append(c.wordTexts, w.literals)
