@@ -82,10 +82,10 @@ checked: build
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
 # race detector has nothing to find there.
 PURE := ./ingest ./ingest/logtext ./ingest/wrapping ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
-  ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/redact ./rules/regex \
-  ./rules/signal ./rules/yamlfile ./classify
+  ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/phrase ./rules/redact ./rules/regex \
+  ./rules/signal ./rules/yamlfile ./classify ./classify/unexplained
 race:
-	@$(GO) test -vet=off -race $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
+	@$(GO) test -vet=off -race -timeout 40m $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
 
 # Every fuzz target for a while: make fuzz FUZZ=5m for longer. A package's tests are built
 # once for all its targets. Go's fuzzer can end a run whose last input was still under way

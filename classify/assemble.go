@@ -11,6 +11,7 @@ import (
 // caseFiles are the cases of one record.
 type caseFiles struct {
 	named   []*casefile.Case
+	pools   []*casefile.Case
 	left    bool             // other pods live, of which nothing else was read
 	unnamed []*casefile.Case // of each cluster: text that names nobody, and what struck a whole node
 }
@@ -53,7 +54,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	a.openCases()
 	a.attribute()
 	a.coverCases()
-	files := &caseFiles{left: len(r.left) > 0}
+	files := &caseFiles{left: len(r.left) > 0, pools: poolCases(r.Signals)}
 	for _, cluster := range a.clusters {
 		files.unnamed = append(files.unnamed, a.cases[a.anon[cluster]])
 	}
@@ -189,7 +190,7 @@ func (a *assembler) attribute() {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven})
 			a.taken[i] = a.taken[i] || !p.anonymous
 		}
-		if s.Def.Reach == signal.ReachNode {
+		if s.Def.Reach.Has(signal.ReachNode) {
 			a.nodes.addNumber(i)
 		}
 	}
@@ -241,13 +242,16 @@ func (a *assembler) onlyID(s *signal.Signal) bool {
 }
 
 func (a *assembler) ownersOf(s *signal.Signal) ([]*Pod, bool) {
+	if s.Def.Reach == signal.ReachPool {
+		return nil, false
+	}
 	if p, proven := a.roster.Attribute(s); p != nil {
 		return []*Pod{p}, proven
 	}
 	if several := a.roster.Named(s); several != nil {
 		return several, s.Proven()
 	}
-	if s.Def.Reach == signal.ReachNode || !a.nameless(s) {
+	if s.Def.Reach.Has(signal.ReachNode) || !a.nameless(s) {
 		return nil, false
 	}
 	return []*Pod{a.ownerOfNameless(s)}, false

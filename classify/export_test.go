@@ -61,9 +61,6 @@ func PackedBytes(entries iter.Seq[ingest.Entry], book *rules.Rulebook) (bytes, r
 	return bytes, room
 }
 
-// Asked is how many kinds of lines were looked at closely.
-func Asked(u *Unexplained) int { return len(u.kinds) }
-
 // Collect is the record of entries that were taken in one part.
 func Collect(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Record {
 	return Join([]*Part{Take(entries, book)})

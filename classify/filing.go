@@ -59,7 +59,7 @@ func FileSignals(signals []signal.Signal) (f Filing) {
 
 func (f *Filing) addSignal(s *signal.Signal) {
 	n := (&Roster{}).namesOf(s)
-	f.Wide = f.Wide || s.Def.Reach == signal.ReachNode
+	f.Wide = f.Wide || s.Def.Reach.Has(signal.ReachNode)
 	f.Ends = f.Ends || s.Def.Ends || s.Def.Exit
 	f.Runner = f.Runner || tellsRunner(s)
 	if n.several {

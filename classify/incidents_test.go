@@ -17,6 +17,7 @@ import (
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/casefile"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/tools/txtar"
@@ -47,7 +48,13 @@ func entries(in fixtures.Incident) []ingest.Entry {
 }
 
 func judge(b *rules.Rulebook, list []ingest.Entry, in fixtures.Incident) rules.Verdict {
-	return classify.Replay(slices.Values(list), b, classify.Options{Runner: in.Want.Runner})[0]
+	all := classify.Replay(slices.Values(list), b, classify.Options{Runner: in.Want.Runner})
+	for _, v := range all {
+		if in.Want.Pool != "" && v.Kind == casefile.OfPool && v.Pool == in.Want.Pool {
+			return v // its runners' deaths stand before it
+		}
+	}
+	return all[0]
 }
 
 // Every incident comes out as it must.
@@ -71,6 +78,9 @@ func TestIncidents(t *testing.T) {
 					w.Confidence,
 					w.Rule,
 				)
+			}
+			if w.Pool != "" && (v.Pool != w.Pool || v.Kind != casefile.OfPool) {
+				t.Errorf("%s %s, want pool %s", v.Kind, v.Pool, w.Pool)
 			}
 			if w.Initiator != "" && v.Initiator != w.Initiator {
 				t.Errorf("initiator %s, want %s", v.Initiator, w.Initiator)

@@ -243,7 +243,7 @@ type heard struct{ first, last int64 }
 // is not quiet for those on it.
 func (c *choice) addStruck(signals []*signal.Signal) {
 	strikes := slices.DeleteFunc(slices.Clone(signals), func(s *signal.Signal) bool {
-		return s.Def.Reach != signal.ReachNode || s.Def.QuietBeside()
+		return !s.Def.Reach.Has(signal.ReachNode) || s.Def.QuietBeside()
 	})
 	if len(strikes) == 0 {
 		return

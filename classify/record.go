@@ -182,6 +182,10 @@ func subjectOf(s *signal.Signal) string {
 	var b strings.Builder
 	b.WriteString(s.Cluster)
 	b.WriteByte(0)
+	if s.Def.Reach.Has(signal.ReachPool) {
+		b.WriteString(s.PoolName())
+		b.WriteByte(0)
+	}
 	named := b.Len()
 	for _, id := range s.Identities() {
 		b.WriteString(id.Value)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -62,10 +63,11 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 			}
 		}
 	}
+	pools := judgePools(files.pools, book, o)
 	if o.Runner != "" {
-		return byDeath(all)
+		return byDeath(orPools(all, pools))
 	}
-	out := named
+	out := append(named, pools...)
 	for _, f := range files.unnamed {
 		if v := book.Judge(f); worthTelling(f, v, named) {
 			out = append(out, v)
@@ -75,6 +77,34 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 		out = append(out, nothingDied(all, book, files))
 	}
 	return byDeath(out)
+}
+
+// judgePools are the verdicts of the pools that something is wrong with, of one pool
+// where it is asked for by its name.
+func judgePools(pools []*casefile.Case, book *rules.Rulebook, o Options) (out []rules.Verdict) {
+	for _, c := range pools {
+		if o.Runner != "" && o.Runner != c.Name {
+			continue
+		}
+		if v := book.Judge(c); v.Label != rules.None && !passed(&v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// passed says whether what was wrong was over so soon that nobody felt it.
+func passed(v *rules.Verdict) bool {
+	return v.State == rules.Resolved && v.Since != nil && v.Until.Sub(*v.Since) < 2*time.Minute
+}
+
+// orPools are the verdicts of the runner that was asked for; where the name is a
+// pool's that something is wrong with, the pool's.
+func orPools(runner, pools []rules.Verdict) []rules.Verdict {
+	if len(pools) > 0 {
+		return pools
+	}
+	return runner
 }
 
 // worthTelling says whether what no name of its cluster explains is worth a
@@ -105,7 +135,8 @@ func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) ru
 		}
 	}
 	return book.Judge(&casefile.Case{
-		Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around, Crowd: len(all) > 0 || files.left,
+		Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around,
+		Crowd: len(all) > 0 || files.left || len(files.pools) > 0,
 	})
 }
 
@@ -114,6 +145,8 @@ func byDeath(all []rules.Verdict) []rules.Verdict {
 		switch {
 		case a.Death() != b.Death():
 			return boolFirst(a.Death())
+		case a.Wrong() != b.Wrong():
+			return boolFirst(a.Wrong())
 		case a.Confidence != b.Confidence:
 			return boolFirst(a.Confidence.Better(b.Confidence))
 		case a.DiedAt != nil && b.DiedAt != nil && !a.DiedAt.Equal(*b.DiedAt):

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -45,6 +46,10 @@ type Roster struct {
 
 // inCluster is a name of some kind in its cluster.
 type inCluster struct{ cluster, name string }
+
+func (a inCluster) compare(b inCluster) int {
+	return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.name, b.name))
+}
 
 type tie struct {
 	pod    *Pod

@@ -4,8 +4,6 @@ import (
 	"io/fs"
 	"regexp"
 
-	"github.com/expr-lang/expr/types"
-
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -39,7 +37,7 @@ func Load(systems ...fs.FS) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{facts: map[string]*Fact{}, records: map[*signal.Def]types.Map{}}
+	b := &builder{facts: map[string]*Fact{}, records: recordTypes{}}
 	for _, layer := range layers {
 		var s specs
 		for _, f := range layer {

@@ -17,7 +17,7 @@ type builder struct {
 	scope   scope             // of all but the texts of rules
 	members map[string]string // signal as expressions spell it -> its name
 	facts   map[string]*Fact
-	records map[*signal.Def]types.Map // the type of each signal's records
+	records recordTypes
 }
 
 // mergeLayer lays one layer over what was read before it.
@@ -76,13 +76,16 @@ func (b *builder) suspects() {
 	}
 }
 
-// recordType is the expr type of one piece of evidence of signal d.
-func (b *builder) recordType(d *signal.Def) types.Map {
-	if m := b.records[d]; m != nil {
+// recordTypes are the types of signals' records, each worked out once.
+type recordTypes map[*signal.Def]types.Map
+
+// of is the expr type of one piece of evidence of signal d.
+func (all recordTypes) of(d *signal.Def) types.Map {
+	if m := all[d]; m != nil {
 		return m
 	}
 	m := d.CaptureTypes()
-	b.records[d] = m
+	all[d] = m
 	for name, t := range recordBase {
 		if _, captured := m[name]; !captured {
 			m[name] = t

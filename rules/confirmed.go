@@ -41,7 +41,7 @@ func (b *Rulebook) withoutThePod() *sketch {
 	s := &sketch{book: b, members: map[string]string{}, beside: map[string]bool{}, facts: map[string]any{}, any: true}
 	for _, d := range b.Signals {
 		s.members[d.Family+"."+memberName(d.Name)] = d.Name
-		s.beside[d.Name] = d.Reach == signal.ReachNode
+		s.beside[d.Name] = d.Reach.Has(signal.ReachNode)
 	}
 	for _, f := range b.Facts {
 		s.facts[f.Name] = s.programValue(f.value)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -81,7 +80,7 @@ func (b *builder) environment() {
 		if families[d.Family] == nil {
 			families[d.Family], empty[d.Family] = types.Map{}, map[string]any{}
 		}
-		families[d.Family][memberName(d.Name)] = types.Array(b.recordType(d))
+		families[d.Family][memberName(d.Name)] = types.Array(b.records.of(d))
 		b.members[d.Family+"."+memberName(d.Name)] = d.Name
 		empty[d.Family].(map[string]any)[memberName(d.Name)] = []any{}
 	}
@@ -189,7 +188,7 @@ func (b *Rulebook) addCase(env map[string]any, c *casefile.Case, f casefile.Find
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": cmp.Or(c.Pool, f.Fills["pool"]), "nobody": c.Nobody(), "main": c.MainContainer(),
+		"pool": c.PoolOf(f.Fills), "nobody": c.Nobody(), "main": c.MainContainer(),
 	}
 	covered := map[string]any{}
 	for s, ok := range f.Covered {

@@ -16,6 +16,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"coroner/rules/phrase"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -63,8 +64,8 @@ var exprOptions = []expr.Option{
 		func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil },
 		new(func(float64) string),
 	),
-	expr.Function("gist", func(p ...any) (any, error) { return gistOf(p[0]), nil }, new(func(any) string)),
-	expr.Function("victim", func(p ...any) (any, error) { return victimOf(p[0]), nil }, new(func(any) string)),
+	expr.Function("gist", func(p ...any) (any, error) { return phrase.Gist(p[0]), nil }, new(func(any) string)),
+	expr.Function("victim", func(p ...any) (any, error) { return phrase.Victim(p[0]), nil }, new(func(any) string)),
 	expr.Function(
 		"or_else",
 		func(p ...any) (any, error) { return cmp.Or(p[0].(string), p[1].(string)), nil },

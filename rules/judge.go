@@ -61,7 +61,7 @@ type finding struct {
 func (b *Rulebook) examineCase(c *casefile.Case) *finding {
 	f := &finding{Findings: casefile.Examine(c), c: c, confidence: Suspected}
 	f.env = b.caseEnvironment(c, f.Findings)
-	if f.rule, f.decisive = b.firstFit(f.env, c.SignalNames()); f.rule != nil {
+	if f.rule, f.decisive = b.firstFit(c.Kind, f.env, c.SignalNames()); f.rule != nil {
 		f.confidence = f.confidenceOf()
 	}
 	return f
@@ -78,10 +78,10 @@ func (f *finding) foundLabel() Label {
 func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	f := found.Findings
 	v := Verdict{
-		Cluster: c.Cluster, Runner: cmp.Or(c.Name, all.Fills["runner"]), Namespace: c.Namespace,
+		Cluster: c.Cluster, Runner: runnerOf(c, all.Findings), Namespace: c.Namespace,
 		Node: c.Node, PodUID: c.UID,
-		Pool: cmp.Or(c.Pool, all.Fills["pool"]), JudgedBy: JudgedBy{Rulebook: b.Hash}, Revision: 1,
-		Job: jobOf(all.Findings), Attempt: c.Attempt,
+		Pool: c.PoolOf(all.Fills), JudgedBy: JudgedBy{Rulebook: b.Hash}, Revision: 1,
+		Job:  jobOf(all.Findings),
 		Exit: Exit{Reason: f.Exit.Reason, Signal: f.Exit.Signal},
 	}
 	if f.Exit.Known {
@@ -92,6 +92,7 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 		v.DiedAt = &died
 	}
 	b.fillCause(&v, found)
+	v.Kind, v.Attempt = c.Kind, c.Attempt
 	if f.Died.IsZero() && v.DiedAt != nil {
 		f = f.At(found.c, *v.DiedAt)
 	}
@@ -112,6 +113,14 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	}
 	v.limitSizes()
 	return v
+}
+
+// runnerOf is the name of the runner that a case is about, "" for a pool.
+func runnerOf(c *casefile.Case, f casefile.Findings) string {
+	if c.Kind != casefile.OfRunner {
+		return ""
+	}
+	return cmp.Or(c.Name, f.Fills["runner"])
 }
 
 // deciding are the signals of the lines that decide.
@@ -141,8 +150,11 @@ func repository(owner, name string) string {
 }
 
 // firstFit evaluates the rules from the highest precedence down.
-func (b *Rulebook) firstFit(env map[string]any, seen map[string]bool) (*Rule, []map[string]any) {
+func (b *Rulebook) firstFit(kind casefile.Kind, env map[string]any, seen map[string]bool) (*Rule, []map[string]any) {
 	for _, r := range b.Rules {
+		if r.Kind != kind {
+			continue
+		}
 		if decisive, ok := r.firesOn(env, seen); ok {
 			return r, decisive
 		}
@@ -154,6 +166,11 @@ func (b *Rulebook) firstFit(env map[string]any, seen map[string]bool) (*Rule, []
 func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 	r, env := f.rule, f.env
 	v.Confidence = f.confidence
+	if r == nil && f.c.Kind != casefile.OfRunner {
+		v.Label, v.Domain, v.Initiator, v.Retry = None, "none", "unknown", "unknown"
+		v.Summary = "Nothing that was read is wrong with it."
+		return
+	}
 	if r == nil {
 		v.Label, v.Domain, v.Initiator, v.Retry = Unknown, "none", "unknown", "unknown"
 		v.Summary = "No rule of the rulebook fits."
@@ -168,6 +185,9 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 		env["d"] = f.decisive[0]
 	}
 	v.Label, v.Rule, v.Domain, v.Retry = r.Label, r.ID, r.Domain, r.Retry
+	if v.Label.Lasting() {
+		v.Standing = standingOf(f)
+	}
 	v.NoDeath = r.Label.Death() && !b.isDeath(r.Label)
 	if v.DiedAt == nil && v.Death() {
 		v.DiedAt = firstTime(f.decisive) // no end was seen: the cause's time is the best there is
@@ -223,7 +243,7 @@ func (f *finding) loose() bool {
 // pod, and another one that can as well be the runner's is not over.
 func (f *finding) openWhose() bool {
 	c := f.c
-	if f.rule.Label == None || c.Nobody() || c.SandboxOver() {
+	if f.rule.Label == None || c.Nobody() || c.Kind != casefile.OfRunner || c.SandboxOver() {
 		return false
 	}
 	if f.Exit.Known && !c.OpenWhose(f.Exit.ID, f.Exit.Container, f.Died) || !f.Exit.Known && len(f.decisive) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/rules/phrase"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -162,4 +163,23 @@ func (l *LabelDef) excluded(env map[string]any) (string, bool) {
 // beside a death, and beside a job that ended only what can kill a part of it.
 func (l *LabelDef) possibleBeside(v *Verdict) bool {
 	return v.Death() || v.Label == Completed && l.Label == ChildOOM
+}
+
+// adviceOn is what to do where these lines decided: what goes with the words of
+// the cause, or else of any line, or else the label's own advice.
+func (l *LabelDef) adviceOn(lines []any) string {
+	texts := []string{phrase.Gist(lines)}
+	for _, r := range lines {
+		m, _ := r.(map[string]any)
+		text, _ := m["text"].(string)
+		texts = append(texts, text)
+	}
+	for _, text := range texts {
+		for _, by := range l.ByLine {
+			if by.Says.MatchString(text) {
+				return by.Advice
+			}
+		}
+	}
+	return l.Advice
 }

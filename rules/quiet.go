@@ -3,6 +3,7 @@ package rules
 import (
 	"github.com/expr-lang/expr/ast"
 
+	"coroner/rules/casefile"
 	"coroner/rules/signal"
 )
 
@@ -13,7 +14,7 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 	own, beside := map[string]bool{}, map[string]bool{}
 	for _, d := range b.Signals {
 		own[d.Name] = !d.Ends && !d.Exit && !d.Alarm
-		beside[d.Name] = !d.Ends && d.Reach == signal.ReachNode
+		beside[d.Name] = !d.Ends && d.Reach.Has(signal.ReachNode)
 	}
 	for {
 		r := b.firstLoud(sketch{book: b, members: members, own: own, beside: beside, facts: map[string]any{}})
@@ -46,6 +47,9 @@ func (b *Rulebook) firstLoud(s sketch) *Rule {
 		s.facts[f.Name] = s.programValue(f.value)
 	}
 	for _, r := range b.Rules {
+		if r.Kind != casefile.OfRunner {
+			continue
+		}
 		fits := s.ruleFits(r)
 		switch {
 		case fits == false:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"coroner/ingest"
+	"coroner/rules/casefile"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 
@@ -14,6 +15,7 @@ import (
 // rule of higher precedence fits too.
 type Rule struct {
 	ID         string
+	Kind       casefile.Kind // of the cases that it is tried on
 	Label      Label
 	Precedence int
 	Doc        string
@@ -27,12 +29,18 @@ type Rule struct {
 
 	Because string // why it is confirmed though CheckConfirmed misses something
 
+	conditions
+	texts texts
+	pos   yamlfile.Pos
+}
+
+// conditions are when a rule fits.
+type conditions struct {
 	when     *program
 	sure     *program // else the verdict is one step weaker
 	decisive []*program
-	lines    []string // the signals that those look at: without any of them no line can decide
-	texts    texts
-	pos      yamlfile.Pos
+	lines    []string   // the signals that those look at: without any of them no line can decide
+	over     []*program // lines that show, after the decisive ones, that it is over
 }
 
 // texts are what a rule writes into its verdict.
@@ -47,14 +55,20 @@ func (r *Rule) firesOn(env map[string]any, seen map[string]bool) (decisive []map
 	if r.when != nil && !r.when.isTrue(env) {
 		return nil, false
 	}
-	for _, p := range r.decisive {
+	decisive = recordsOf(r.decisive, env)
+	return decisive, len(r.decisive) == 0 || len(decisive) > 0
+}
+
+// recordsOf are the records that expressions give.
+func recordsOf(all []*program, env map[string]any) (out []map[string]any) {
+	for _, p := range all {
 		for _, x := range p.evaluateList(env) {
 			if rec, isRecord := x.(map[string]any); isRecord {
-				decisive = append(decisive, rec)
+				out = append(out, rec)
 			}
 		}
 	}
-	return decisive, len(r.decisive) == 0 || len(decisive) > 0
+	return out
 }
 
 // When is the condition of the rule as it is written, "" for none.
@@ -71,6 +85,7 @@ func (r *Rule) Decisive() (out []string) {
 var (
 	domains     = []string{"platform", "workload", "provider", "operator", "none"}
 	retries     = []string{"helps", "useless", "unknown"}
+	kinds       = []string{"runner", "pool"}
 	confidences = []string{string(Confirmed), string(Probable), string(Suspected)}
 )
 
@@ -87,6 +102,7 @@ func (b *builder) compileRule(s ruleSpec) {
 		Domain:     b.errs.OneOf(s.domain, "domain", def.Domain, domains...),
 		Retry:      b.errs.OneOf(s.retry, "retry", def.Retry, retries...),
 	}
+	_ = r.Kind.UnmarshalText([]byte(b.errs.OneOf(s.kind, "kind", kinds[0], kinds...))) // it never fails
 	if len(s.needs) > 0 {
 		r.Needs = signal.Sources(s.needs, s.id.Pos, &b.errs)
 	}
@@ -115,6 +131,9 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		if r.decisive = append(r.decisive, p); p != nil {
 			r.lines = append(r.lines, p.signals...)
 		}
+	}
+	for _, d := range s.over {
+		r.over = append(r.over, use(b.expression(d, b.scope, "[]interface {}")))
 	}
 	if r.Confidence == Confirmed && len(s.decisive) == 0 {
 		b.errs.Add(s.confidence.Pos, "rule %s claims confirmed but names no decisive line", r.ID)
@@ -147,7 +166,7 @@ func (b *builder) withDecisive(r *Rule) scope {
 			continue
 		}
 		for _, s := range p.signals {
-			for name, t := range b.recordType(b.book.Signal(s)) {
+			for name, t := range b.records.of(b.book.Signal(s)) {
 				if known, ok := d[name]; ok && !known.Equal(t) {
 					t = types.Any
 				}

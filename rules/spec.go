@@ -16,12 +16,18 @@ import (
 type factSpec struct{ name, doc, value yamlfile.Text }
 
 type ruleSpec struct {
-	id, verdict, when, sure, confidence, because, retry, domain yamlfile.Text
-	doc, before, after                                          yamlfile.Text
-	texts                                                       textsSpec
-	decisive, needs                                             []yamlfile.Text
-	precedence                                                  int
-	tests                                                       []RuleTest
+	conditionsSpec
+	id, kind, verdict, confidence, because, retry, domain yamlfile.Text
+	doc, before, after                                    yamlfile.Text
+	texts                                                 textsSpec
+	needs                                                 []yamlfile.Text
+	precedence                                            int
+	tests                                                 []RuleTest
+}
+
+type conditionsSpec struct {
+	when, sure     yamlfile.Text
+	decisive, over []yamlfile.Text
 }
 
 type textsSpec struct{ summary, advice, initiator, resource yamlfile.Text }
@@ -89,11 +95,11 @@ func (r reader) readFact(n *yaml.Node) (s factSpec) {
 func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 	s.id.Pos = r.Pos(n)
 	r.Object(n, "verdict rule", map[string]func(*yaml.Node){
-		"id": r.Text(&s.id), "verdict": r.Text(&s.verdict), "doc": r.Text(&s.doc),
+		"id": r.Text(&s.id), "kind": r.Text(&s.kind), "verdict": r.Text(&s.verdict), "doc": r.Text(&s.doc),
 		"precedence": r.Int(
 			&s.precedence,
 		), "before": r.Text(&s.before), "after": r.Text(&s.after),
-		"when": r.Text(&s.when), "decisive": r.Texts(&s.decisive),
+		"when": r.Text(&s.when), "decisive": r.Texts(&s.decisive), "over": r.Texts(&s.over),
 		"confidence": r.Text(&s.confidence), "confirmed_because": r.Text(&s.because),
 		"initiator": r.Text(&s.texts.initiator), "retry": r.Text(&s.retry),
 		"domain": r.Text(&s.domain), "summary": r.Text(&s.texts.summary), "advice": r.Text(&s.texts.advice),

@@ -1,8 +1,8 @@
 package rules
 
-import "time"
-
 import (
+	"time"
+
 	"coroner/rules/casefile"
 )
 
@@ -39,6 +39,9 @@ const (
 	JobCancelled          Label = "job-cancelled"
 	IdleRemoved           Label = "idle-removed"
 	RunnerUpdated         Label = "runner-updated"
+	Zombie                Label = "zombie"
+	PoolBlocked           Label = "pool-blocked"
+	ListenerDown          Label = "listener-down"
 	Completed             Label = "completed"
 	Unknown               Label = "unknown"
 	None                  Label = "none"
@@ -52,7 +55,18 @@ var Labels = []Label{
 	DeadlineExceeded, NetworkLoss, RunnerCrash, ResourceExhaustion,
 	RegistrationFailure, RateLimited, ImagePullFailure, Unschedulable,
 	SandboxFailure, NeverStarted, NeverRan, WorkdirContaminated, JobCancelled,
-	IdleRemoved, RunnerUpdated, Completed, Unknown, None,
+	Zombie, PoolBlocked, ListenerDown, IdleRemoved, RunnerUpdated, Completed, Unknown, None,
+}
+
+// Lasting says whether a label names what is wrong with something that need not be
+// dead: a runner that lives and is of no use, a job that waits, a pool that makes no
+// runners. It can end by itself.
+func (l Label) Lasting() bool {
+	switch l {
+	case Zombie, PoolBlocked, ListenerDown:
+		return true
+	}
+	return false
 }
 
 // Death says whether a built-in label names a death: the others end without harm. Of
@@ -61,6 +75,8 @@ func (l Label) Death() bool {
 	switch l {
 	case IdleRemoved, RunnerUpdated, Completed, None:
 		return false
+	case Zombie, PoolBlocked, ListenerDown:
+		return false // nothing ended
 	}
 	return true
 }
@@ -126,7 +142,6 @@ type Verdict struct {
 	Revision int             `json:"revision"`
 	Revises  *Revised        `json:"revises,omitempty"` // of a revision: what was said before it
 	DiedAt   *time.Time      `json:"died_at"`
-	Attempt  int             `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
 	Exit     Exit            `json:"exit"`
 	Job      Job             `json:"job"`
 	Summary  string          `json:"summary"`
@@ -137,10 +152,28 @@ type Verdict struct {
 	Coverage []casefile.Span `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
 	Advice   string          `json:"advice,omitempty"`   // what to do about it, one sentence
 
-	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
-
+	Standing
 	Understanding
 }
+
+// Standing says what the verdict is about and, where its label names what is wrong
+// with something that lives, since when and until when that is so.
+type Standing struct {
+	Kind    casefile.Kind `json:"kind"`
+	Attempt int           `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
+	State   State         `json:"state,omitempty"`   // "" where it is about an end
+	Since   *time.Time    `json:"since,omitempty"`   // the first sign of it
+	Until   *time.Time    `json:"until,omitempty"`   // the first sign that it was over
+}
+
+// State says whether what is wrong goes on.
+type State string
+
+// The states of what lasts.
+const (
+	Open     State = "open"
+	Resolved State = "resolved"
+)
 
 // JudgedBy is the rulebook, and what only it knows of the verdict's label.
 type JudgedBy struct {
@@ -151,9 +184,14 @@ type JudgedBy struct {
 // Death says whether the verdict's label names a death.
 func (v *Verdict) Death() bool { return v.Label.Death() && !v.NoDeath }
 
-// Understanding says how much of an input was understood at all. Only explain,
-// which sees the whole input, can say it.
+// Wrong says whether something is wrong: a death, or what lasts.
+func (v *Verdict) Wrong() bool { return v.Death() || v.Label.Lasting() }
+
+// Understanding says how much of what was read is shown and, of explain, which sees the
+// whole input, how much of it was understood at all.
 type Understanding struct {
+	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
+
 	Understood    *bool         `json:"understood,omitempty"`     // whether the rulebook knows any line of the input
 	LinesRead     int           `json:"lines_read,omitempty"`     // of the whole input, where the verdict explains nothing
 	NotUnderstood []UnknownLine `json:"not_understood,omitempty"` // at most five, those most worth a look first

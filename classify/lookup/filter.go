@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/ingest"
 	"coroner/rules"
-	"coroner/rules/casefile"
 )
 
 // Filter reads ?cluster=&runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
@@ -19,7 +19,7 @@ import (
 // duration back from now (90m, 7d) or a time (RFC 3339), and mean when the
 // verdict was recorded; limit is 100 unless told. known are the labels that there are.
 func Filter(v url.Values, now time.Time, known []rules.Label) (ledger.Query, error) {
-	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: casefile.PoolName(v.Get("pool")),
+	q := ledger.Query{Runner: v.Get("runner"), Node: v.Get("node"), Pool: ingest.PoolName(v.Get("pool")),
 		Repository: v.Get("repository"), Job: v.Get("job"), Run: v.Get("run"), Limit: 100}
 	q.Cluster = within(v.Get("cluster"))
 	var err error

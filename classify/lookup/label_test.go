@@ -28,7 +28,16 @@ func TestLabelsOfARulebook(t *testing.T) {
 	if all, err := a.Labels(t.Context()); err != nil || !slices.Equal(all, want) {
 		t.Errorf("%v %v, want %v", all, err, want)
 	}
-	none := []rules.Label{rules.IdleRemoved, rules.RunnerUpdated, rules.Completed, rules.None, "fire-drill"}
+	none := []rules.Label{
+		rules.Zombie,
+		rules.PoolBlocked,
+		rules.ListenerDown,
+		rules.IdleRemoved,
+		rules.RunnerUpdated,
+		rules.Completed,
+		rules.None,
+		"fire-drill",
+	}
 	if got := a.NoDeaths(); !slices.Equal(got, none) {
 		t.Errorf("no deaths: %v, want %v", got, none)
 	}

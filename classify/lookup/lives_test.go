@@ -26,7 +26,7 @@ func TestEveryLifeIsFound(t *testing.T) {
 			died := now.Add(time.Duration(attempt) * time.Minute)
 			v := rules.Verdict{Label: rules.CgroupOOM, Confidence: rules.Confirmed, Runner: "amber-4kx2p",
 				Namespace: "ci",
-				PodUID:    uid, Node: "build-7", Attempt: attempt, Revision: 1, DiedAt: &died}
+				PodUID:    uid, Node: "build-7", Standing: rules.Standing{Attempt: attempt}, Revision: 1, DiedAt: &died}
 			if err := tx.AddVerdict(ledger.LifeID(base, attempt), &v, died, false); err != nil {
 				return err
 			}

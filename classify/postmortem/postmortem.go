@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Style says how to write.
@@ -34,7 +35,7 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	}
 	p := &page{w: bufio.NewWriter(w), s: s, v: v}
 	p.headline()
-	if !v.Death() && !s.All {
+	if !v.Wrong() && !s.All {
 		p.unknownLines() // there are none where something shows that nobody was harmed
 		return p.w.Flush()
 	}
@@ -78,7 +79,7 @@ func (p *page) printf(format string, args ...any) { fmt.Fprintf(p.w, format, arg
 func (p *page) headline() {
 	v, parts := p.v, []string{}
 	color := red
-	if !v.Death() {
+	if !v.Wrong() {
 		color = green
 	} else if v.Confidence != rules.Confirmed {
 		color = yellow
@@ -91,6 +92,7 @@ func (p *page) headline() {
 	if v.DiedAt != nil {
 		parts = append(parts, v.DiedAt.UTC().Format(clock))
 	}
+	parts = append(parts, lastingText(v)...)
 	if v.Node != "" {
 		parts = append(parts, "node "+shortValue(v.Node))
 	}
@@ -112,8 +114,23 @@ func (p *page) runnerNamed() string {
 		return shortValue(v.Runner)
 	case v.PodUID != "":
 		return "pod UID " + shortValue(v.PodUID)
+	case v.Kind == casefile.OfPool && v.Pool != "":
+		return "pool " + shortValue(v.Pool)
+	case v.Kind == casefile.OfPool:
+		return "a pool without a name"
 	}
 	return "no runner named"
+}
+
+// lastingText says since when something is wrong, and until when it was.
+func lastingText(v *rules.Verdict) (parts []string) {
+	if v.Since != nil {
+		parts = append(parts, "since "+v.Since.UTC().Format(clock))
+	}
+	if v.Until != nil {
+		parts = append(parts, "over at "+v.Until.UTC().Format(clock))
+	}
+	return parts
 }
 
 func (p *page) writeFacts() {
@@ -126,10 +143,10 @@ func (p *page) writeFacts() {
 	if job := jobText(v.Job, shortValue); job != "" {
 		p.writeFact("job", job)
 	}
-	if v.Pool != "" {
+	if v.Pool != "" && v.Kind != casefile.OfPool {
 		p.writeFact("pool", shortValue(v.Pool))
 	}
-	if v.Death() {
+	if v.Wrong() {
 		if v.Domain != "" && v.Domain != "none" {
 			p.writeFact("domain", v.Domain)
 		}

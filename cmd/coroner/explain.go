@@ -9,6 +9,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
+	"coroner/classify/unexplained"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -69,7 +70,7 @@ func (c *explainCmd) Run(p *program) error {
 // of the input was understood.
 func (r *reading) lookAgain(p *program, f *inputFlags, verdicts []rules.Verdict) bool {
 	understood := slices.ContainsFunc(verdicts, func(v rules.Verdict) bool { return len(v.Evidence) > 0 })
-	if u := classify.NewUnexplained(r.book, verdicts); u.Wanted() {
+	if u := unexplained.New(r.book, verdicts); u.Wanted() {
 		if again, err := f.reopenInput(p); err == nil { // else what was readable a moment ago is gone: nothing is added
 			again.Parts(1, r.show, func(_ int, entries iter.Seq[ingest.Entry]) { u.Take(entries) })
 			_ = again.Close()

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -130,6 +131,33 @@ func (r *reader) ephemeralRunner(o *object) {
 		{"failures", failures},
 		{"deletion_timestamp", stampText(o.Metadata.DeletionTimestamp)},
 		{"message", string(s.Message)},
+	})
+}
+
+// runnerSet yields the counts of an EphemeralRunnerSet of actions.github.com/v1alpha1.
+// The object tells no time.
+func (r *reader) runnerSet(o *object) {
+	s := &o.Status
+	r.emitFact(ingest.Entry{Namespace: nameText(o.Metadata.Namespace)}, "ephemeral runner set", time.Time{}, []pair{
+		{"pool", cmp.Or(o.Metadata.poolName(), ingest.PoolOfSet(nameText(o.Metadata.Name)))},
+		{"wanted", o.Spec.Replicas.numberText()},
+		{"current", s.CurrentReplicas.numberText()},
+		{"pending", s.PendingRunners.numberText()},
+		{"running", s.RunningRunners.numberText()},
+		{"failed", s.FailedRunners.numberText()},
+	})
+}
+
+// runnerPool yields the limit and the state of an AutoscalingRunnerSet of
+// actions.github.com/v1alpha1. The object tells no time.
+func (r *reader) runnerPool(o *object) {
+	s := &o.Status
+	r.emitFact(ingest.Entry{Namespace: nameText(o.Metadata.Namespace)}, "autoscaling runner set", time.Time{}, []pair{
+		{"pool", cmp.Or(o.Metadata.poolName(), nameText(o.Metadata.Name))},
+		{"max", o.Spec.MaxRunners.numberText()},
+		{"current", s.CurrentRunners.numberText()},
+		{"running", s.RunningRunners.numberText()},
+		{"phase", string(s.Phase)},
 	})
 }
 

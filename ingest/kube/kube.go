@@ -143,6 +143,10 @@ func (r *reader) readObject(o *object) bool {
 		r.readNode(o)
 	case "EphemeralRunner":
 		r.ephemeralRunner(o)
+	case "EphemeralRunnerSet":
+		r.runnerSet(o)
+	case "AutoscalingRunnerSet":
+		r.runnerPool(o)
 	}
 	return true
 }

@@ -80,8 +80,11 @@ type owner struct {
 	Controller text `json:"controller"`
 }
 
-// spec is a Pod's.
+// spec is a Pod's, an EphemeralRunnerSet's or an AutoscalingRunnerSet's.
 type spec struct {
+	Replicas   text `json:"replicas"`
+	MaxRunners text `json:"maxRunners"`
+
 	NodeName              text        `json:"nodeName"`
 	ServiceAccountName    text        `json:"serviceAccountName"`
 	RestartPolicy         text        `json:"restartPolicy"`
@@ -103,8 +106,11 @@ type resources struct {
 	Limits map[string]text `json:"limits"`
 }
 
-// stat is the status of a Pod, a Node or an EphemeralRunner.
+// stat is the status of a Pod, a Node, an EphemeralRunner or a set of them.
 type stat struct {
+	runnerState
+	poolCounts
+
 	Phase      text        `json:"phase"`
 	Reason     text        `json:"reason"`
 	Message    text        `json:"message"`
@@ -117,7 +123,10 @@ type stat struct {
 	EphemeralContainers []containerStatus `json:"ephemeralContainerStatuses"`
 
 	NodeInfo *nodeInfo `json:"nodeInfo"`
+}
 
+// runnerState is what an EphemeralRunner knows of itself and its job.
+type runnerState struct {
 	RunnerID          text            `json:"runnerId"`
 	JobRequestID      text            `json:"jobRequestId"`
 	JobID             text            `json:"jobId"`
@@ -125,6 +134,15 @@ type stat struct {
 	JobDisplayName    text            `json:"jobDisplayName"`
 	WorkflowRunID     text            `json:"workflowRunId"`
 	Failures          map[string]text `json:"failures"`
+}
+
+// poolCounts are how many runners a set or a pool of them has.
+type poolCounts struct {
+	CurrentReplicas text `json:"currentReplicas"`
+	CurrentRunners  text `json:"currentRunners"`
+	PendingRunners  text `json:"pendingEphemeralRunners"`
+	RunningRunners  text `json:"runningEphemeralRunners"`
+	FailedRunners   text `json:"failedEphemeralRunners"`
 }
 
 type nodeInfo struct {

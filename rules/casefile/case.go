@@ -1,18 +1,20 @@
 package casefile
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"coroner/ingest"
 	"coroner/rules/signal"
 )
 
-// Case is all that is known about one runner: the input of Judge. It is built
-// by classify; nothing in it is read from anywhere else.
+// Case is all that is known about one runner or one pool of them: the input of
+// Judge. It is built by classify; nothing in it is read from anywhere else.
 type Case struct {
-	Cluster, Namespace, Name, UID, Node, Pool string
+	Kind Kind
+
+	Cluster, Namespace, Name, UID, Node string
 
 	Evidence []Evidence // in time order
 	Coverage []Coverage // what was read of the case's pod
@@ -27,6 +29,35 @@ type Case struct {
 	Crowd bool // it stands for several pods at once, all of which live
 
 	life *life // worked out from the evidence when it is first asked for
+}
+
+// Kind says what a case is about.
+type Kind string
+
+// The kinds of cases.
+const (
+	OfRunner Kind = ""     // a pod, container or microVM
+	OfPool   Kind = "pool" // a scale set: what makes runners
+)
+
+// MarshalText is the public word for the kind.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(cmp.Or(string(k), "runner")), nil }
+
+// UnmarshalText reads that word; a verdict of an earlier version has none.
+func (k *Kind) UnmarshalText(word []byte) error {
+	if *k = Kind(word); *k == "runner" {
+		*k = OfRunner
+	}
+	return nil
+}
+
+// PoolOf is the pool that the case is, else that its runner is of as lines say; "" where
+// none does.
+func (c *Case) PoolOf(fills map[string]string) string {
+	if c.Kind == OfPool {
+		return c.Name
+	}
+	return fills["pool"]
 }
 
 // WithOnly is the case with a part of its evidence; nil where that is all of it, or
@@ -44,13 +75,6 @@ func (c *Case) WithOnly(some func(*Evidence) bool) *Case {
 		return nil
 	}
 	return &only
-}
-
-// PoolName is the one name of a pool: some controllers call it as Kubernetes calls
-// an object, namespace/name, others by its name, and it is one pool.
-func PoolName(s string) string {
-	s = strings.TrimRight(s, "/")
-	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
 // Nobody says whether the case stands for text that names no pod at all.

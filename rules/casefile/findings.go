@@ -80,7 +80,7 @@ func whatLinesFill(evidence []Evidence) (fills map[string]string, claimed bool) 
 			delete(fills, target)
 		}
 	}
-	fills["pool"] = PoolName(fills["pool"])
+	fills["pool"] = ingest.PoolName(fills["pool"])
 	return fills, told == 0 && (fills["job.id"] != "" || fills["job.run_id"] != "")
 }
 
@@ -303,7 +303,7 @@ func (c *Case) endsRunner(e *Evidence) bool {
 // know.
 func (c *Case) endsWithNode(e *Evidence) bool {
 	start := c.podStart()
-	return e.Def.Reach == signal.ReachNode && !start.IsZero() && e.At.After(start) && isNewBoot(c.Evidence, e) &&
+	return e.Def.Reach.Has(signal.ReachNode) && !start.IsZero() && e.At.After(start) && isNewBoot(c.Evidence, e) &&
 		(e.Proven || !c.workedOutLife().proven)
 }
 

@@ -111,13 +111,21 @@ func (c *compiler) compileSignal(s signalSpec) {
 		at: s.name.Pos, Fills: map[string]string{},
 	}
 	d.Sources, d.writers = Sources(s.source, s.name.Pos, c.errs), c.compileWriters(s.writers)
-	d.Reach = Reach(c.errs.OneOf(s.reach, "reach", string(ReachPod), string(ReachPod), string(ReachNode)))
+	c.compileReach(d, s)
 	for _, sh := range s.shapes {
 		c.compileShape(d, sh)
 	}
 	c.captures(d, s)
 	c.book.Signals = append(c.book.Signals, d)
 	c.book.byName[d.Name] = d
+}
+
+// compileReach reads how far a signal speaks; about a pod, where it does not say.
+func (c *compiler) compileReach(d *Def, s signalSpec) {
+	for _, word := range s.reach {
+		d.Reach |= reaches[c.errs.OneOf(word, "reach", "pod", "pod", "node", "pool")]
+	}
+	d.Reach = cmp.Or(d.Reach, ReachPod)
 }
 
 // Sources reads a list of sources.

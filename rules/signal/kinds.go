@@ -1,11 +1,13 @@
 package signal
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
 
+	"coroner/ingest"
 	"coroner/rules/regex"
 
 	"github.com/expr-lang/expr/types"
@@ -32,6 +34,8 @@ const (
 	KindUnit      Kind = "unit"         // a systemd unit name
 	KindPID       Kind = "pid"          // a host process id
 	kindRunner    Kind = "runner"       // a runner name
+	kindPool      Kind = "pool"         // the name of a pool, of its listener or of a runner of it
+	kindPoolSet   Kind = "runner-set"   // the name of a set of runners, which has five letters more than its pool
 )
 
 var identityKinds = map[Kind]IDKind{
@@ -65,7 +69,7 @@ var kindTypes = map[Kind]types.Type{
 	kindPods: types.TypeOf([]string{}), kindUID: types.String,
 	kindContainer: types.String, kindSandbox: types.String,
 	KindCgroup: cgroupType, KindUnit: cgroupType, KindPID: types.Int,
-	kindRunner: types.String,
+	kindRunner: types.String, kindPool: types.String, kindPoolSet: types.String,
 }
 
 // parseText turns captured text into the kind's value. Text that does not parse
@@ -96,6 +100,10 @@ func (k Kind) parseText(s string) any {
 		return bareID(s)
 	case KindCgroup, KindUnit:
 		return ParseCgroup(s)
+	case kindPool:
+		return cmp.Or(ingest.PoolOfPod(s), ingest.PoolName(s))
+	case kindPoolSet:
+		return ingest.PoolOfSet(s)
 	}
 	return s
 }

@@ -12,13 +12,20 @@ import (
 	"github.com/expr-lang/expr/types"
 )
 
-// Reach says how far a signal speaks.
-type Reach string
+// Reach says how far a signal speaks: it is about one or several of these.
+type Reach uint8
 
 const (
-	ReachPod  Reach = "pod"  // about the pod that it names
-	ReachNode Reach = "node" // about everything on its node
+	ReachPod  Reach = 1 << iota // the pod that it names
+	ReachNode                   // everything on its node
+	ReachPool                   // the pool that it names, or that its pod is of
 )
+
+// Has says whether it is about those, among others.
+func (r Reach) Has(those Reach) bool { return r&those != 0 }
+
+// reaches are the words for them.
+var reaches = map[string]Reach{"pod": ReachPod, "node": ReachNode, "pool": ReachPool}
 
 // Def is one line shape that the rulebook recognises.
 type Def struct {
@@ -273,6 +280,34 @@ func appendIdentities(out []Identity, k Kind, v any) []Identity {
 		add(IDContainer, g.ContainerID)
 	}
 	return out
+}
+
+// PoolName is the pool that the signal names, or that the runner is of that it names
+// or stands in the output of; "" where it tells of none.
+func (s *Signal) PoolName() string {
+	for pool := range s.valuesOf(kindPool, kindPoolSet) {
+		return pool
+	}
+	for runner := range s.valuesOf(kindRunner, kindPod) {
+		if pool := ingest.PoolOfPod(runner); pool != "" {
+			return pool
+		}
+	}
+	return ingest.PoolOfPod(s.Pod)
+}
+
+// valuesOf are the captures of some kinds that are not empty.
+func (s *Signal) valuesOf(kinds ...Kind) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range s.words {
+			if !slices.Contains(kinds, s.Def.captures[i].kind) {
+				continue
+			}
+			if v, _ := s.valueAt(i).(string); v != "" && !yield(v) {
+				return
+			}
+		}
+	}
 }
 
 // LastWords marks the last lines of a runner's own output. They are kept with

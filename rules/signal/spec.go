@@ -62,8 +62,8 @@ func (s *Specs) ReasonTexts() (out []string) {
 }
 
 type signalSpec struct {
-	name, doc, printed, reach yamlfile.Text
-	source, subject           []yamlfile.Text
+	name, doc, printed        yamlfile.Text
+	source, subject, reach    []yamlfile.Text
 	captures, fills, writers  []yamlfile.Pair
 	ends, exit, alarm, starts bool
 	frame                     bool
@@ -88,7 +88,7 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 			&own.where,
 		), "captures": r.Pairs(&s.captures), "fills": r.Pairs(&s.fills), "writers": r.Pairs(&s.writers),
 		"or":      r.List(func(n *yaml.Node) { others = append(others, r.readShape(n)) }),
-		"subject": r.Texts(&s.subject), "reach": r.Text(&s.reach),
+		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach),
 		"ends": r.Bool(
 			&s.ends,
 		), "starts": r.Bool(&s.starts), "exit": r.Bool(&s.exit), "frame": r.Bool(&s.frame), "alarm": r.Bool(&s.alarm),

@@ -1,6 +1,10 @@
-package rules
+package phrase_test
 
-import "testing"
+import (
+	"testing"
+
+	"coroner/rules/phrase"
+)
 
 // The cause is quoted, not what programs write around it.
 func TestGist(t *testing.T) {
@@ -28,16 +32,16 @@ func TestGist(t *testing.T) {
 		{`ERROR: Registering runner... failed                runner=plum status=couldn't reach the server`, `couldn't reach the server`},
 		{`container waiting container=runner reason=ImagePullBackOff restarts=0`, `container waiting`},
 	} {
-		if got := gistOf(map[string]any{"text": c.text}); got != c.want {
+		if got := phrase.Gist(map[string]any{"text": c.text}); got != c.want {
 			t.Errorf("gist of %s\n is   %s\n want %s", c.text, got, c.want)
 		}
 	}
 	reason := map[string]any{"text": "container waiting container=runner reason=ImagePullBackOff", "reason": "ImagePullBackOff"}
 	told := map[string]any{"text": "event", "message": "manifest unknown."}
-	if got := gistOf([]any{reason, told}); got != "manifest unknown" {
+	if got := phrase.Gist([]any{reason, told}); got != "manifest unknown" {
 		t.Errorf("of a reason and a message the gist is %q, want the message", got)
 	}
-	if got := gistOf([]any{reason}); got != "ImagePullBackOff" {
+	if got := phrase.Gist([]any{reason}); got != "ImagePullBackOff" {
 		t.Errorf("where nothing else is there the gist is %q, want the reason", got)
 	}
 }
@@ -45,10 +49,10 @@ func TestGist(t *testing.T) {
 // A process that was killed has its name and its id.
 func TestVictim(t *testing.T) {
 	lines := []any{map[string]any{"text": "x"}, map[string]any{"task": "java", "pid": 1187}}
-	if got := victimOf(lines); got != "java (pid 1187)" {
+	if got := phrase.Victim(lines); got != "java (pid 1187)" {
 		t.Errorf("victim is %q", got)
 	}
-	if got := victimOf(map[string]any{"text": "x"}); got != "" {
+	if got := phrase.Victim(map[string]any{"text": "x"}); got != "" {
 		t.Errorf("a line that names no process has the victim %q", got)
 	}
 }

@@ -1,4 +1,11 @@
-package rules
+// Package phrase puts the words of log lines into sentences: what a line says of a
+// cause, without what programs write around it, and who was killed. It is pure.
+//
+// Invariant: every word that it returns stands in the lines, but for a name, its
+// process id and the brackets around that.
+//
+// Crash behaviour: there is no state to lose.
+package phrase
 
 import (
 	"regexp"
@@ -10,9 +17,10 @@ import (
 	"coroner/ingest/logtext"
 )
 
-// gistOf is what evidence says of the cause, without what a program writes
-// around it. Of several lines it is the first that says more than a reason.
-func gistOf(evidence any) string {
+// Gist is what evidence says of the cause, without what a program writes
+// around it. Evidence is a record as expressions have it, its captures and its text, or
+// a list of them: of several lines the first that says more than a reason.
+func Gist(evidence any) string {
 	records, ok := evidence.([]any)
 	if !ok {
 		records = []any{evidence}
@@ -164,9 +172,9 @@ func lastColumn(s string) string {
 	}
 }
 
-// victimOf names the process that a line says was killed, `java (pid 1187)`;
+// Victim names the process that a line says was killed, `java (pid 1187)`;
 // of several lines the first that names one.
-func victimOf(evidence any) string {
+func Victim(evidence any) string {
 	records, ok := evidence.([]any)
 	if !ok {
 		records = []any{evidence}
@@ -188,23 +196,4 @@ func victimOf(evidence any) string {
 		}
 	}
 	return ""
-}
-
-// adviceOn is what to do where these lines decided: what goes with the words of
-// the cause, or else of any line, or else the label's own advice.
-func (l *LabelDef) adviceOn(lines []any) string {
-	texts := []string{gistOf(lines)}
-	for _, r := range lines {
-		m, _ := r.(map[string]any)
-		text, _ := m["text"].(string)
-		texts = append(texts, text)
-	}
-	for _, text := range texts {
-		for _, by := range l.ByLine {
-			if by.Says.MatchString(text) {
-				return by.Advice
-			}
-		}
-	}
-	return l.Advice
 }

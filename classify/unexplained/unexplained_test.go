@@ -1,4 +1,4 @@
-package classify_test
+package unexplained_test
 
 import (
 	"fmt"
@@ -7,17 +7,27 @@ import (
 	"testing"
 	"time"
 
-	"coroner/classify"
+	"coroner/classify/unexplained"
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/book"
 )
+
+func loadBook(t *testing.T) *rules.Rulebook {
+	t.Helper()
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
 
 // lookedAt is the verdict that u tells after it looked at lines, one a second up to
 // the death.
 func lookedAt(t *testing.T, v rules.Verdict, lines []string) rules.Verdict {
 	t.Helper()
 	all := []rules.Verdict{v}
-	u := classify.NewUnexplained(loadBook(t), all)
+	u := unexplained.New(loadBook(t), all)
 	u.Take(func(yield func(ingest.Entry) bool) {
 		for i, text := range lines {
 			at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(i-len(lines)) * time.Minute)
@@ -122,7 +132,7 @@ func TestUnexplainedLinesAreSafe(t *testing.T) {
 func TestExplainedDeathsGetNoLines(t *testing.T) {
 	v := unknownDeath()
 	v.Label = rules.HostTeardown
-	if classify.NewUnexplained(loadBook(t), []rules.Verdict{v}).Wanted() {
+	if unexplained.New(loadBook(t), []rules.Verdict{v}).Wanted() {
 		t.Error("lines are looked for on behalf of a death that is explained")
 	}
 }
@@ -131,7 +141,7 @@ func TestExplainedDeathsGetNoLines(t *testing.T) {
 // second look takes no longer for them than the first.
 func TestUnexplainedLinesAreBounded(t *testing.T) {
 	v := unknownDeath()
-	u := classify.NewUnexplained(loadBook(t), []rules.Verdict{v})
+	u := unexplained.New(loadBook(t), []rules.Verdict{v})
 	u.Take(func(yield func(ingest.Entry) bool) {
 		for i := range 200_000 {
 			word := strings.Map(func(r rune) rune { return 'g' + r - '0' }, fmt.Sprint(i))
@@ -142,7 +152,7 @@ func TestUnexplainedLinesAreBounded(t *testing.T) {
 			}
 		}
 	})
-	if asked := classify.Asked(u); asked > 20_000 {
+	if asked := unexplained.Asked(u); asked > 20_000 {
 		t.Errorf("%d kinds of lines were looked at closely", asked)
 	}
 }

@@ -1,4 +1,11 @@
-package classify
+// Package unexplained finds the lines of an input that the rulebook knows nothing of
+// and that a person should look at first. It is pure.
+//
+// Invariant: what it finds depends on the verdicts and the input only, and never
+// changes a verdict's label or confidence.
+//
+// Crash behaviour: there is no state to lose.
+package unexplained
 
 import (
 	"cmp"
@@ -13,11 +20,11 @@ import (
 	"coroner/rules"
 )
 
-// Unexplained looks at an input once more, every line of it this time, for what
+// Search looks at an input once more, every line of it this time, for what
 // the rulebook knows nothing of: how many lines there were, and for each verdict
 // that explains nothing those lines that stand nearest to its death or sound most
 // alarming. They prove nothing; they are where a person looks first.
-type Unexplained struct {
+type Search struct {
 	book     *rules.Rulebook
 	verdicts []*rules.Verdict
 	nearest  [][]candidate // for each verdict, the best first
@@ -27,20 +34,20 @@ type Unexplained struct {
 	kinds    map[string]lineKind // by shape
 }
 
-// MaxUnexplained is how much text Unexplained looks at, in bytes. What a responder
+// MaxText is how much text a Search looks at, in bytes. What a responder
 // pastes is far less, and a whole day of a node has more than five lines worth
 // showing anyway.
-const MaxUnexplained = 32 << 20
+const MaxText = 32 << 20
 
 // nearestLines is how many lines a verdict is given.
 const nearestLines = 5
 
-// NewUnexplained looks for lines on behalf of those of the verdicts that explain
+// New looks for lines on behalf of those of the verdicts that explain
 // nothing.
-func NewUnexplained(book *rules.Rulebook, verdicts []rules.Verdict) *Unexplained {
-	u := &Unexplained{book: book, room: MaxUnexplained, kinds: map[string]lineKind{}}
+func New(book *rules.Rulebook, verdicts []rules.Verdict) *Search {
+	u := &Search{book: book, room: MaxText, kinds: map[string]lineKind{}}
 	for i := range verdicts {
-		if v := &verdicts[i]; (v.Label == rules.Unknown || len(v.Evidence) == 0) && len(u.verdicts) < maxUnexplained {
+		if v := &verdicts[i]; (v.Label == rules.Unknown || len(v.Evidence) == 0) && len(u.verdicts) < maxVerdicts {
 			u.verdicts = append(u.verdicts, v)
 		}
 	}
@@ -48,14 +55,14 @@ func NewUnexplained(book *rules.Rulebook, verdicts []rules.Verdict) *Unexplained
 	return u
 }
 
-// maxUnexplained is how many verdicts are given lines: nobody reads more pages.
-const maxUnexplained = 20
+// maxVerdicts is how many verdicts are given lines: nobody reads more pages.
+const maxVerdicts = 20
 
 // Wanted reports whether there is a verdict to look for lines for.
-func (u *Unexplained) Wanted() bool { return len(u.verdicts) > 0 }
+func (u *Search) Wanted() bool { return len(u.verdicts) > 0 }
 
 // Take looks at every entry.
-func (u *Unexplained) Take(entries iter.Seq[ingest.Entry]) {
+func (u *Search) Take(entries iter.Seq[ingest.Entry]) {
 	for e := range entries {
 		if e.Mark != nil {
 			continue
@@ -74,7 +81,7 @@ func (u *Unexplained) Take(entries iter.Seq[ingest.Entry]) {
 
 // consider keeps the entry for the verdicts that it is among the best for. Most
 // entries are of no interest to any, so what costs most is asked last, and once.
-func (u *Unexplained) consider(e *ingest.Entry) {
+func (u *Search) consider(e *ingest.Entry) {
 	var asked *candidate
 	for i, v := range u.verdicts {
 		c := candidate{entry: e, order: u.lines}
@@ -97,7 +104,7 @@ func (u *Unexplained) consider(e *ingest.Entry) {
 
 // askAbout is what does not depend on a verdict: how alarming the line is, and what it
 // says but for its numbers. Its entry is nil for a line that is not worth showing.
-func (u *Unexplained) askAbout(e *ingest.Entry) *candidate {
+func (u *Search) askAbout(e *ingest.Entry) *candidate {
 	c := candidate{shape: shapeOf(e.Text)}
 	kind, asked := u.kinds[c.shape]
 	switch {
@@ -129,14 +136,14 @@ const maxKinds = 10_000
 
 // mayBeShown reports whether the line would be among those of a verdict if it had an
 // alarming word of some strength.
-func (u *Unexplained) mayBeShown(i int, c candidate, strength int) bool {
+func (u *Search) mayBeShown(i int, c candidate, strength int) bool {
 	c.strength = strength
 	list := u.nearest[i]
 	return len(list) < nearestLines || c.worthMore(list[nearestLines-1])
 }
 
 // keepBest puts the line at its place, in place of one that says the same.
-func (u *Unexplained) keepBest(i int, c candidate) {
+func (u *Search) keepBest(i int, c candidate) {
 	list := u.nearest[i]
 	if at := slices.IndexFunc(list, c.saysTheSame); at >= 0 {
 		if !c.worthMore(list[at]) {
@@ -153,10 +160,10 @@ func (u *Unexplained) keepBest(i int, c candidate) {
 }
 
 // Understood reports whether the rulebook knows a line of what Take was given.
-func (u *Unexplained) Understood() bool { return u.known > 0 }
+func (u *Search) Understood() bool { return u.known > 0 }
 
 // Tell writes what was found into the verdicts.
-func (u *Unexplained) Tell() {
+func (u *Search) Tell() {
 	for i, v := range u.verdicts {
 		v.LinesRead = u.lines
 		if u.known == 0 && v.Label == rules.None {

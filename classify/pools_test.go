@@ -1,0 +1,77 @@
+package classify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/classify"
+	"coroner/ingest/bundle"
+	"coroner/rules"
+	"coroner/rules/casefile"
+)
+
+// listenerLine is a line of a listener's log, some seconds into a day.
+func listenerLine(second int, message, fields string) string {
+	at := time.Date(2026, 4, 7, 0, 0, second, 0, time.UTC).Format(time.RFC3339)
+	return at + "\tINFO\tlistener-app.listener\t" + message + "\t" + fields + "\n"
+}
+
+func decision(second, assigned, wanted int) string {
+	fields := `{"assigned job": %d, "decision": %d, "min": 0, "max": 10, "currentRunnerCount": 0}`
+	return listenerLine(second, "Calculated target runner count", fmt.Sprintf(fields, assigned, wanted))
+}
+
+func replayLog(t *testing.T, name, text string) []rules.Verdict {
+	t.Helper()
+	entries := bundle.Bytes(name, []byte(text), bundle.Options{}).Entries(nil)
+	return classify.Replay(entries, loadBook(t), classify.Options{})
+}
+
+// What lasts is open until something shows that it is over, and both times are told.
+// What was over before anybody felt it is not told at all.
+func TestPoolCaseOpensAndResolves(t *testing.T) {
+	stuck := decision(0, 3, 0) + decision(300, 3, 0)
+	for _, tt := range []struct {
+		name, log string
+		label     rules.Label
+		state     rules.State
+	}{
+		{"still", stuck, rules.ListenerDown, rules.Open},
+		{"over", stuck + decision(600, 3, 3), rules.ListenerDown, rules.Resolved},
+		{"blip", decision(0, 3, 0) + decision(50, 3, 3), rules.None, ""},
+		{"well", decision(0, 0, 0) + decision(50, 3, 3), rules.None, ""},
+		{"again", stuck + decision(600, 3, 3) + decision(900, 2, 0), rules.ListenerDown, rules.Open},
+	} {
+		v := replayLog(t, "listener.log", tt.log)[0]
+		if v.Label != tt.label || v.State != tt.state {
+			t.Errorf("%s: %s %s, want %s %s", tt.name, v.Label, v.State, tt.label, tt.state)
+		}
+		if tt.state != "" && (v.Kind != casefile.OfPool || v.Since == nil || v.Since.Second() != 0 || v.DiedAt != nil) {
+			t.Errorf("%s: %s since %v, died %v", tt.name, v.Kind, v.Since, v.DiedAt)
+		}
+		if (v.Until != nil) != (tt.state == rules.Resolved) {
+			t.Errorf("%s: until %v", tt.name, v.Until)
+		}
+	}
+}
+
+// A line about one pool says nothing of another one, and a line that names none
+// says nothing of either.
+func TestPoolsAreToldApart(t *testing.T) {
+	removed := func(pool string) string {
+		return "2026-04-07T00:00:00Z\tINFO\tAutoscalingRunnerSet\tAutoscaling runner set is in outdated phase, removing the listener\t" +
+			`{"autoscalingrunnerset": {"name":"` + pool + `","namespace":"ci"}}` + "\n"
+	}
+	made := strings.Replace(removed("gull"), "Autoscaling runner set is in outdated phase, removing the listener",
+		"Creating a new AutoscalingListener resource", 1)
+	made = strings.Replace(made, "00:00:00", "00:01:00", 1)
+	got := map[string]rules.State{}
+	for _, v := range replayLog(t, "controller.log", removed("heron")+removed("gull")+made) {
+		got[v.Pool] = v.State
+	}
+	if len(got) != 1 || got["heron"] != rules.Open {
+		t.Errorf("%v, want heron open and nothing of gull, whose listener came back", got)
+	}
+}

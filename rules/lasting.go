@@ -1,0 +1,39 @@
+package rules
+
+import (
+	"time"
+)
+
+// standingOf says since when it lasts what a finding is about, and whether something
+// after its last sign shows that it is over.
+func standingOf(f *finding) (l Standing) {
+	l.State = Open
+	var last time.Time
+	for _, d := range f.decisive {
+		at, _ := d["at"].(time.Time)
+		if at.IsZero() {
+			continue
+		}
+		if l.Since == nil || at.Before(*l.Since) {
+			l.Since = &at
+		}
+		last = later(last, at)
+	}
+	for _, d := range recordsOf(f.rule.over, f.env) {
+		at, _ := d["at"].(time.Time)
+		if !at.After(last) || last.IsZero() {
+			continue
+		}
+		if l.Until == nil || at.Before(*l.Until) {
+			l.State, l.Until = Resolved, &at
+		}
+	}
+	return l
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
