@@ -7,9 +7,9 @@ import (
 )
 
 // assigned is what stands between a name and its value: `=`, `": "`, ` := "`, a
-// space after --name, or `", "value": "` as in a list of names and values.
+// space after --name, or `", "value": "` and `" value="` as in a list of names and values.
 var assigned = regexp.MustCompile(`\A(\\*["'])?` +
-	`(?:(\s{0,3})(=>|:=|=|:)(\s{0,3})|,\s{0,3}\\*["']?[Vv]alue\\*["']?\s{0,3}[:=]\s{0,3}|(\s{1,3}))` +
+	`(?:(\s{0,3})(=>|:=|=|:)(\s{0,3})|(?:,\s{0,3}|\s{1,3})\\*["']?[Vv]alue\\*["']?\s{0,3}[:=]\s{0,3}|(\s{1,3}))` +
 	"(\\\\*[\"'`])?")
 
 // maxAssigned is how much of a text may stand there.
@@ -28,17 +28,23 @@ type assignment struct {
 
 // findValue is the value of a name that ends at end.
 func (p *pattern) findValue(text string, start, end int) (s Span, next int, ok bool) {
-	if end == len(text) || strings.IndexByte("\"'\\ \t=:,", text[end]) < 0 {
+	if end == len(text) || strings.IndexByte("\"'\\ \t=:,<>&", text[end]) < 0 || p.isExcepted(text[:end]) {
 		return s, start + 1, false
 	}
+	if from, to, ok := elementAt(text, start, end); ok {
+		v := strings.TrimSpace(text[from:to])
+		return Span{From: from, To: to}, to, !isOmitted(v) && p.fitsForm(v)
+	}
 	a, ok := assignmentAt(text, start, end)
-	if !ok || p.isExcepted(text[:end]) {
+	if !ok {
 		return s, start + 1, false
 	}
 	v := text[a.from:a.to]
-	omitted := len(v) < maxPlaceholder && placeholder.MatchString(v)
-	return Span{From: a.from, To: a.to}, a.to, !omitted && p.fitsForm(v) && a.isMeant(text, v)
+	return Span{From: a.from, To: a.to}, a.to, !isOmitted(v) && p.fitsForm(v) && a.isMeant(text, v)
 }
+
+// isOmitted says whether somebody left the value out.
+func isOmitted(v string) bool { return len(v) < maxPlaceholder && placeholder.MatchString(v) }
 
 // isExcepted says whether a name is one of those that only end like a secret's.
 func (p *pattern) isExcepted(name string) bool {
