@@ -173,8 +173,9 @@ func (a *assembler) openCases() {
 
 // lineOf is a signal of the record, by its number, that is about a pod.
 type lineOf struct {
-	number int
-	proven bool
+	number  int
+	proven  bool
+	earlier bool // it can be about an earlier pod of the name
 }
 
 // attribute gives every signal to the pods that it is about, and what concerns
@@ -187,7 +188,7 @@ func (a *assembler) attribute() {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {
-			a.mine[p] = append(a.mine[p], lineOf{i, proven})
+			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.roster.mayBeEarlier(p, s)})
 			a.taken[i] = a.taken[i] || !p.anonymous
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
@@ -221,10 +222,9 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 			if len(near) > 0 && mine[0].number == near[0] {
 				near = near[1:]
 			}
-			out = append(
-				out,
-				casefile.Evidence{Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven},
-			)
+			out = append(out, casefile.Evidence{
+				Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven, Earlier: mine[0].earlier,
+			})
 			mine = mine[1:]
 			continue
 		}

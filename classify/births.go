@@ -24,12 +24,17 @@ const (
 	clocks
 )
 
+// clockOf is the clock of whoever wrote the record: an event has its writer's, and
+// many are the kubelet's.
 func clockOf(s *signal.Signal) clockKind {
-	if s.Source.Host() {
+	if s.Source.Host() || s.Source == ingest.Kube && strings.HasPrefix(s.Str("from"), "kubelet") {
 		return nodeClock
 	}
 	return apiClock
 }
+
+// apiUnit is what the API's times are rounded down to.
+const apiUnit = time.Second
 
 // clocksApart is how far two clocks can be apart that nobody compares.
 const clocksApart = 2 * time.Minute
@@ -66,7 +71,8 @@ func (p *Pod) standing(s *signal.Signal) standing {
 	own, other := p.made[clockOf(s)], p.made[clocks-1-clockOf(s)]
 	switch {
 	case !own.at.IsZero():
-		if own.follows(s) && !(s.Def.Starts && own.at.Sub(s.At) < startsWithin) {
+		ahead := own.at.Sub(s.At)
+		if own.follows(s) && !(s.Def.Starts && ahead < startsWithin || s.Source == ingest.Kube && ahead < apiUnit) {
 			return before
 		}
 		return there
@@ -82,6 +88,15 @@ func (p *Pod) standing(s *signal.Signal) standing {
 		return likely
 	}
 	return there
+}
+
+// mayBeEarlier says whether a line that has only the pod's name was written before the pod
+// was made, by clocks that nobody compares: it can be about an earlier pod of that name.
+func (r *Roster) mayBeEarlier(p *Pod, s *signal.Signal) bool {
+	n := r.namesOf(s)
+	made := p.made[clocks-1-clockOf(s)].at
+	return n.uid == "" && len(n.ids) == 0 && n.name == p.Name && !s.At.IsZero() &&
+		p.standing(s) == likely && s.At.Before(made)
 }
 
 // startWithin is how long a pod may wait for its first container.

@@ -157,3 +157,39 @@ func TestKubeletRestartIsNoBirth(t *testing.T) {
 		}
 	}
 }
+
+// An event without a UID that was written before a pod of its name was made is never more
+// than a suspicion against that pod: where the kubelet wrote it, by the clock that the
+// making was told by, it is none.
+func TestEventOfEarlierLife(t *testing.T) {
+	b := loadBook(t)
+	ended := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	for _, component := range []string{"kubelet", ""} {
+		for _, gap := range []time.Duration{2 * time.Second, 30 * time.Second, 110 * time.Second, time.Hour, -5 * time.Minute} {
+			l := &reused{}
+			l.begin(ended.Add(gap), laterUID)
+			l.kubelet(ended.Add(gap+10*time.Minute), `"SyncLoop (housekeeping)"`)
+			event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"forge-0.1","namespace":"ci"},`+
+				`"involvedObject":{"kind":"Pod","name":"forge-0","namespace":"ci"},"reason":"Evicted","message":"The node was `+
+				`low on resource: memory.","type":"Warning","source":{"component":%q},"lastTimestamp":%q}`,
+				component, ended.Format(time.RFC3339))
+			archive := txtar.Format(&txtar.Archive{Files: []txtar.File{
+				{Name: "journal.log", Data: []byte(strings.Join(l.lines, "\n") + "\n")}, {Name: "events.json", Data: []byte(event)},
+			}})
+			entries := bundle.Bytes("case.txtar", archive, bundle.Options{}).Entries(nil)
+			evicted := false
+			for _, v := range classify.Replay(entries, b, classify.Options{}) {
+				if v.PodUID != laterUID || v.Label != rules.Evicted {
+					continue
+				}
+				evicted = true
+				if gap > 0 && (component == "kubelet" || v.Confidence != rules.Suspected) {
+					t.Errorf("by %q, %v before the pod was made: it is evicted (%s)", component, gap, v.Confidence)
+				}
+			}
+			if gap < 0 && !evicted {
+				t.Errorf("by %q, %v after the pod was made: it is not evicted", component, -gap)
+			}
+		}
+	}
+}

@@ -214,10 +214,10 @@ func firstTime(decisive []map[string]any) *time.Time {
 // by what was not seen: confirmed takes a decisive line that nobody in the job
 // could have written; what the rule asks for to be sure, and sources that it
 // needs covered, cost one step where they are missing. Where it is open whose
-// container ended, nothing is more than a suspicion.
+// container ended, or which of two pods of one name, nothing is more than a suspicion.
 func (f *finding) confidenceOf() Confidence {
 	conf := f.rule.Confidence
-	if f.openWhose() || f.loose() {
+	if f.openWhose() || f.loose() || f.mayBeEarlier() {
 		return Suspected
 	}
 	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.Findings) || f.Ended && !f.Findings.Proven) {
@@ -236,6 +236,14 @@ func (f *finding) loose() bool {
 	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
 		e := &f.c.Evidence[d[indexKey].(int)]
 		return !e.Unsigned || e.Clock != ingest.NoClock
+	})
+}
+
+// mayBeEarlier says whether all that the verdict stands on may be about an earlier pod of
+// the name.
+func (f *finding) mayBeEarlier() bool {
+	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
+		return !f.c.Evidence[d[indexKey].(int)].Earlier
 	})
 }
 

@@ -85,9 +85,10 @@ func (c *Case) Nobody() bool {
 // Evidence is a signal attributed to a case.
 type Evidence struct {
 	*signal.Signal
-	Mine   bool // the line names this pod; false: it speaks about its node
-	Proven bool // trusted source, unforgeable envelope, and a tie that is both
-	Others bool // the line names another pod
+	Mine    bool // the line names this pod; false: it speaks about its node
+	Proven  bool // trusted source, unforgeable envelope, and a tie that is both
+	Others  bool // the line names another pod
+	Earlier bool // the line may be about an earlier pod of the same name
 }
 
 // SignalNames are the names of the signals that the case has evidence of.
