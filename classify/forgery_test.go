@@ -123,3 +123,39 @@ func TestForgedLinesAlone(t *testing.T) {
 		}
 	}
 }
+
+// What a job prints between its runner's lines, in a file without envelopes, makes no case
+// of the pods that it names, and does not change what is said of its own runner.
+func TestRowsAmongARunnersLinesAreItsJobs(t *testing.T) {
+	b := loadBook(t)
+	const begins = "√ Connected to GitHub\n2026-03-01 10:00:01Z: Listening for Jobs\n2026-03-01 10:00:05Z: Running job: e2e\n"
+	const ends = "2026-03-01 10:05:05Z: Job e2e completed with result: Succeeded\n" +
+		"Runner listener exit with 0 return code, stop the service, no retry needed.\nExiting runner...\n"
+	rows := map[string]string{
+		"a table of pods": "NAME           READY   STATUS      RESTARTS   AGE\n" +
+			"other-9x2lk-a1   0/1     OOMKilled   0          3m\nother-9x2lk-d3   0/1     Evicted     0          3m\n",
+		"a table of events": "LAST SEEN   TYPE      REASON    OBJECT                    MESSAGE\n" +
+			"3m          Warning   Evicted   pod/other-9x2lk-runner-a1b2c   The node was low on resource: memory.\n",
+		"an object": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other-9x2lk-runner-a1b2c\n  namespace: e2e\nstatus:\n" +
+			"  phase: Failed\n  reason: Evicted\n  containerStatuses:\n  - name: runner\n    state:\n      terminated:\n" +
+			"        exitCode: 137\n        reason: OOMKilled\n",
+		"a kubelet's line": `Mar  1 10:00:10 host-1 kubelet[1]: I0301 10:00:10.000000 1 eviction_manager.go:1] ` +
+			`"Eviction manager: pod is evicted successfully" pod="ci/other-9x2lk-runner-a1b2c"` + "\n",
+	}
+	for what, text := range rows {
+		all := replayText(b, "job.log", begins+text+ends)
+		if len(all) != 1 || all[0].Label != rules.Completed || strings.Contains(all[0].Runner, "other") {
+			t.Errorf("%s: %d verdicts, the first is %s (%s) of %q", what, len(all), all[0].Label, all[0].Confidence,
+				all[0].Runner)
+		}
+		below := replayText(b, "job.log", begins+text)
+		if !slices.ContainsFunc(below, func(v rules.Verdict) bool { return v.Death() }) {
+			t.Errorf("%s, which somebody may have pasted below: no death", what)
+		}
+		for _, v := range replayText(b, "job.log", begins+text+"Exiting runner...\n") {
+			if v.Confidence != rules.Suspected && v.Death() || strings.Contains(v.Runner, "other") {
+				t.Errorf("%s, of a runner of which little is told: %s (%s) of %q", what, v.Label, v.Confidence, v.Runner)
+			}
+		}
+	}
+}

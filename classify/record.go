@@ -26,6 +26,7 @@ type Record struct {
 	ids     *Roster         // reads names, knows nobody
 	shelves map[repeatKey]*firstAndLast
 	mixed   map[string]bool
+	printed map[string]lines // of each document: what a job wrote of it
 	tails   map[string]*tail
 	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
 }
@@ -297,6 +298,7 @@ func (r *Record) finishReading() {
 	for _, t := range r.tails {
 		r.Signals = append(r.Signals, t.lastWords(r.book)...)
 	}
+	r.printed = jobLines(r.Signals)
 	for _, s := range r.Signals {
 		r.distrust(s)
 	}
@@ -308,7 +310,7 @@ func (r *Record) finishReading() {
 // viewFor is the record with the quiet signals that can matter to a question: those of
 // pods that other signals tell of, and of the runner that is asked for.
 func (r *Record) viewFor(o Options) *Record {
-	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, words: r.words}
+	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, printed: r.printed, words: r.words}
 	if len(r.quiet.lines) > 0 {
 		c := r.quiet.chooseLines(slices.Concat(r.Signals, r.streamSignals()), o)
 		v.shelves = map[repeatKey]*firstAndLast{}
@@ -324,11 +326,13 @@ func (r *Record) viewFor(o Options) *Record {
 	return v
 }
 
-// distrust takes the trust from a signal of a document that others wrote in, too.
+// distrust takes the trust from a signal of a document that others wrote in, too, and the
+// names from what a job wrote.
 func (r *Record) distrust(s *signal.Signal) {
 	if r.mixed[s.Doc] {
 		s.Trust = ingest.Claimed
 	}
+	s.Printed = !s.Source.Forgeable() && r.printed[s.Doc].contain(s.Line)
 }
 
 // unshelve puts the signals of all shelves into the list.
@@ -339,10 +343,12 @@ func (r *Record) unshelve() {
 	r.shelves = nil
 }
 
-// streamSignals are signals of the pods whose logs were read, whatever stood in them.
+// streamSignals are signals of the pods whose logs were read, whatever stood in them. What
+// a job wrote of pods is no such log.
 func (r *Record) streamSignals() (out []*signal.Signal) {
 	for i := range r.Marks {
-		if m := &r.Marks[i]; m.Pod != "" || m.PodUID != "" {
+		m := &r.Marks[i]
+		if (m.Pod != "" || m.PodUID != "") && !(m.Source == ingest.Kube && r.printed[m.Doc].some()) {
 			out = append(out, &signal.Signal{Def: signal.LastWords, Source: m.Source, Trust: m.Trust, At: m.Mark.From,
 				Cluster: m.Cluster, Namespace: m.Namespace, Pod: m.Pod, PodUID: m.PodUID,
 				Container: m.Container, ContainerID: m.ContainerID, Node: m.Node})

@@ -89,13 +89,13 @@ func (r *Roster) namesOf(s *signal.Signal) names {
 		return n
 	}
 	n := names{cluster: s.Cluster}
-	if s.Source == ingest.Kube {
+	if s.Source == ingest.Kube && !s.Printed {
 		n.addStream(s) // an object's own name stands before what is said in it
 	}
-	if !s.Source.Forgeable() {
+	if !s.Source.Forgeable() && !s.Printed {
 		n.captured(s)
 	}
-	if n.namesNothing() {
+	if n.namesNothing() && !s.Printed {
 		n.addStream(s)
 	}
 	if n.uid != "" && (masksUID(n.uid) || r.void[n.in(n.uid)]) {

@@ -17,9 +17,13 @@ import (
 // or stays open. It always gives one; without any fitting rule it is unknown.
 //
 // What better evidence confirms by itself stands, whatever is claimed beside
-// it: a claim can add to a verdict, it cannot take a proven cause away.
+// it: a claim can add to a verdict, it cannot take a proven cause away. What a job
+// printed counts only where nothing else says anything.
 func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	all := b.examineCase(c)
+	if f := b.examineSome(c, notPrinted); f != nil && f.foundLabel() != Unknown {
+		all = f
+	}
 	for _, better := range []func(*casefile.Evidence) bool{
 		func(e *casefile.Evidence) bool { return e.Proven },
 		func(e *casefile.Evidence) bool { return !e.Unsigned },
@@ -30,6 +34,8 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	}
 	return b.writeVerdict(c, all, all)
 }
+
+func notPrinted(e *casefile.Evidence) bool { return !e.Printed }
 
 // examineSome looks at a part of the evidence only; nil where that is all of
 // it, or nothing.
@@ -217,7 +223,7 @@ func firstTime(decisive []map[string]any) *time.Time {
 // container ended, or which of two pods of one name, nothing is more than a suspicion.
 func (f *finding) confidenceOf() Confidence {
 	conf := f.rule.Confidence
-	if f.openWhose() || f.loose() || f.mayBeEarlier() {
+	if f.openWhose() || f.loose() || f.isDoubtful() {
 		return Suspected
 	}
 	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.Findings) || f.Ended && !f.Findings.Proven) {
@@ -239,11 +245,12 @@ func (f *finding) loose() bool {
 	})
 }
 
-// mayBeEarlier says whether all that the verdict stands on may be about an earlier pod of
-// the name.
-func (f *finding) mayBeEarlier() bool {
+// isDoubtful says whether all that the verdict stands on was printed by a job, or may be
+// about an earlier pod of the name.
+func (f *finding) isDoubtful() bool {
 	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
-		return !f.c.Evidence[d[indexKey].(int)].Earlier
+		e := &f.c.Evidence[d[indexKey].(int)]
+		return !e.Earlier && !e.Printed
 	})
 }
 
