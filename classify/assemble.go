@@ -41,6 +41,7 @@ func assemble(r *Record, o Options) *caseFiles {
 		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
 		pods: map[string]int{},
 	}
+	a.roster.printed = r.printed
 	a.roster.learnFrom(r.Signals)
 	a.addStreams()
 	for _, cluster := range a.clusters {
@@ -173,9 +174,8 @@ func (a *assembler) openCases() {
 
 // lineOf is a signal of the record, by its number, that is about a pod.
 type lineOf struct {
-	number  int
-	proven  bool
-	earlier bool // it can be about an earlier pod of the name
+	number           int
+	proven, doubtful bool
 }
 
 // attribute gives every signal to the pods that it is about, and what concerns
@@ -188,7 +188,7 @@ func (a *assembler) attribute() {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {
-			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.roster.mayBeEarlier(p, s)})
+			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.roster.doubts(p, s)})
 			a.taken[i] = a.taken[i] || !p.anonymous
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
@@ -222,9 +222,8 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 			if len(near) > 0 && mine[0].number == near[0] {
 				near = near[1:]
 			}
-			out = append(out, casefile.Evidence{
-				Signal: a.record.Signals[mine[0].number], Mine: true, Proven: mine[0].proven, Earlier: mine[0].earlier,
-			})
+			s, l := a.record.Signals[mine[0].number], mine[0]
+			out = append(out, casefile.Evidence{Signal: s, Mine: true, Proven: l.proven, Doubtful: l.doubtful})
 			mine = mine[1:]
 			continue
 		}

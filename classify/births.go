@@ -90,13 +90,12 @@ func (p *Pod) standing(s *signal.Signal) standing {
 	return there
 }
 
-// mayBeEarlier says whether a line that has only the pod's name was written before the pod
-// was made, by clocks that nobody compares: it can be about an earlier pod of that name.
-func (r *Roster) mayBeEarlier(p *Pod, s *signal.Signal) bool {
+// doubts says whether a line need not be about the pod: a job wrote it, or it has only the
+// name and was written before the pod was made, by clocks that nobody compares.
+func (r *Roster) doubts(p *Pod, s *signal.Signal) bool {
 	n := r.namesOf(s)
-	made := p.made[clocks-1-clockOf(s)].at
-	return n.uid == "" && len(n.ids) == 0 && n.name == p.Name && !s.At.IsZero() &&
-		p.standing(s) == likely && s.At.Before(made)
+	return r.printed.has(s) || n.uid == "" && len(n.ids) == 0 && n.name == p.Name && n.name != "" &&
+		p.standing(s) == likely && s.At.Before(p.made[clocks-1-clockOf(s)].at)
 }
 
 // startWithin is how long a pod may wait for its first container.
@@ -196,30 +195,7 @@ func (r *Roster) certain(n names, p *Pod, s *signal.Signal) bool {
 	return true
 }
 
-// A UID is no UID where somebody masked it, or gave several pods the same.
-
-// wordsOfID are texts that stand for an id and are none.
-var wordsOfID = []string{
-	"uid", "uuid", "id", "redacted", "masked", "removed", "hidden", "null", "none", "nil", "unknown", "na",
-}
-
-// masksUID reports whether a text in a UID's place can be none.
-func masksUID(uid string) bool {
-	if uid == "" {
-		return false
-	}
-	uniform := true
-	for i := range len(uid) {
-		switch c := uid[i] | 0x20; {
-		case uid[i] >= '0' && uid[i] <= '9', c >= 'a' && c <= 'z':
-			uniform = uniform && c == uid[0]|0x20
-		case uid[i] != '-' && uid[i] != '_' && uid[i] != '.':
-			return true
-		}
-	}
-	isWord := func(w string) bool { return strings.EqualFold(w, uid) }
-	return uniform && len(uid) > 3 || slices.ContainsFunc(wordsOfID, isWord)
-}
+// A UID is no UID where somebody gave several pods the same.
 
 // voidUIDs finds the UIDs that trusted records give to pods of different names.
 func (r *Roster) voidUIDs(signals []*signal.Signal) {

@@ -127,3 +127,50 @@ func TestRingBufferForms(t *testing.T) {
 		}
 	}
 }
+
+// A panic that root wrote into the kernel's log is never confirmed, nor probable, where that
+// log goes on without a boot; a runner that goes on after it did not die of it. Where a boot
+// follows, it is believed.
+func TestPanicThatTheNodeLivedThrough(t *testing.T) {
+	at := time.Date(2026, 6, 3, 9, 5, 0, 0, time.UTC)
+	const began = "√ Connected to GitHub\n2026-06-03 09:00:05Z: Listening for Jobs\n2026-06-03 09:00:06Z: Running job: e2e\n"
+	const went = "2026-06-03 09:09:00Z: Job e2e completed with result: Succeeded\nRunner listener exit with 0 return code, " +
+		"stop the service, no retry needed.\nExiting runner...\n"
+	for _, f := range ringForms {
+		if !f.wall {
+			continue
+		}
+		ring := func(after ...ringLine) string {
+			var out strings.Builder
+			for _, l := range append([]ringLine{
+				{at.Add(-5 * time.Minute), "eth0: renamed from veth3c", false},
+				{at, "Kernel panic - not syncing: softlockup: hung tasks", false},
+			}, after...) {
+				out.WriteString(f.line(l) + "\n")
+			}
+			return out.String()
+		}
+		on := ring(ringLine{at.Add(5 * time.Minute), "eth0: renamed from veth9a", false})
+		for what, c := range map[string]struct {
+			ring, runner string
+			worst        rules.Confidence // "" where nothing may be called dead
+		}{
+			"the log goes on":                     {on, "", rules.Suspected},
+			"the log goes on, so does the runner": {on, began + went, ""},
+			"the log goes on, the runner's stops": {on, began, rules.Suspected},
+			"it is the last line":                 {ring(), began, rules.Confirmed},
+		} {
+			in := fixtures.Incident{Name: "panic", Files: []txtar.File{{Name: "dmesg.txt", Data: []byte(c.ring)}}}
+			if c.runner != "" {
+				in.Files = append(in.Files, txtar.File{Name: "runner.log", Data: []byte(c.runner)})
+			}
+			v := replayAll(loadBook(t), in)[0]
+			if v.Death() && (c.worst == "" || v.Confidence.Better(c.worst)) {
+				t.Errorf("%s: %s: %s", f.name, what, said(v))
+			}
+			if c.worst == rules.Confirmed && v.Label != rules.NodeCrash {
+				t.Errorf("%s: %s: %s", f.name, what, said(v))
+			}
+		}
+	}
+}

@@ -5,25 +5,29 @@ import (
 	"coroner/rules/signal"
 )
 
-// A runner's output without an envelope has what its job prints between the runner's own
-// lines: from the one that a job runs to the last one that it ended, whatever a line there
-// looks like, the job wrote it.
+// printed are the lines of each document that a job wrote. A runner's output without an
+// envelope has them between the runner's own lines: from the one that a job runs to the last
+// one that it ended, whatever a line there looks like, the job wrote it.
+type printed map[string]span
 
-// lines are some of a document, neither the first nor the last one with them.
-type lines struct{ first, last int }
+// span is some lines of a document, neither the first nor the last one with them.
+type span struct{ first, last int }
 
-func (l lines) some() bool { return l.first > 0 && l.first < l.last }
+func (l span) some() bool { return l.first > 0 && l.first < l.last }
 
-func (l lines) contain(n int) bool { return l.some() && l.first < n && n < l.last }
+// has says whether a job wrote a line that looks like somebody else's.
+func (p printed) has(s *signal.Signal) bool {
+	l := p[s.Doc]
+	return l.some() && l.first < s.Line && s.Line < l.last && !s.Source.Forgeable()
+}
 
 // jobEnds are the lines that only a runner whose job is over prints.
 var jobEnds = map[string]bool{
 	"runner.job-completed": true, "runner.listener-exit": true, "runner.exiting": true, "runner.shutdown": true,
 }
 
-// jobLines finds in each document the lines that a job printed.
-func jobLines(signals []*signal.Signal) map[string]lines {
-	out := map[string]lines{}
+func findPrinted(signals []*signal.Signal) printed {
+	out := printed{}
 	for _, s := range signals {
 		if s.Source != ingest.Runner || s.Doc == "" || s.Pod != "" || s.PodUID != "" {
 			continue

@@ -26,7 +26,7 @@ type Record struct {
 	ids     *Roster         // reads names, knows nobody
 	shelves map[repeatKey]*firstAndLast
 	mixed   map[string]bool
-	printed map[string]lines // of each document: what a job wrote of it
+	printed printed
 	tails   map[string]*tail
 	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
 }
@@ -298,7 +298,7 @@ func (r *Record) finishReading() {
 	for _, t := range r.tails {
 		r.Signals = append(r.Signals, t.lastWords(r.book)...)
 	}
-	r.printed = jobLines(r.Signals)
+	r.printed = findPrinted(r.Signals)
 	for _, s := range r.Signals {
 		r.distrust(s)
 	}
@@ -310,7 +310,8 @@ func (r *Record) finishReading() {
 // viewFor is the record with the quiet signals that can matter to a question: those of
 // pods that other signals tell of, and of the runner that is asked for.
 func (r *Record) viewFor(o Options) *Record {
-	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, printed: r.printed, words: r.words}
+	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, printed: r.printed}
+	v.words = r.words
 	if len(r.quiet.lines) > 0 {
 		c := r.quiet.chooseLines(slices.Concat(r.Signals, r.streamSignals()), o)
 		v.shelves = map[repeatKey]*firstAndLast{}
@@ -326,13 +327,11 @@ func (r *Record) viewFor(o Options) *Record {
 	return v
 }
 
-// distrust takes the trust from a signal of a document that others wrote in, too, and the
-// names from what a job wrote.
+// distrust takes the trust from a signal of a document that others wrote in, too.
 func (r *Record) distrust(s *signal.Signal) {
 	if r.mixed[s.Doc] {
 		s.Trust = ingest.Claimed
 	}
-	s.Printed = !s.Source.Forgeable() && r.printed[s.Doc].contain(s.Line)
 }
 
 // unshelve puts the signals of all shelves into the list.

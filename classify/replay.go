@@ -108,21 +108,24 @@ func orPools(runner, pools []rules.Verdict) []rules.Verdict {
 }
 
 // worthTelling says whether what no name of its cluster explains is worth a
-// verdict of its own: always when nothing named died there, else only a real
-// cause, of a pod's evidence and not only the node's.
+// verdict of its own: always when nothing named died there, unless the node's log only
+// suspects what a runner lived through; else only a real cause, of a pod's evidence and
+// not only the node's.
 func worthTelling(c *casefile.Case, v rules.Verdict, named []rules.Verdict) bool {
 	if v.Label == rules.None || len(c.Evidence) == 0 {
 		return false
 	}
 	cause := func(v rules.Verdict) bool { return v.Death() && v.Label != rules.Unknown }
 	here := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && cause(n) }
+	own := slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool { return e.Mine })
 	if !slices.ContainsFunc(named, here) {
-		return true
+		return own || v.Confidence != rules.Suspected || !slices.ContainsFunc(named, endedWell)
 	}
 	told := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && n.Label == v.Label }
-	own := slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool { return e.Mine })
 	return own && !slices.ContainsFunc(named, told) && cause(v)
 }
+
+func endedWell(v rules.Verdict) bool { return !v.Death() && v.Label != rules.None }
 
 // nothingDied is the one verdict of an input in which nothing died.
 func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) rules.Verdict {

@@ -41,6 +41,8 @@ type Roster struct {
 	docs   map[inCluster]string // document -> runner name that it gives itself
 	void   map[inCluster]bool   // UIDs that several pods share
 
+	printed printed // what jobs wrote names nobody
+
 	names map[*signal.Signal]names // of the signals that it learns from: they are asked for again and again
 }
 
@@ -89,16 +91,18 @@ func (r *Roster) namesOf(s *signal.Signal) names {
 		return n
 	}
 	n := names{cluster: s.Cluster}
-	if s.Source == ingest.Kube && !s.Printed {
+	switch printed := r.printed.has(s); {
+	case printed:
+	case s.Source == ingest.Kube:
 		n.addStream(s) // an object's own name stands before what is said in it
-	}
-	if !s.Source.Forgeable() && !s.Printed {
+		n.captured(s)
+	case !s.Source.Forgeable():
 		n.captured(s)
 	}
-	if n.namesNothing() && !s.Printed {
+	if n.namesNothing() && !r.printed.has(s) {
 		n.addStream(s)
 	}
-	if n.uid != "" && (masksUID(n.uid) || r.void[n.in(n.uid)]) {
+	if n.uid != "" && (signal.MasksUID(n.uid) || r.void[n.in(n.uid)]) {
 		n.uid, n.anyUID = "", true
 	}
 	if n.namesNothing() && s.Doc != "" {

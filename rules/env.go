@@ -26,6 +26,7 @@ var recordBase = types.Map{
 	"sandbox":   types.Bool,    // the container it names is the pod's sandbox
 	"own":       types.Bool,    // it can be about the runner's own container: not a helper's, not the sandbox
 	"outlived":  types.Bool,    // the runner's own output goes on after it
+	"went_on":   types.Bool,    // the log of its source goes on for a minute after it
 	"seq":       types.Int,     // place among the case's evidence, in time order
 	"line":      types.Int,     // line in its document, 0 when it has none
 	"source":    types.String,
@@ -166,7 +167,7 @@ func recordOf(c *casefile.Case, i int, died time.Time) map[string]any {
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
-	m["outlived"] = c.SpokeAfter(e)
+	m["outlived"], m["went_on"] = c.SpokeAfter(e), c.LogWentOn(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
 	name := c.ContainerOf(e)

@@ -17,11 +17,11 @@ import (
 // or stays open. It always gives one; without any fitting rule it is unknown.
 //
 // What better evidence confirms by itself stands, whatever is claimed beside
-// it: a claim can add to a verdict, it cannot take a proven cause away. What a job
-// printed counts only where nothing else says anything.
+// it: a claim can add to a verdict, it cannot take a proven cause away. What is
+// doubtful counts only where nothing else says anything.
 func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	all := b.examineCase(c)
-	if f := b.examineSome(c, notPrinted); f != nil && f.foundLabel() != Unknown {
+	if f := b.examineSome(c, notDoubtful); f != nil && f.foundLabel() != Unknown {
 		all = f
 	}
 	for _, better := range []func(*casefile.Evidence) bool{
@@ -35,7 +35,7 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	return b.writeVerdict(c, all, all)
 }
 
-func notPrinted(e *casefile.Evidence) bool { return !e.Printed }
+func notDoubtful(e *casefile.Evidence) bool { return !e.Doubtful }
 
 // examineSome looks at a part of the evidence only; nil where that is all of
 // it, or nothing.
@@ -220,7 +220,7 @@ func firstTime(decisive []map[string]any) *time.Time {
 // by what was not seen: confirmed takes a decisive line that nobody in the job
 // could have written; what the rule asks for to be sure, and sources that it
 // needs covered, cost one step where they are missing. Where it is open whose
-// container ended, or which of two pods of one name, nothing is more than a suspicion.
+// container ended, or whose line decides, nothing is more than a suspicion.
 func (f *finding) confidenceOf() Confidence {
 	conf := f.rule.Confidence
 	if f.openWhose() || f.loose() || f.isDoubtful() {
@@ -245,12 +245,10 @@ func (f *finding) loose() bool {
 	})
 }
 
-// isDoubtful says whether all that the verdict stands on was printed by a job, or may be
-// about an earlier pod of the name.
+// isDoubtful says whether all that the verdict stands on is.
 func (f *finding) isDoubtful() bool {
 	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
-		e := &f.c.Evidence[d[indexKey].(int)]
-		return !e.Earlier && !e.Printed
+		return !f.c.Evidence[d[indexKey].(int)].Doubtful
 	})
 }
 

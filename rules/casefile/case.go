@@ -85,10 +85,10 @@ func (c *Case) Nobody() bool {
 // Evidence is a signal attributed to a case.
 type Evidence struct {
 	*signal.Signal
-	Mine    bool // the line names this pod; false: it speaks about its node
-	Proven  bool // trusted source, unforgeable envelope, and a tie that is both
-	Others  bool // the line names another pod
-	Earlier bool // the line may be about an earlier pod of the same name
+	Mine     bool // the line names this pod; false: it speaks about its node
+	Proven   bool // trusted source, unforgeable envelope, and a tie that is both
+	Others   bool // the line names another pod
+	Doubtful bool // it may be about an earlier pod of the same name, or a job wrote it among its runner's lines
 }
 
 // SignalNames are the names of the signals that the case has evidence of.

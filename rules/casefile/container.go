@@ -190,6 +190,20 @@ func (c *Case) SpokeAfter(e *Evidence) bool {
 	return c.Log.Read && !e.At.IsZero() && c.Log.Last.Sub(e.At) > spokeOn
 }
 
+// LogWentOn says whether the log of a line's source goes on after it for longer than the
+// last lines of a node that went down take.
+func (c *Case) LogWentOn(e *Evidence) bool {
+	for k := range c.AllCoverage() {
+		if k.Source == e.Source && k.Why == "" && !e.At.IsZero() && !k.From.After(e.At) && k.To.Sub(e.At) > wentOn {
+			return true
+		}
+	}
+	return false
+}
+
+// wentOn is longer than a kernel waits that panicked until it boots again.
+const wentOn = time.Minute
+
 // spokeOn is how long after a container's end what it printed can still come.
 const spokeOn = 5 * time.Second
 

@@ -254,6 +254,29 @@ func noContainer(word string) bool {
 // ids in place of real ones, for one container or for all.
 func StandsForAny(id string) bool { return isUniform(id) }
 
+// wordsOfID are texts that stand for an id and are none.
+var wordsOfID = []string{
+	"uid", "uuid", "id", "redacted", "masked", "removed", "hidden", "null", "none", "nil", "unknown", "na",
+}
+
+// MasksUID reports whether a text in a UID's place can be none.
+func MasksUID(uid string) bool {
+	if uid == "" {
+		return false
+	}
+	uniform := true
+	for i := range len(uid) {
+		switch c := uid[i] | 0x20; {
+		case uid[i] >= '0' && uid[i] <= '9', c >= 'a' && c <= 'z':
+			uniform = uniform && c == uid[0]|0x20
+		case uid[i] != '-' && uid[i] != '_' && uid[i] != '.':
+			return true
+		}
+	}
+	isWord := func(w string) bool { return strings.EqualFold(w, uid) }
+	return uniform && len(uid) > 3 || slices.ContainsFunc(wordsOfID, isWord)
+}
+
 // namesContainer says whether the signal is about the container, sandbox or pod
 // whose id it holds.
 func (d *Def) namesContainer() bool {

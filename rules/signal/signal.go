@@ -141,7 +141,6 @@ type Signal struct {
 	Boot   string
 
 	Unsigned bool // its record names no writer: Source is whom the words look like
-	Printed  bool // a job wrote it among its runner's lines: it speaks of nobody else
 	Masked   bool // the id of the container that it is about is masked or cut short
 
 	Cluster, Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
