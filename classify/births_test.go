@@ -193,3 +193,35 @@ func TestEventOfEarlierLife(t *testing.T) {
 		}
 	}
 }
+
+// A masked name ties nothing: what is told of one pod or node of such a name is not told of
+// another, is no confirmed death, and a log of such a node rules nothing out.
+func TestMaskedNamesTieNothing(t *testing.T) {
+	b := loadBook(t)
+	for _, name := range []string{"****", "<redacted>", "xxx", "NAME", "[REDACTED]", "{{pod}}", "$POD", "…", "REDACTED_NAME"} {
+		row := "NAME            READY   STATUS    RESTARTS   AGE\n" + name + "   0/1     Evicted   0          3m\n" +
+			"amber-7k2p9     1/1     Running   0          3m\n"
+		event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"ci"},"involvedObject":{"kind":"Pod",`+
+			`"name":%q,"namespace":"ci"},"reason":"Evicted","message":"The node was low on resource: memory.","type":"Warning",`+
+			`"source":{"component":"kubelet"},"lastTimestamp":"2026-03-01T10:00:00Z"}`, name)
+		for what, text := range map[string]string{"pods.txt": row, "event.json": event} {
+			for _, v := range replayText(b, what, text) {
+				if v.Confidence == rules.Confirmed || v.Death() && v.Runner != "" {
+					t.Errorf("%s in %s: %q is %s (%s)", name, what, v.Runner, v.Label, v.Confidence)
+				}
+			}
+		}
+		panics := "2026-03-01T10:00:30.000000+00:00 " + name + " kernel: Kernel panic - not syncing: softlockup\n"
+		l := &reused{}
+		l.begin(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), laterUID)
+		masked := strings.ReplaceAll(strings.Join(l.lines, "\n"), " host-1 ", " "+name+" ") + "\n"
+		for _, v := range replayText(b, "journal.log", masked+panics) {
+			if v.Confidence == rules.Confirmed {
+				t.Errorf("node %s: %q is %s (%s)", name, v.Runner, v.Label, v.Confidence)
+			}
+			for _, c := range v.Coverage {
+				t.Errorf("node %s: its log covers %v", name, c)
+			}
+		}
+	}
+}

@@ -112,6 +112,9 @@ func (r *Record) addEntry(e *ingest.Entry, found []signal.Signal) {
 			r.mixed[e.Doc] = true
 		}
 		mark := *e
+		if e.Mark.Kind == ingest.Covered && (signal.MasksName(e.Pod) || signal.MasksName(e.Node)) {
+			return // of which one is not known
+		}
 		r.book.Redact(&mark)
 		r.Marks = append(r.Marks, mark)
 		return

@@ -159,30 +159,47 @@ func isUniform(word string) bool {
 	return len(word) >= 4 && strings.Count(word, word[:1]) == len(word)
 }
 
-// noNames are words that are written where a name is not, or shall not be, told.
-var noNames = []string{
-	"",
-	"redacted",
-	"masked",
-	"removed",
-	"hidden",
-	"null",
-	"none",
-	"nil",
-	"unknown",
-	"anonymized",
-	"id",
-}
+// noNames are words that are written where a name is not, or shall not be, told; beside
+// them stands what kind of name it was.
+var (
+	noNames   = []string{"redacted", "masked", "removed", "hidden", "anonymized", "anonymised", "censored", "sanitized", "obfuscated", "scrubbed", "null", "none", "nil", "unknown", "id"}
+	nameKinds = []string{"name", "pod", "podname", "node", "nodename", "host", "hostname", "runner", "my", "your", "the", "some"}
+)
 
 // maskedPart is a part of a name that somebody wrote over: no generator gives it.
-var maskedPart = regexp.MustCompile(`(?:^|-)[xX]{4,}(?:-|$)`)
+var maskedPart = regexp.MustCompile(`(?:^|-)[xX]{4,}(?:-|$)|^[xX]{3}$`)
 
 // nameless says whether a word that could be a name by its letters is none.
 func nameless(word string) bool {
 	word = word[strings.LastIndexByte(word, '/')+1:]
-	return isUniform(word) || slices.Contains(noNames, word) || strings.HasPrefix(word, "redacted-") ||
+	return word == "" || isUniform(word) || saysNoName(word) || strings.HasPrefix(word, "redacted-") ||
 		maskedPart.MatchString(word)
 }
+
+// saysNoName says whether a word says that a name is not told, REDACTED_NAME, or in capitals
+// only what would be told, POD_NAME.
+func saysNoName(word string) bool {
+	named, kinds := 0, 0
+	parts := strings.FieldsFunc(strings.ToLower(word), func(c rune) bool { return c == '-' || c == '_' || c == '.' })
+	for _, part := range parts {
+		switch {
+		case slices.Contains(noNames, part):
+			named++
+		case slices.Contains(nameKinds, part):
+			kinds++
+		}
+	}
+	return len(parts) > 0 && named+kinds == len(parts) && (named > 0 || strings.ToUpper(word) == word)
+}
+
+// MasksName says whether what stands where a pod's or a node's name is was put there
+// instead of it: ****, <redacted>, [REDACTED], {{pod}}, $NODE, HOST_NAME, an ellipsis.
+func MasksName(word string) bool {
+	return word != "" && (nameless(word) || runOf(word, nameByte) != len(word) || strings.Contains(word, "..") ||
+		strings.Trim(word, "._-") == "")
+}
+
+func nameByte(b byte) bool { return wordByte(b) || b == '-' || b == '.' || b == ':' || b == '/' }
 
 // maskedSignals are the signals of a line whose ids are masked, without those ids.
 // It has as many steps as the line has without them.
@@ -235,6 +252,20 @@ func (s *Signal) dropMaskedNames() {
 		case c.kind == KindCgroup && strings.Contains(word, "kubepods") && ParseCgroup(word).Level == "other":
 			s.Masked = true
 		}
+	}
+}
+
+// dropMaskedStream takes out names of the line's own stream or object, and of its node, that
+// are none. They tie nothing: two that look alike need not be one.
+func (s *Signal) dropMaskedStream() {
+	if MasksName(s.Pod) {
+		s.Pod, s.Masked = "", true
+	}
+	if MasksName(s.Namespace) {
+		s.Namespace = ""
+	}
+	if MasksName(s.Node) {
+		s.Node = ""
 	}
 }
 

@@ -260,6 +260,7 @@ func (d *Def) newSignal(e *ingest.Entry, words []string) Signal {
 	if s.Source.Host() {
 		s.dropMaskedNames()
 	}
+	s.dropMaskedStream()
 	return s
 }
 
