@@ -28,7 +28,7 @@ import (
 
 type cli struct {
 	daemon.Flags
-	Node   string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name." placeholder:"NAME"`
+	Node   string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in small letters." placeholder:"NAME"`
 	Server string `name:"server.url" help:"Address of coroner serve." default:"http://127.0.0.1:9095" placeholder:"URL"`
 	Token  string `name:"server.token-file" help:"File with the token for the server, read at each use." placeholder:"FILE"`
 	CA     string `name:"server.ca-file" help:"Certificate authority of the server. Default: the system's." placeholder:"FILE"`
@@ -115,7 +115,7 @@ func (c *cli) run(ctx context.Context) error {
 		if err != nil {
 			return usageError{fmt.Errorf("--node: %w", err)}
 		}
-		c.Node = name
+		c.Node = strings.ToLower(name) // as the kubelet does
 	}
 	for _, glob := range append(slices.Clone(c.Follow), c.Controller...) {
 		if _, err := filepath.Match(glob, ""); err != nil {

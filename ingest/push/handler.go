@@ -379,6 +379,9 @@ func (s *stream) labelsOf(e *push.Entry) map[string]string {
 
 // addSent adds an agent's entries as they were.
 func (s *stream) addSent(out []ingest.Entry, by Identity) ([]ingest.Entry, error) {
+	if err := mayRead(s.labels["source"]); err != nil {
+		return nil, err
+	}
 	for i := range s.Entries {
 		e, err := entryOf(s.labels, &s.Entries[i])
 		if err == nil {

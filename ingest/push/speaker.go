@@ -3,7 +3,9 @@ package push
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 
 	"coroner/ingest"
 )
@@ -32,7 +34,10 @@ func speakerOf(r *http.Request) (s speaker, err error) {
 	switch {
 	case len(said) > 1:
 		return s, wrongNode("the header %s is there %d times; want it once", AgentHeader, len(said))
-	case len(said) == 0 || said[0] == "":
+	case len(said) == 1 && !nodeName.MatchString(said[0]):
+		return s, wrongNode("the header %s names no node: %.100q; want small letters, digits, - and ., at most %d: "+
+			"give the agent --node", AgentHeader, said[0], maxNodeName)
+	case len(said) == 0:
 		if s.proven {
 			return s, wrongNode("the credential is that of the agent on node %q: want the header %s",
 				s.Node, AgentHeader)
@@ -46,6 +51,25 @@ func speakerOf(r *http.Request) (s speaker, err error) {
 	return s, nil
 }
 
+// nodeName is what Kubernetes takes for a node's name, and what agents elsewhere have to be
+// called.
+var nodeName = regexp.MustCompile(fmt.Sprintf(`^[a-z0-9](?:[a-z0-9.-]{0,%d}[a-z0-9])?$`, maxNodeName-2))
+
+const maxNodeName = 253
+
+// notRead are the names, in whatever case, of those whose word no agent reads: the API
+// server's, in its objects, events and audit log, and GitHub's. Other names that nobody
+// knows may be a later version's.
+var notRead = []string{"kube", "github", "audit", "apiserver", "kube-apiserver", "event", "events"}
+
+// mayRead says why an agent cannot have read anything of a source of such a name.
+func mayRead(source string) error {
+	if slices.Contains(notRead, strings.ToLower(strings.TrimSpace(source))) {
+		return forbidden{"source", fmt.Sprintf("an agent reads nothing of the source %.100q", source)}
+	}
+	return nil
+}
+
 // May says why an agent cannot have read such an entry: it reads of its own node, a
 // journal and pods' logs. What the API server, GitHub or coroner itself say, the
 // server hears from them.
@@ -53,12 +77,12 @@ func (id Identity) May(e *ingest.Entry) error {
 	switch {
 	case e.Node != id.Node:
 		return wrongNode("a stream is labelled with node %q, the push is from the agent on node %q", e.Node, id.Node)
-	case e.Source == ingest.Kube || e.Source == ingest.GitHub || e.Source == ingest.Agent && !isReached(e):
-		return forbidden{"source", fmt.Sprintf("an agent reads nothing of the source %q", e.Source)}
+	case e.Source == ingest.Agent && !isReached(e):
+		return forbidden{"source", "an agent says of itself how far it has read and nothing else"}
 	case controls(e.Source) && (e.Namespace == "" || e.Pod == ""):
 		return forbidden{"source", fmt.Sprintf("an entry of the source %q names no pod that wrote it", e.Source)}
 	}
-	return nil
+	return mayRead(string(e.Source))
 }
 
 // isReached is the one thing that an agent says of itself.

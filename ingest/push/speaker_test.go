@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,18 @@ func TestAnAgentSpeaksForItsNodeOnly(t *testing.T) {
 		{"another header, right labels", proven, []string{"n2"}, []ingest.Entry{line("n1")}, nil},
 		{"an agent as a shipper", proven, nil, []ingest.Entry{line("n1")}, nil},
 		{"an empty header", proven, []string{""}, []ingest.Entry{line("n1")}, nil},
+		{"an empty header of nobody", nil, []string{""}, []ingest.Entry{line("")}, nil},
+		{"blanks", nil, []string{"  "}, []ingest.Entry{line("  ")}, nil},
+		{"capitals", nil, []string{"MILL-3"}, []ingest.Entry{line("MILL-3")}, nil},
+		{"a slash", nil, []string{"ci/n1"}, []ingest.Entry{line("ci/n1")}, nil},
+		{"a control character", nil, []string{"n\x1b1"}, []ingest.Entry{line("n\x1b1")}, nil},
+		{"a line break", nil, []string{"n1\nn2"}, []ingest.Entry{line("n1\nn2")}, nil},
+		{"a star", nil, []string{"*"}, []ingest.Entry{line("*")}, nil},
+		{"300 letters", nil, []string{strings.Repeat("n", 300)}, []ingest.Entry{line(strings.Repeat("n", 300))}, nil},
+		{"253 letters", nil, []string{strings.Repeat("n", 253)}, []ingest.Entry{line(strings.Repeat("n", 253))},
+			&Identity{Node: strings.Repeat("n", 253), Agent: true}},
+		{"a name with points", nil, []string{"ip-10-0-0-1.ec2.internal"}, []ingest.Entry{line("ip-10-0-0-1.ec2.internal")},
+			&Identity{Node: "ip-10-0-0-1.ec2.internal", Agent: true}},
 		{"two headers", nil, []string{"n1", "n2"}, []ingest.Entry{line("n1")}, nil},
 		{"a longer name", proven, []string{"n1"}, []ingest.Entry{line("n1.evil")}, nil},
 		{"another case", proven, []string{"N1"}, []ingest.Entry{line("N1")}, nil},
@@ -107,6 +120,11 @@ func TestAgentsReadJournalsAndPodLogs(t *testing.T) {
 		{"a container's output", pod(ingest.Runner, "x"), true},
 		{"a controller's log", pod(ingest.Controller, "x"), true},
 		{"a source of a later version", ingest.Entry{Source: "moon", Trust: ingest.Attested, Text: "x"}, true},
+		{"the audit log", pod("audit", "x"), false},
+		{"the audit log in capitals", pod("Audit", "x"), false},
+		{"objects in capitals", pod("KUBE", "x"), false},
+		{"the API server", ingest.Entry{Source: "kube-apiserver", Text: "x"}, false},
+		{"events", pod("events", "x"), false},
 		{"an object", pod(ingest.Kube, "pod gone"), false},
 		{
 			"a namespace's coverage", ingest.Entry{Source: ingest.Kube, Namespace: "ci", Mark: mark(ingest.Covered)},
