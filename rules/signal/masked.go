@@ -162,8 +162,10 @@ func isUniform(word string) bool {
 // noNames are words that are written where a name is not, or shall not be, told; beside
 // them stands what kind of name it was.
 var (
-	noNames   = []string{"redacted", "masked", "removed", "hidden", "anonymized", "anonymised", "censored", "sanitized", "obfuscated", "scrubbed", "null", "none", "nil", "unknown", "id"}
-	nameKinds = []string{"name", "pod", "podname", "node", "nodename", "host", "hostname", "runner", "my", "your", "the", "some"}
+	noNames = []string{"redacted", "masked", "removed", "hidden", "anonymized", "anonymised", "censored", "sanitized",
+		"obfuscated", "scrubbed", "null", "none", "nil", "unknown", "id"}
+	nameKinds = []string{"name", "pod", "podname", "node", "nodename", "host", "hostname", "runner", "my", "your",
+		"the", "some"}
 )
 
 // maskedPart is a part of a name that somebody wrote over: no generator gives it.
@@ -179,17 +181,17 @@ func nameless(word string) bool {
 // saysNoName says whether a word says that a name is not told, REDACTED_NAME, or in capitals
 // only what would be told, POD_NAME.
 func saysNoName(word string) bool {
-	named, kinds := 0, 0
-	parts := strings.FieldsFunc(strings.ToLower(word), func(c rune) bool { return c == '-' || c == '_' || c == '.' })
-	for _, part := range parts {
-		switch {
-		case slices.Contains(noNames, part):
-			named++
-		case slices.Contains(nameKinds, part):
-			kinds++
+	named, parts := false, 0
+	for part := range strings.FieldsFuncSeq(word, func(c rune) bool { return c == '-' || c == '_' || c == '.' }) {
+		is := func(w string) bool { return strings.EqualFold(w, part) }
+		parts++
+		if slices.ContainsFunc(noNames, is) {
+			named = true
+		} else if !slices.ContainsFunc(nameKinds, is) {
+			return false
 		}
 	}
-	return len(parts) > 0 && named+kinds == len(parts) && (named > 0 || strings.ToUpper(word) == word)
+	return parts > 0 && (named || strings.ToUpper(word) == word)
 }
 
 // MasksName says whether what stands where a pod's or a node's name is was put there
