@@ -27,8 +27,9 @@ type assembler struct {
 	nodes  nodeLines         // what is about nodes
 
 	taken   []bool           // of each signal: a pod is named in it
-	stubs   []*Pod           // pods that are known by a name and nothing else
 	nobodys []*signal.Signal // lines of the node about a container that nothing ties to a pod
+
+	stubs map[inCluster][]*Pod // pods that are known by a name and nothing else, by it
 
 	clusters   []string        // that the record speaks of
 	home, anon map[string]*Pod // of each cluster: whose text without a name is, and who stands for nobody
@@ -39,7 +40,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{
 		record: r, roster: NewRoster(), cases: map[*Pod]*casefile.Case{}, mine: map[*Pod][]lineOf{},
 		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
-		pods: map[string]int{},
+		pods: map[string]int{}, stubs: map[inCluster][]*Pod{},
 	}
 	a.roster.printed = r.printed
 	a.roster.learnFrom(r.Signals)

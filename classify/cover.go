@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -18,7 +17,7 @@ import (
 func (a *assembler) coverCases() {
 	for _, p := range a.roster.pods {
 		if p.UID == "" && p.Name != "" && len(p.Containers)+len(p.Sandboxes) == 0 {
-			a.stubs = append(a.stubs, p)
+			a.stubs[inCluster{p.Cluster, p.Name}] = append(a.stubs[inCluster{p.Cluster, p.Name}], p)
 		}
 	}
 	around := map[inCluster][]*ingest.Entry{}
@@ -97,13 +96,7 @@ func (a *assembler) addUntied(p *Pod) {
 	}
 }
 
-// canBeCut reports whether a name can be another one that somebody cut short: at least
-// half of it is left.
-func canBeCut(name, short string) bool {
-	return strings.HasPrefix(name, short) && len(short) < len(name) && 2*len(short) >= len(name)
-}
-
-// CutNames are what a name can have been cut to, for who looks records up by name.
+// CutNames are what a name can have been cut to: at least half of it is left.
 func CutNames(name string) (out []string) {
 	for n := len(name) - 1; n > 0 && 2*n >= len(name); n-- {
 		out = append(out, name[:n])
@@ -114,14 +107,15 @@ func CutNames(name string) (out []string) {
 // cutShort are the lines of the pod's node that name a pod of which nothing else is
 // known, by a name that this one's begins with: somebody may have cut it short.
 func (a *assembler) cutShort(p *Pod) (out []*signal.Signal) {
-	for _, q := range a.stubs {
-		if q.Cluster != p.Cluster || q == p || !canBeCut(p.Name, q.Name) ||
-			q.Namespace != "" && q.Namespace != p.Namespace {
-			continue
-		}
-		for _, l := range a.mine[q] {
-			if s := a.record.Signals[l.number]; s.Source.Host() && sameNode(s.Node, p.Node) {
-				out = append(out, s)
+	for _, short := range CutNames(p.Name) {
+		for _, q := range a.stubs[inCluster{p.Cluster, short}] {
+			if q.Namespace != "" && q.Namespace != p.Namespace {
+				continue
+			}
+			for _, l := range a.mine[q] {
+				if s := a.record.Signals[l.number]; s.Source.Host() && sameNode(s.Node, p.Node) {
+					out = append(out, s)
+				}
 			}
 		}
 	}

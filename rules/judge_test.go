@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -211,5 +212,37 @@ func TestEachLifeDies(t *testing.T) {
 	c.Evidence = c.Evidence[:2]
 	if got := c.Attempts(); len(got) != 1 || got[0].Attempt != 0 {
 		t.Errorf("one end: %d lives", len(got))
+	}
+}
+
+// Of a pod that died very often the last lives are told apart, and what that costs grows
+// with the pod's lines, not with their square.
+func TestVeryManyLives(t *testing.T) {
+	b := builtIn(t)
+	died := func(n int) *casefile.Case {
+		c := &casefile.Case{Name: "r-1", UID: "0a0b0c0d-1111-2222-3333-444455556666", Containers: map[string]string{}}
+		for i := range n {
+			id := fmt.Sprintf("%064x", i+1)
+			c.Containers[id] = "runner"
+			e := said(ingest.Kubelet, fmt.Sprintf(`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): `+
+				`container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=137`, id))
+			e.At = at.Add(time.Duration(i) * time.Minute)
+			c.Evidence = append(c.Evidence, evidence(t, b, true, e))
+		}
+		return c
+	}
+	taken := func(n int) uint64 {
+		c := died(n)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		lives := c.Attempts()
+		runtime.ReadMemStats(&after)
+		if len(lives) != 20 || lives[19].Attempt != n || len(lives[0].Evidence) != 1 || len(lives[19].Evidence) != 1 {
+			t.Fatalf("of %d lives %d are told apart, the last as number %d", n, len(lives), lives[len(lives)-1].Attempt)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := taken(200), taken(1600); many > 16*few {
+		t.Errorf("eight times the lives take %d times the memory", many/few)
 	}
 }

@@ -25,28 +25,44 @@ func (c *Case) Attempts() []*Case {
 	if len(lives) < 2 {
 		return []*Case{c}
 	}
-	out := make([]*Case, len(lives))
-	for i := range lives {
-		one, others := *c, map[string]time.Time{}
-		for k := range lives {
-			if k != i {
-				others[lives[k].id] = lives[k].ended
-			}
-		}
-		one.life, one.Attempt, one.Evidence = &life{earlier: others}, i+1, nil
-		out[i] = &one
+	first, number := max(0, len(lives)-maxAttempts), map[string]int{}
+	for k := range lives {
+		number[lives[k].id] = k
+	}
+	var out []*Case
+	for k := first; k < len(lives); k++ {
+		one := *c
+		one.life, one.Attempt, one.Evidence = &life{earlier: otherEnds(lives, k)}, k+1, nil
+		out = append(out, &one)
 	}
 	for i := range c.Evidence {
-		for _, k := range livesOf(c, lives, &c.Evidence[i]) {
-			out[k].Evidence = append(out[k].Evidence, c.Evidence[i])
+		e := &c.Evidence[i]
+		if k, known := number[c.ContainerIDOf(e)]; !known {
+			for _, k := range livesAt(lives, first, e.At) {
+				out[k-first].Evidence = append(out[k-first].Evidence, *e)
+			}
+		} else if k >= first {
+			out[k-first].Evidence = append(out[k-first].Evidence, *e)
 		}
 	}
-	return out[max(0, len(out)-maxAttempts):]
+	return out
+}
+
+// otherEnds is when the containers of the other lives ended.
+func otherEnds(lives []attempt, but int) map[string]time.Time {
+	ends := map[string]time.Time{}
+	for k := range lives {
+		if k != but {
+			ends[lives[k].id] = lives[k].ended
+		}
+	}
+	return ends
 }
 
 // livesThatEnded lists the lives of the runner's own container that are over, by the ids
 // and the times that records of an end name.
 func livesThatEnded(c *Case) (lives []attempt) {
+	number := map[string]int{}
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
 		id := ContainerID(e)
@@ -54,9 +70,10 @@ func livesThatEnded(c *Case) (lives []attempt) {
 			!c.MayBeRunners(c.ContainerOf(e)) {
 			continue
 		}
-		k := slices.IndexFunc(lives, func(a attempt) bool { return a.id == id })
-		if k < 0 {
+		k, known := number[id]
+		if !known {
 			lives, k = append(lives, attempt{id: id}), len(lives)
+			number[id] = k
 		}
 		lives[k].noteLine(e)
 	}
@@ -82,19 +99,15 @@ func (a *attempt) noteLine(e *Evidence) {
 	}
 }
 
-// livesOf says which lives a line belongs to: by the container that it names,
-// else by its time; what names no container and has no time, and what the pod as
-// a whole is like, belongs to all.
-func livesOf(c *Case, lives []attempt, e *Evidence) (of []int) {
-	id := c.ContainerIDOf(e)
-	if k := slices.IndexFunc(lives, func(a attempt) bool { return a.id == id }); k >= 0 {
-		return []int{k}
-	}
-	for k := range lives {
-		after := k == 0 || e.At.After(lives[k-1].ended.Add(aftermath)) ||
-			!lives[k].began.IsZero() && !e.At.Before(lives[k].began.Add(-aftermath))
-		before := k == len(lives)-1 || !e.At.After(lives[k].ended.Add(aftermath))
-		if e.At.IsZero() || after && before {
+// livesAt says which lives, from the first on, a line belongs to that names none of
+// their containers: those of its time. What has no time, and what the pod as a whole
+// is like, belongs to all.
+func livesAt(lives []attempt, first int, at time.Time) (of []int) {
+	for k := first; k < len(lives); k++ {
+		after := k == 0 || at.After(lives[k-1].ended.Add(aftermath)) ||
+			!lives[k].began.IsZero() && !at.Before(lives[k].began.Add(-aftermath))
+		before := k == len(lives)-1 || !at.After(lives[k].ended.Add(aftermath))
+		if at.IsZero() || after && before {
 			of = append(of, k)
 		}
 	}
