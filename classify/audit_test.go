@@ -16,8 +16,10 @@ const auditedUID = "0a0b0c0d-1111-2222-3333-444455556666"
 // audited is a line of the API server's audit log about amber-1.
 func audited(at, verb, sub, user, agent, more string) string {
 	return fmt.Sprintf(
-		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":%q,"user":{"username":%q},"userAgent":%q,`+
-			`"objectRef":{"resource":"pods","subresource":%q,"namespace":"ci","name":"amber-1"%s},"responseStatus":{"code":201},"stageTimestamp":"2026-03-01T%sZ"}`,
+		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":%q,`+
+			`"user":{"username":%q},"userAgent":%q,`+
+			`"objectRef":{"resource":"pods","subresource":%q,"namespace":"ci","name":"amber-1"%s},`+
+			`"responseStatus":{"code":201},"stageTimestamp":"2026-03-01T%sZ"}`,
 		verb,
 		user,
 		agent,
@@ -40,7 +42,8 @@ func ended(code int) []txtar.File {
 				kubelet(
 					"09:58:00.500000",
 					fmt.Sprintf(
-						`"SyncLoop (PLEG): event for pod" pod="ci/amber-1" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`,
+						`"SyncLoop (PLEG): event for pod" pod="ci/amber-1" event={"ID":"%s",`+
+							`"Type":"ContainerStarted","Data":"%s"}`,
 						auditedUID,
 						id,
 					),
@@ -59,7 +62,8 @@ func ended(code int) []txtar.File {
 		{
 			Name: "pods/ci_amber-1_" + auditedUID + "/runner/0.log",
 			Data: []byte(
-				"2026-03-01T09:58:01Z stdout F √ Connected to GitHub\n2026-03-01T09:59:00Z stdout F 2026-03-01 09:59:00Z: Running job: build\n",
+				"2026-03-01T09:58:01Z stdout F √ Connected to GitHub\n" +
+					"2026-03-01T09:59:00Z stdout F 2026-03-01 09:59:00Z: Running job: build\n",
 			),
 		},
 	}
@@ -73,13 +77,20 @@ func TestAuditNamesWhoAsked(t *testing.T) {
 	}{
 		{"a person", audited("10:00:05", "delete", "", "nora", kubectl, ""), "user", "nora with kubectl/v1.34.1"},
 		{"a drain", audited("10:00:05", "create", "eviction", "nora", kubectl, ""), "drain", "nora"},
-		{"an eviction by an own tool", audited("10:00:05", "create", "eviction", "nora", "tidy/2", ""), "eviction-api", "nora with tidy/2"},
-		{"an autoscaler", audited("10:00:05", "create", "eviction", account+"cluster-autoscaler", "x/1", ""), "scale-down", account + "cluster-autoscaler"},
-		{"the scheduler", audited("10:00:05", "delete", "", "system:kube-scheduler", "x/1", ""), "preemption", "system:kube-scheduler"},
-		{"a controller", audited("10:00:05", "delete", "", "system:serviceaccount:ops:broker", "x/1", ""), "controller:broker", "ops:broker"},
-		{"the first of two", audited("10:00:05", "delete", "", "nora", kubectl, "") + audited("10:00:06", "create", "eviction", "ben", kubectl, ""), "user", "nora"},
-		{"the pod's own uid", audited("10:00:05", "delete", "", "nora", kubectl, `,"uid":"`+auditedUID+`"`), "user", "nora"},
-		{"another pod of that name", audited("09:30:00", "delete", "", "nora", kubectl, `,"uid":"ffffffff-1111-2222-3333-444455556666"`), "unknown", ""},
+		{"an eviction by an own tool", audited("10:00:05", "create", "eviction", "nora", "tidy/2", ""), "eviction-api",
+			"nora with tidy/2"},
+		{"an autoscaler", audited("10:00:05", "create", "eviction", account+"cluster-autoscaler", "x/1", ""),
+			"scale-down", account + "cluster-autoscaler"},
+		{"the scheduler", audited("10:00:05", "delete", "", "system:kube-scheduler", "x/1", ""), "preemption",
+			"system:kube-scheduler"},
+		{"a controller", audited("10:00:05", "delete", "", "system:serviceaccount:ops:broker", "x/1", ""),
+			"controller:broker", "ops:broker"},
+		{"the first of two", audited("10:00:05", "delete", "", "nora", kubectl, "") +
+			audited("10:00:06", "create", "eviction", "ben", kubectl, ""), "user", "nora"},
+		{"the pod's own uid", audited("10:00:05", "delete", "", "nora", kubectl, `,"uid":"`+auditedUID+`"`), "user",
+			"nora"},
+		{"another pod of that name", audited("09:30:00", "delete", "", "nora", kubectl,
+			`,"uid":"ffffffff-1111-2222-3333-444455556666"`), "unknown", ""},
 		{"in the second of the end", audited("10:00:20.4", "delete", "", "nora", kubectl, ""), "unknown", ""},
 		{"after the end", audited("10:00:25", "delete", "", "nora", kubectl, ""), "unknown", ""},
 		{"the kubelet", audited("10:00:19", "delete", "", "system:node:build-7", "kubelet/v1.34.1", ""), "unknown", ""},
@@ -106,7 +117,8 @@ func TestAuditIsNoDeath(t *testing.T) {
 		Name: "audit.log",
 		Data: []byte(audited("10:00:05", "delete", "", "nora", "kubectl/v1.34.1", "")),
 	}
-	for what, files := range map[string][]txtar.File{"alone": {line}, "with a start": {ended(0)[1], line}, "a crash": append(ended(1), line), "a kill": append(ended(137), line)} {
+	for what, files := range map[string][]txtar.File{"alone": {line}, "with a start": {ended(0)[1], line},
+		"a crash": append(ended(1), line), "a kill": append(ended(137), line)} {
 		in := fixtures.Incident{Name: "audit", Files: files}
 		in.Want.Runner = "amber-1"
 		for _, v := range replayAll(loadBook(t), in) {

@@ -36,7 +36,8 @@ func BenchmarkScanQuiet(b *testing.B) {
 	book := loadBook(b)
 	e := ingest.Entry{
 		Source: ingest.Kubelet,
-		Text:   `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`,
+		Text: `I0301 10:00:00.000000     812 reconciler_common.go:251] ` +
+			`"operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`,
 	}
 	b.SetBytes(int64(len(e.Text)))
 	b.ReportAllocs()
@@ -72,7 +73,11 @@ func BenchmarkLoad(b *testing.B) {
 // in MB/s of the file: reading, scanning, forgetting.
 func BenchmarkReadJournal(b *testing.B) {
 	book := loadBook(b)
-	line := `{"__CURSOR":"s=1;i=1;b=1;m=1;t=1;x=1","__REALTIME_TIMESTAMP":"1772359200000000","__MONOTONIC_TIMESTAMP":"100","_BOOT_ID":"00000000000000000000000000000001","_HOSTNAME":"build-7","_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","_SYSTEMD_UNIT":"kubelet.service","PRIORITY":"6","_PID":"812","_COMM":"kubelet","MESSAGE":"I0301 10:00:00.000000     812 reconciler_common.go:251] \"operationExecutor.VerifyControllerAttachedVolume started for volume\" pod=\"ci/amber\""}` + "\n"
+	line := `{"__CURSOR":"s=1;i=1;b=1;m=1;t=1;x=1","__REALTIME_TIMESTAMP":"1772359200000000",` +
+		`"__MONOTONIC_TIMESTAMP":"100","_BOOT_ID":"00000000000000000000000000000001","_HOSTNAME":"build-7",` +
+		`"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","_SYSTEMD_UNIT":"kubelet.service","PRIORITY":"6",` +
+		`"_PID":"812","_COMM":"kubelet","MESSAGE":"I0301 10:00:00.000000     812 reconciler_common.go:251] ` +
+		`\"operationExecutor.VerifyControllerAttachedVolume started for volume\" pod=\"ci/amber\""}` + "\n"
 	text := strings.Repeat(line, 10_000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

@@ -45,7 +45,8 @@ func (l *reused) begin(at time.Time, uid string) {
 	}
 	runtime(400*time.Millisecond, fmt.Sprintf(`RunPodSandbox for %s returns sandbox id "%s"`, name, sandbox))
 	runtime(500*time.Millisecond, fmt.Sprintf(
-		`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id "%s"`, sandbox, id))
+		`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id "%s"`,
+		sandbox, id))
 	runtime(600*time.Millisecond, fmt.Sprintf(`StartContainer for "%s" returns successfully`, id))
 }
 
@@ -83,7 +84,8 @@ func TestNameOfEarlierLife(t *testing.T) {
 				l.kubelet(l.ended.Add(gap+5*time.Minute), `"SyncLoop (housekeeping)"`)
 				for _, v := range replayText(b, "journal.log", strings.Join(l.lines, "\n")+"\n") {
 					if v.PodUID == laterUID && v.Label != "none" {
-						t.Errorf("%s %v before, UID of the earlier life known %v: the living pod is %s (%s) by %s", what, gap,
+						t.Errorf("%s %v before, UID of the earlier life known %v: the living pod is %s (%s) by %s",
+							what, gap,
 							known, v.Label, v.Confidence, v.Rule)
 					}
 				}
@@ -120,10 +122,13 @@ func TestMaskedUIDTiesNothing(t *testing.T) {
 	} {
 		object := func(pod, reason, message string) string {
 			return fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e-%s","namespace":"ci"},`+
-				`"involvedObject":{"kind":"Pod","name":%q,"namespace":"ci","uid":%q},"reason":%q,"message":%q,"type":"Warning",`+
-				`"source":{"component":"kubelet","host":"host-1"},"lastTimestamp":"2026-03-01T10:00:00Z"}`, pod, pod, uid, reason, message)
+				`"involvedObject":{"kind":"Pod","name":%q,"namespace":"ci","uid":%q},"reason":%q,"message":%q,`+
+				`"type":"Warning",`+
+				`"source":{"component":"kubelet","host":"host-1"},"lastTimestamp":"2026-03-01T10:00:00Z"}`, pod, pod,
+				uid, reason, message)
 		}
-		text := `{"apiVersion":"v1","kind":"List","items":[` + object("other-1", "Evicted", "The node was low on resource: memory.") +
+		text := `{"apiVersion":"v1","kind":"List","items":[` +
+			object("other-1", "Evicted", "The node was low on resource: memory.") +
 			"," + object("forge-0", "Unhealthy", "Readiness probe failed: connection refused") + "]}\n"
 		for _, v := range replayText(b, "events.json", text) {
 			if v.Runner == "forge-0" && v.Label == "evicted" {

@@ -130,9 +130,11 @@ func TestPanicElsewhere(t *testing.T) {
 // Files that cannot name a cluster are of the one that is named beside them; of
 // two, they are of neither.
 func TestFilesWithoutACluster(t *testing.T) {
-	journal := "-- journal.log --\n2026-03-01T10:00:05+00:00 node-1 kernel: Kernel panic - not syncing: Fatal exception\n"
+	journal := "-- journal.log --\n2026-03-01T10:00:05+00:00 node-1 kernel: Kernel panic - not syncing: Fatal " +
+		"exception\n"
 	for files, want := range map[string]rules.Label{
-		"-- loki.jsonl --\n" + in("a", ran) + journal:                                                   rules.NodeCrash,
+		"-- loki.jsonl --\n" + in("a", ran) +
+			journal: rules.NodeCrash,
 		"-- loki.jsonl --\n" + in("a", ran) + in("b", strings.Replace(ran, "node-1", "n", 1)) + journal: rules.None,
 	} {
 		for _, v := range explained(t, "amber-1", files) {
@@ -150,7 +152,8 @@ func TestAJobNamesNoCluster(t *testing.T) {
 	lines := func(cluster string) string {
 		asJSON := strings.ReplaceAll(cluster, "cluster=", `"cluster":`)
 		return "2026-03-01T10:00:00Z {" + cluster + `pod="other-1", container="c"} hello` + "\n" +
-			`{"line":"hello","timestamp":"2026-03-01T10:00:00Z","labels":{` + asJSON + `"pod":"other-1","container":"c"}}` + "\n"
+			`{"line":"hello","timestamp":"2026-03-01T10:00:00Z","labels":{` + asJSON +
+			`"pod":"other-1","container":"c"}}` + "\n"
 	}
 	for _, in := range incidents(t) {
 		for i := range in.Files {

@@ -24,7 +24,8 @@ func TestCoverageIsSharedByTheNode(t *testing.T) {
 		entries = append(entries,
 			ingest.Entry{At: at, Source: ingest.Kubelet, Trust: ingest.Attested, Node: "n", Doc: "j", Line: i,
 				Text: fmt.Sprintf(
-					`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="%08d-1111-2222-3333-444455556666" containerID="%064d" exitCode=1`,
+					`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" `+
+						`podID="%08d-1111-2222-3333-444455556666" containerID="%064d" exitCode=1`,
 					i,
 					i,
 				)},
@@ -69,28 +70,34 @@ func TestMaskedRequestVoidsSilence(t *testing.T) {
 			Text:   text,
 		}
 		beside := host
-		beside.Source, beside.Text = ingest.Kubelet, `I0301 10:00:00.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" pods=["shop/till-1"]`
+		beside.Source, beside.Text = ingest.Kubelet,
+			`I0301 10:00:00.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" pods=["shop/till-1"]`
 		return judge(book, append(slices.Clone(list), host, beside), in)
 	}
 	const klog = "I0301 10:00:00.000000     812 kubelet.go:2421] "
 	killing := func(uid string) string {
-		return klog + `"Killing container with a grace period" podUID="` + uid + `" containerName="runner" gracePeriod=30`
+		return klog + `"Killing container with a grace period" podUID="` + uid +
+			`" containerName="runner" gracePeriod=30`
+	}
+	const asked = klog + `"SyncLoop DELETE" source="api" `
+	stop := func(id string) string {
+		return `time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"` + id + `\" with timeout 30 (s)"`
 	}
 	for text, source := range map[string]ingest.Source{
-		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"$CID\" with timeout 30 (s)"`:                            ingest.Containerd,
-		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"\" with timeout 30 (s)"`:                                ingest.Containerd,
-		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"` + strings.Repeat("f", 64) + `\" with timeout 30 (s)"`: ingest.Containerd,
-		klog + `"SyncLoop DELETE" source="api" pods=["xxxxxxxx"]`:                                                                ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=["ci/***"]`:                                                                  ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=["ci/<pod-name>"]`:                                                           ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=["ci/[redacted]"]`:                                                           ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=["ci/linux-runner-xxxxx"]`:                                                   ingest.Kubelet,
-		killing("***"):  ingest.Kubelet,
-		killing("<id>"): ingest.Kubelet,
-		killing("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"):                                                               ingest.Kubelet,
-		killing("00000000-0000-0000-0000-000000000000"):                                                               ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=[""]`:                                                             ingest.Kubelet,
-		klog + `"SyncLoop DELETE" source="api" pods=["` + was.Namespace + "/" + was.Runner[:len(was.Runner)-3] + `"]`: ingest.Kubelet,
+		stop("$CID"):                                    ingest.Containerd,
+		stop(""):                                        ingest.Containerd,
+		stop(strings.Repeat("f", 64)):                   ingest.Containerd,
+		asked + `pods=["xxxxxxxx"]`:                     ingest.Kubelet,
+		asked + `pods=["ci/***"]`:                       ingest.Kubelet,
+		asked + `pods=["ci/<pod-name>"]`:                ingest.Kubelet,
+		asked + `pods=["ci/[redacted]"]`:                ingest.Kubelet,
+		asked + `pods=["ci/linux-runner-xxxxx"]`:        ingest.Kubelet,
+		killing("***"):                                  ingest.Kubelet,
+		killing("<id>"):                                 ingest.Kubelet,
+		killing("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"): ingest.Kubelet,
+		killing("00000000-0000-0000-0000-000000000000"): ingest.Kubelet,
+		asked + `pods=[""]`:                             ingest.Kubelet,
+		asked + `pods=["` + was.Namespace + "/" + was.Runner[:len(was.Runner)-3] + `"]`: ingest.Kubelet,
 	} {
 		if v := with(source, text); v.Label == was.Label && v.Confidence != rules.Suspected {
 			t.Errorf("%s: %s (%s)", text, v.Label, v.Confidence)

@@ -19,7 +19,8 @@ func TestSeveralPodsLive(t *testing.T) {
 	var log strings.Builder
 	for _, pod := range []string{"looms/weft-1", "looms/weft-2", "shop/till-1"} {
 		log.WriteString(
-			`2026-06-03T09:00:01+00:00 weir-2 kubelet[812]: I0603 09:00:01.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" pods=["` + pod + `"]` + "\n",
+			`2026-06-03T09:00:01+00:00 weir-2 kubelet[812]: I0603 09:00:01.000000     812 kubelet.go:2515] ` +
+				`"SyncLoop ADD" source="api" pods=["` + pod + `"]` + "\n",
 		)
 	}
 	in := fixtures.Incident{Name: "crowd", Files: []txtar.File{{Name: "node.log", Data: []byte(log.String())}}}

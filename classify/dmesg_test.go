@@ -88,16 +88,22 @@ func ringVerdict(t *testing.T, line func(ringLine) string, foreign bool) rules.V
 	var ring strings.Builder
 	for _, l := range []ringLine{
 		{at.Add(-5 * time.Minute), "eth0: renamed from veth3c", false},
-		{at, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=" + group + ",task_memcg=" + group + ",task=ld.lld,pid=4242,uid=1001", foreign},
+		{at, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=" + group +
+			",task_memcg=" + group + ",task=ld.lld,pid=4242,uid=1001", foreign},
 		{at.Add(5 * time.Minute), "eth0: renamed from veth9a", false},
 	} {
 		ring.WriteString(line(l) + "\n")
 	}
-	node := `2026-06-03T09:00:01+00:00 weir-2 kubelet[812]: I0603 09:00:01.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" pods=["looms/weft-1"]
-2026-06-03T09:00:02+00:00 weir-2 kubelet[812]: I0603 09:00:02.000000     812 kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="looms/weft-1" event={"ID":"` + ringUID + `","Type":"ContainerStarted","Data":"` + ringID + `"}
-2026-06-03T09:05:00.500000+00:00 weir-2 kubelet[812]: I0603 09:05:00.500000     812 generic.go:358] "Generic (PLEG): container finished" podID="` + ringUID + `" containerID="` + ringID + `" exitCode=137
-2026-06-03T09:10:01+00:00 weir-2 kubelet[812]: I0603 09:10:01.000000     812 scope.go:117] "RemoveContainer" containerID="77"
-`
+	kubelet := func(at, text string) string {
+		return "2026-06-03T" + at + "+00:00 weir-2 kubelet[812]: I0603 " + text + "\n"
+	}
+	node := kubelet("09:00:01", `09:00:01.000000     812 kubelet.go:2515] "SyncLoop ADD" source="api" `+
+		`pods=["looms/weft-1"]`) +
+		kubelet("09:00:02", `09:00:02.000000     812 kubelet.go:2569] "SyncLoop (PLEG): event for pod" `+
+			`pod="looms/weft-1" event={"ID":"`+ringUID+`","Type":"ContainerStarted","Data":"`+ringID+`"}`) +
+		kubelet("09:05:00.500000", `09:05:00.500000     812 generic.go:358] "Generic (PLEG): container finished" `+
+			`podID="`+ringUID+`" containerID="`+ringID+`" exitCode=137`) +
+		kubelet("09:10:01", `09:10:01.000000     812 scope.go:117] "RemoveContainer" containerID="77"`)
 	in := fixtures.Incident{
 		Name:  "ring",
 		Files: []txtar.File{{Name: "dmesg.txt", Data: []byte(ring.String())}, {Name: "node.log", Data: []byte(node)}},

@@ -23,20 +23,33 @@ func forged(pod, uid string) string {
 		"_",
 	) + ".slice"
 	return strings.Join([]string{
-		"[  100.000001] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=" + path + ",task_memcg=" + path + "/cri-containerd-" + id + ".scope,task=node,pid=42,uid=0",
-		"2026-03-01T10:00:00+00:00 host-1 kernel: Memory cgroup out of memory: Killed process 42 (node) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0",
+		"[  100.000001] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=" +
+			path + ",task_memcg=" + path + "/cri-containerd-" + id + ".scope,task=node,pid=42,uid=0",
+		"2026-03-01T10:00:00+00:00 host-1 kernel: Memory cgroup out of memory: Killed process 42 (node) " +
+			"total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0",
 		"Mar  1 10:00:00 host-1 kernel: Kernel panic - not syncing: forged",
-		`{"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"host-1","__REALTIME_TIMESTAMP":"1772359200000000","_BOOT_ID":"00000000000000000000000000000001","MESSAGE":"Kernel panic - not syncing: forged"}`,
-		`{"_TRANSPORT":"kernel","_HOSTNAME":"host-1","__REALTIME_TIMESTAMP":"1772359200000000","MESSAGE":"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=` + path + `,task_memcg=` + path + `/x,task=node,pid=42,uid=0"}`,
-		"2026-03-01T10:00:00Z\tINFO\trunner pod terminated\t{\"pod\": \"" + pod + "\", \"exitCode\": 137, \"signal\": 0, \"reason\": \"OOMKilled\"}",
+		`{"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"host-1",` +
+			`"__REALTIME_TIMESTAMP":"1772359200000000","_BOOT_ID":"00000000000000000000000000000001",` +
+			`"MESSAGE":"Kernel panic - not syncing: forged"}`,
+		`{"_TRANSPORT":"kernel","_HOSTNAME":"host-1","__REALTIME_TIMESTAMP":"1772359200000000",` +
+			`"MESSAGE":"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=` +
+			path + `,task_memcg=` + path + `/x,task=node,pid=42,uid=0"}`,
+		"2026-03-01T10:00:00Z\tINFO\trunner pod terminated\t{\"pod\": \"" + pod +
+			"\", \"exitCode\": 137, \"signal\": 0, \"reason\": \"OOMKilled\"}",
 		`I0301 10:00:00.000000 1 kubelet.go:1] "Eviction manager: pod is evicted successfully" pod="ci/` + pod + `"`,
-		`Mar  1 10:00:00 host-1 kubelet[1]: I0301 10:00:00.000000 1 kubelet.go:1] "SyncLoop DELETE" source="api" pods=["ci/` + pod + `"]`,
-		`time="2026-03-01T10:00:00Z" level=warning msg="sandbox stopped unexpectedly" sandbox=` + id + ` source=containerd-kata-shim-v2`,
-		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete","verb":"delete","user":{"username":"nora"},"objectRef":{"resource":"pods","namespace":"ci","name":"` + pod + `"},"responseStatus":{"code":200},"stageTimestamp":"2026-03-01T10:00:00Z"}`,
-		"[RUNNER 2026-03-01 10:00:00Z INFO JobDispatcher] Job cancellation request 00000000-0000-0000-0000-000000000001 received, cancellation timeout 5 minutes.",
+		`Mar  1 10:00:00 host-1 kubelet[1]: I0301 10:00:00.000000 1 kubelet.go:1] "SyncLoop DELETE" source="api" ` +
+			`pods=["ci/` + pod + `"]`,
+		`time="2026-03-01T10:00:00Z" level=warning msg="sandbox stopped unexpectedly" sandbox=` + id +
+			` source=containerd-kata-shim-v2`,
+		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":"ResponseComplete",` +
+			`"verb":"delete","user":{"username":"nora"},"objectRef":{"resource":"pods","namespace":"ci","name":"` +
+			pod + `"},"responseStatus":{"code":200},"stageTimestamp":"2026-03-01T10:00:00Z"}`,
+		"[RUNNER 2026-03-01 10:00:00Z INFO JobDispatcher] Job cancellation request " +
+			"00000000-0000-0000-0000-000000000001 received, cancellation timeout 5 minutes.",
 		"[RUNNER 2026-03-01 10:00:00Z INFO Listener] Runner execution has finished with return code 0",
 		"2026-03-01T10:00:00.000000000Z stdout F Mar  1 10:00:00 host-1 kernel: Kernel panic - not syncing: forged",
-		"[pod/other/controller] 2026-03-01T10:00:00Z\tINFO\trunner pod terminated\t{\"pod\": \"" + pod + "\", \"exitCode\": 137, \"reason\": \"OOMKilled\"}",
+		"[pod/other/controller] 2026-03-01T10:00:00Z\tINFO\trunner pod terminated\t{\"pod\": \"" + pod +
+			"\", \"exitCode\": 137, \"reason\": \"OOMKilled\"}",
 		"  reason: OOMKilled", "    exitCode: 137", "Status: Failed", "Reason: Evicted",
 		"ci   " + pod + "   0/1   OOMKilled   0   3m",
 		"Warning  Evicted  1s  kubelet  The node was low on resource: memory.",
@@ -114,7 +127,8 @@ func TestForgedLinesAlone(t *testing.T) {
 		"amber-1",
 		"0a0b0c0d-1111-2222-3333-444455556666",
 	)
-	for _, name := range []string{"runner.log", "pods/ci_amber-1_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log", "job.txt", "controller.log", "audit.log"} {
+	for _, name := range []string{"runner.log", "pods/ci_amber-1_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log",
+		"job.txt", "controller.log", "audit.log"} {
 		in := fixtures.Incident{Name: "forged", Story: "x", Files: []txtar.File{{Name: name, Data: []byte(text)}}}
 		for _, v := range replayAll(b, in) {
 			if v.Confidence == rules.Confirmed {

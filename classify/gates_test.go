@@ -94,7 +94,11 @@ func TestGateMutation(t *testing.T) {
 			}
 			list = slices.DeleteFunc(slices.Clone(list), func(e ingest.Entry) bool {
 				return e.Mark == nil &&
-					(decisive[string(e.Source)+"\x00"+e.Text] || e.Source == ingest.Unknown && slices.ContainsFunc(v.Evidence, func(l rules.EvidenceLine) bool { return l.Decisive && l.Text == e.Text }))
+					(decisive[string(e.Source)+"\x00"+e.Text] || e.Source == ingest.Unknown &&
+						slices.ContainsFunc(v.Evidence, func(l rules.EvidenceLine) bool {
+							return l.Decisive &&
+								l.Text == e.Text
+						}))
 			})
 			v = g.judge(list)
 		}
@@ -148,7 +152,8 @@ func (g *gate) neighbours(n int) (out []ingest.Entry) {
 		case 1:
 			e.Source = ingest.Containerd
 			e.Text = fmt.Sprintf(
-				`time="%s" level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:shop,Attempt:0,} returns sandbox id \"%s\""`,
+				`time="%s" level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:shop,`+
+					`Attempt:0,} returns sandbox id \"%s\""`,
 				at.Format(time.RFC3339Nano),
 				pod,
 				uid,
@@ -157,7 +162,8 @@ func (g *gate) neighbours(n int) (out []ingest.Entry) {
 		case 2:
 			e.Text = klog(
 				fmt.Sprintf(
-					`"SyncLoop (PLEG): event for pod" pod="shop/%s" event={"ID":"%s","Type":"ContainerStarted","Data":"%s"}`,
+					`"SyncLoop (PLEG): event for pod" pod="shop/%s" event={"ID":"%s","Type":"ContainerStarted",`+
+						`"Data":"%s"}`,
 					pod,
 					uid,
 					id,
@@ -168,7 +174,8 @@ func (g *gate) neighbours(n int) (out []ingest.Entry) {
 		case 4:
 			e.Source, e.Text = ingest.Systemd, "Started session 12 of user builder."
 		case 5:
-			e.Source, e.Trust, e.Namespace, e.Pod, e.PodUID, e.Container, e.Text = ingest.Job, ingest.Claimed, "shop", pod, uid, "web", "GET /healthz 200"
+			e.Source, e.Trust, e.Namespace, e.Pod, e.PodUID, e.Container, e.Text = ingest.Job, ingest.Claimed, "shop",
+				pod, uid, "web", "GET /healthz 200"
 		case 9:
 			e.Text = klog(
 				fmt.Sprintf(`"Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=0`, uid, id),
@@ -212,14 +219,17 @@ func TestGateNoise(t *testing.T) {
 func TestGateClocks(t *testing.T) {
 	shifted := 0
 	for _, g := range gates(t) {
-		for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Runner, ingest.Kube, ingest.Controller} {
+		for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Runner,
+			ingest.Kube, ingest.Controller} {
 			if !slices.ContainsFunc(g.list, func(e ingest.Entry) bool { return e.Source == source && !e.At.IsZero() }) {
 				continue
 			}
 			for _, by := range []time.Duration{20, 120, 600, -20, -120, -600} {
 				for what, off := range map[string][]ingest.Entry{
-					string(source):         shift(g.list, source, by*time.Second, func(*ingest.Entry) bool { return true }),
-					"the container states": shift(g.list, source, by*time.Second, func(e *ingest.Entry) bool { return strings.HasPrefix(e.Text, "container ") }),
+					string(source): shift(g.list, source, by*time.Second,
+						func(*ingest.Entry) bool { return true }),
+					"the container states": shift(g.list, source, by*time.Second,
+						func(e *ingest.Entry) bool { return strings.HasPrefix(e.Text, "container ") }),
 				} {
 					if v := g.judge(off); v.Confidence == rules.Confirmed && v.Label != g.was.Label {
 						t.Errorf("%s: %s %d s off: %s, was %s", g.name, what, by, said(v), said(g.was))

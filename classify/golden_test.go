@@ -41,7 +41,8 @@ func TestGoldenVerdicts(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(page.String(), "\n")); diff != "" {
 		t.Errorf(
-			"verdicts changed (-before +after); go test ./classify -run TestGoldenVerdicts -update, if they should:\n%s",
+			"verdicts changed (-before +after); go test ./classify -run TestGoldenVerdicts -update, "+
+				"if they should:\n%s",
 			diff,
 		)
 	}

@@ -57,11 +57,13 @@ func shapes(b *rules.Rulebook, v rules.Verdict, list []ingest.Entry) (out []stri
 		fmt.Sprintf(`I0301 10:00:00.000000     812 kubelet.go:2421] "SyncLoop REMOVE" source="api" pods=[%q]`, pod),
 		fmt.Sprintf(`I0301 10:00:00.000000     812 kubelet.go:2421] "SyncLoop DELETE" source="api" pods=[%q]`, pod),
 		fmt.Sprintf(
-			`I0301 10:00:00.000000     812 eviction_manager.go:1] "Eviction manager: pod is evicted successfully" pod=%q`,
+			`I0301 10:00:00.000000     812 eviction_manager.go:1] "Eviction manager: pod is evicted successfully" `+
+				`pod=%q`,
 			pod,
 		),
 		fmt.Sprintf(
-			`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID=%q containerID=%q exitCode=0`,
+			`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID=%q `+
+				`containerID=%q exitCode=0`,
 			v.PodUID,
 			cid,
 		),
@@ -122,7 +124,8 @@ var carriers = map[string]func(text string, at time.Time, g *gate) ingest.Entry{
 			ingest.Kubelet,
 			at,
 			fmt.Sprintf(
-				`I0301 10:00:00.000000     812 prober.go:107] "Probe failed" probeType="Readiness" pod="shop/web-1" podUID="0f0f0f0f-0000-4000-8000-000000000001" containerName="web" probeResult="failure" output=%q`,
+				`I0301 10:00:00.000000     812 prober.go:107] "Probe failed" probeType="Readiness" pod="shop/web-1" `+
+					`podUID="0f0f0f0f-0000-4000-8000-000000000001" containerName="web" probeResult="failure" output=%q`,
 				text,
 			),
 		)
@@ -132,7 +135,8 @@ var carriers = map[string]func(text string, at time.Time, g *gate) ingest.Entry{
 			ingest.Kubelet,
 			at,
 			fmt.Sprintf(
-				`I0301 10:00:00.000000     812 event.go:377] "Event occurred" object="shop/web-1" fieldPath="" kind="Pod" apiVersion="v1" type="Warning" reason="Unhealthy" message=%q`,
+				`I0301 10:00:00.000000     812 event.go:377] "Event occurred" object="shop/web-1" fieldPath="" `+
+					`kind="Pod" apiVersion="v1" type="Warning" reason="Unhealthy" message=%q`,
 				text,
 			),
 		)
@@ -235,7 +239,8 @@ func (g *gate) changed(texts []string, carry func(string, time.Time, *gate) inge
 	from, to := g.span()
 	list := slices.Clone(g.list)
 	for i, text := range texts {
-		for _, at := range []time.Time{from.Add(time.Duration(i) * time.Millisecond), from.Add(to.Sub(from) / 2), to.Add(time.Duration(-i) * time.Millisecond)} {
+		for _, at := range []time.Time{from.Add(time.Duration(i) * time.Millisecond), from.Add(to.Sub(from) / 2),
+			to.Add(time.Duration(-i) * time.Millisecond)} {
 			e := carry(text, at, g)
 			e.Line = 100_000 + i
 			list = append(list, e)
@@ -243,7 +248,8 @@ func (g *gate) changed(texts []string, carry func(string, time.Time, *gate) inge
 	}
 	v := classify.Replay(slices.Values(list), g.book, classify.Options{Runner: g.ask})[0]
 	switch {
-	case g.was.Confidence == rules.Confirmed && g.was.Label.Death() && (v.Label != g.was.Label || v.Confidence != g.was.Confidence):
+	case g.was.Confidence == rules.Confirmed && g.was.Label.Death() &&
+		(v.Label != g.was.Label || v.Confidence != g.was.Confidence):
 	case v.Confidence == rules.Confirmed && v.Label.Death() && v.Label != g.was.Label:
 	default:
 		return ""
@@ -264,9 +270,12 @@ func (g *gate) culprit(texts []string, carry func(string, time.Time, *gate) inge
 // stories are what a runner prints of ends that harm nobody. Whoever runs a job
 // can print them too.
 var stories = []string{
-	"Job cancellation request 3 received", "2026-03-01 10:00:00Z: Job build completed with result: Canceled", "2026-03-01 10:00:00Z: Job build completed with result: Succeeded",
-	"2026-03-01 10:00:00Z: Listening for Jobs", "no job assigned within 900s; terminating idle runner", "TaskAgentJobNotFoundException",
-	"Runner execution has finished with return code 0", "Runner listener exit with 0 return code, stop the service, no retry needed.", "Exiting runner...",
+	"Job cancellation request 3 received", "2026-03-01 10:00:00Z: Job build completed with result: Canceled",
+	"2026-03-01 10:00:00Z: Job build completed with result: Succeeded",
+	"2026-03-01 10:00:00Z: Listening for Jobs", "no job assigned within 900s; terminating idle runner",
+	"TaskAgentJobNotFoundException",
+	"Runner execution has finished with return code 0",
+	"Runner listener exit with 0 return code, stop the service, no retry needed.", "Exiting runner...",
 }
 
 // A runner whose container ended by an error or a signal, or whose listener was

@@ -16,7 +16,8 @@ func TestProseSuspectsAtMost(t *testing.T) {
 		"I looked and the pod was OOMKilled with exit code 137, I believe.",
 		"We think the node was low on resource: memory and the kubelet evicted the pod.",
 		"The kernel said Out of memory: Killed process 1187 (java) total-vm:4410028kB, anon-rss:512004kB, file-rss:0kB",
-		"Was it Memory cgroup out of memory: Killed process 1187 (java) total-vm:4410028kB, anon-rss:512004kB, file-rss:0kB?",
+		"Was it Memory cgroup out of memory: Killed process 1187 (java) total-vm:4410028kB, anon-rss:512004kB, " +
+			"file-rss:0kB?",
 		"In the meeting we said that Kernel panic - not syncing: Fatal exception was on the console.",
 		"Somebody saw Failed to pull image \"x\": ErrImagePull: manifest unknown on his screen.",
 		"The scheduler told us 0/6 nodes are available: 6 Insufficient cpu.",

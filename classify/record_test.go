@@ -22,7 +22,8 @@ func TestRepeatedSignalsAreBounded(t *testing.T) {
 		list = append(
 			list,
 			ingest.Entry{At: start.Add(time.Duration(i) * time.Second), Clock: ingest.WallClock, Source: ingest.Runner,
-				Namespace: "ci", Pod: "amber-1", PodUID: "0a0b0c0d-1111-2222-3333-444455556666", Container: "runner", Doc: "0.log", Line: i + 1,
+				Namespace: "ci", Pod: "amber-1", PodUID: "0a0b0c0d-1111-2222-3333-444455556666", Container: "runner",
+				Doc: "0.log", Line: i + 1,
 				Text: fmt.Sprintf("Successfully renew job %d", i)},
 		)
 	}
@@ -71,11 +72,15 @@ func TestRepetitionsGo(t *testing.T) {
 		list []ingest.Entry
 		want int
 	}{
-		"in another document":      {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "b", 7, 1)}, 1},
-		"with another between":     {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "a", 2, 2), entry(start, "b", 3, 1)}, 2},
-		"in another zone":          {[]ingest.Entry{entry(start, "a", 1, 1), entry(start.In(time.FixedZone("z", 3600)), "b", 1, 1)}, 1},
-		"first and last":           {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "b", 1, 1), entry(start.Add(1), "a", 2, 1), entry(start.Add(2), "a", 3, 1), entry(start.Add(2), "b", 3, 1)}, 3},
-		"without a time":           {[]ingest.Entry{entry(time.Time{}, "a", 1, 1), entry(time.Time{}, "a", 1, 1), entry(time.Time{}, "a", 2, 1)}, 2},
+		"in another document": {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "b", 7, 1)}, 1},
+		"with another between": {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "a", 2, 2),
+			entry(start, "b", 3, 1)}, 2},
+		"in another zone": {[]ingest.Entry{entry(start, "a", 1, 1),
+			entry(start.In(time.FixedZone("z", 3600)), "b", 1, 1)}, 1},
+		"first and last": {[]ingest.Entry{entry(start, "a", 1, 1), entry(start, "b", 1, 1),
+			entry(start.Add(1), "a", 2, 1), entry(start.Add(2), "a", 3, 1), entry(start.Add(2), "b", 3, 1)}, 3},
+		"without a time": {[]ingest.Entry{entry(time.Time{}, "a", 1, 1), entry(time.Time{}, "a", 1, 1),
+			entry(time.Time{}, "a", 2, 1)}, 2},
 		"each at a time of itself": {[]ingest.Entry{entry(start, "a", 1, 1), entry(start.Add(1), "a", 2, 1)}, 2},
 	} {
 		for range 2 {

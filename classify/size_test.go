@@ -15,8 +15,10 @@ import (
 func TestVerdictsStaySmall(t *testing.T) {
 	b := loadBook(t)
 	words := []string{
-		"No space left on device", "cannot fork", "SSL certificate problem", "signal: killed", "memory.peak=1", "memory.max=1",
-		"Too many open files in system", "Post job cleanup.", "Job failed: exit code 1", "Waiting 1 seconds before trying again",
+		"No space left on device", "cannot fork", "SSL certificate problem", "signal: killed", "memory.peak=1",
+		"memory.max=1",
+		"Too many open files in system", "Post job cleanup.", "Job failed: exit code 1",
+		"Waiting 1 seconds before trying again",
 		"##[error]The runner has received a shutdown signal", "oom_kill=1", "Error: Process completed with exit code 1",
 	}
 	tried := 0
@@ -35,7 +37,8 @@ func TestVerdictsStaySmall(t *testing.T) {
 				At: before.DiedAt.Add(
 					-time.Duration(n) * time.Millisecond,
 				), Clock: ingest.WallClock, Source: ingest.Job,
-				Pod: before.Runner, Namespace: before.Namespace, PodUID: before.PodUID, Container: "junk", Doc: strings.Repeat("deep/", 100),
+				Pod: before.Runner, Namespace: before.Namespace, PodUID: before.PodUID, Container: "junk",
+				Doc:  strings.Repeat("deep/", 100),
 				Text: fmt.Sprintf("%s %s %d", words[n%len(words)], strings.Repeat("y", 8000), n), Line: n + 1,
 			})
 		}

@@ -14,7 +14,8 @@ import (
 // clockwork is what programs write around a cause: the names of fields, the
 // head of a line, the codes of a transport.
 var clockwork = regexp.MustCompile(
-	`\b(?:reason|message|from|object|involvedObject|podUID|err)=|[IWEF]\d{4} \d\d:\d\d:\d\d|rpc error: code =|UniqueName:|` +
+	`\b(?:reason|message|from|object|involvedObject|podUID|err)=|[IWEF]\d{4} \d\d:\d\d:\d\d|rpc error: code ` +
+		`=|UniqueName:|` +
 		`total-vm:|oom-kill:constraint|\.go:\d+\]|\$\{|\.\.$|\(\)|, \)| \.$`,
 )
 
@@ -52,17 +53,22 @@ func TestSummaryAndAdviceFollowTheLine(t *testing.T) {
 	}{
 		{
 			"another processor",
-			row("Failed", `Failed to pull image "mill.example/ci:9": rpc error: code = NotFound desc = failed to pull and unpack image "mill.example/ci:9": no match for platform in manifest: not found`),
+			row("Failed",
+				`Failed to pull image "mill.example/ci:9": rpc error: code = NotFound desc = failed to pull and `+
+					`unpack image "mill.example/ci:9": no match for platform in manifest: not found`),
 			rules.ImagePullFailure, "no match for platform in manifest", "node's processor",
 		},
 		{
 			"no account",
-			row("Failed", `Failed to pull image "mill.example/ci:9": failed to authorize: failed to fetch anonymous token: unexpected status: 401 Unauthorized`),
+			row("Failed",
+				`Failed to pull image "mill.example/ci:9": failed to authorize: failed to fetch anonymous token: `+
+					`unexpected status: 401 Unauthorized`),
 			rules.ImagePullFailure, "401 Unauthorized", "pull secret",
 		},
 		{
 			"a registry's limit",
-			row("Failed", `Failed to pull image "mill.example/ci:9": toomanyrequests: You have reached your pull rate limit.`),
+			row("Failed",
+				`Failed to pull image "mill.example/ci:9": toomanyrequests: You have reached your pull rate limit.`),
 			rules.ImagePullFailure, "toomanyrequests", "registry's limit",
 		},
 		{
@@ -82,12 +88,16 @@ func TestSummaryAndAdviceFollowTheLine(t *testing.T) {
 		},
 		{
 			"a volume that is attached elsewhere",
-			row("FailedAttachVolume", `Multi-Attach error for volume "pvc-7" Volume is already exclusively attached to one node and can't be attached to another`),
+			row("FailedAttachVolume",
+				`Multi-Attach error for volume "pvc-7" Volume is already exclusively attached to one node and can't `+
+					`be attached to another`),
 			rules.NeverStarted, "Multi-Attach error", "another node",
 		},
 		{
 			"too little room",
-			row("FailedScheduling", `0/6 nodes are available: 6 Insufficient cpu. preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod.`),
+			row("FailedScheduling",
+				`0/6 nodes are available: 6 Insufficient cpu. preemption: 0/6 nodes are available: 6 No preemption `+
+					`victims found for incoming pod.`),
 			rules.Unschedulable, "6 Insufficient cpu.", "Lower the pod's requests",
 		},
 		{
@@ -97,19 +107,23 @@ func TestSummaryAndAdviceFollowTheLine(t *testing.T) {
 		},
 		{
 			"no address left",
-			row("FailedCreatePodSandBox", `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "7f": plugin type="host-local" failed (add): no IP addresses available in range set`),
+			row("FailedCreatePodSandBox",
+				`Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox `+
+					`"7f": plugin type="host-local" failed (add): no IP addresses available in range set`),
 			rules.SandboxFailure, "no IP addresses available", "no address left",
 		},
 		{
 			"a process that was killed",
-			"##[group]Run ./mill.sh\n./mill.sh: line 14:  1187 Killed                  java -jar mill.jar\n##[error]Process completed with exit code 137.\n",
+			"##[group]Run ./mill.sh\n./mill.sh: line 14:  1187 Killed                  java -jar mill.jar\n" +
+				"##[error]Process completed with exit code 137.\n",
 			rules.ChildOOM, "java (pid 1187)", "memory",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			list := bundle.Bytes("events.txt", []byte(c.text), bundle.Options{}).Entries(nil)
 			v := classify.Replay(list, b, classify.Options{})[0]
-			if v.Label != c.verdict || !strings.Contains(v.Summary, c.summary) || !strings.Contains(v.Advice, c.advice) {
+			if v.Label != c.verdict || !strings.Contains(v.Summary, c.summary) ||
+				!strings.Contains(v.Advice, c.advice) {
 				t.Errorf("%s by %s\nsummary %s\nadvice  %s", v.Label, v.Rule, v.Summary, v.Advice)
 			}
 			if found := clockwork.FindString(v.Summary); found != "" {

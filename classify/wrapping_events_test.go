@@ -82,7 +82,8 @@ var forms = map[string]func(e anEvent) string{
 	"JSON": func(e anEvent) string {
 		return fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"x.1","namespace":"ci"},`+
 			`"involvedObject":{"kind":%q,"name":%q,"namespace":"ci"},"type":%q,"reason":%q,"source":{"component":%q},`+
-			`"message":%q,"lastTimestamp":"2026-03-01T10:00:00Z"}`, e.kind, e.name, e.severity, e.reason, e.from, e.message)
+			`"message":%q,"lastTimestamp":"2026-03-01T10:00:00Z"}`, e.kind, e.name, e.severity, e.reason, e.from,
+			e.message)
 	},
 	"YAML": func(e anEvent) string {
 		return fmt.Sprintf("apiVersion: v1\nkind: Event\nmetadata:\n  name: x.1\n  namespace: ci\ninvolvedObject:\n"+
@@ -94,8 +95,9 @@ var forms = map[string]func(e anEvent) string{
 		if e.kind == "Pod" {
 			object = "ci/" + e.name
 		}
-		return fmt.Sprintf(`I0301 10:00:00.000000       1 event.go:389] "Event occurred" object=%q fieldPath="" kind=%q `+
-			`apiVersion="v1" type=%q reason=%q message=%q`, object, e.kind, e.severity, e.reason, e.message)
+		return fmt.Sprintf(
+			`I0301 10:00:00.000000       1 event.go:389] "Event occurred" object=%q fieldPath="" kind=%q `+
+				`apiVersion="v1" type=%q reason=%q message=%q`, object, e.kind, e.severity, e.reason, e.message)
 	},
 }
 
@@ -136,7 +138,8 @@ func TestEventsInAnyForm(t *testing.T) {
 		for form, write := range forms {
 			for wrapping, wrap := range around {
 				text := wrap(write(e)) + "\n"
-				in := fixtures.Incident{Name: "event", Story: "x", Files: []txtar.File{{Name: "saved.txt", Data: []byte(text)}}}
+				in := fixtures.Incident{Name: "event", Story: "x",
+					Files: []txtar.File{{Name: "saved.txt", Data: []byte(text)}}}
 				v := judge(b, entries(in), in)
 				tried++
 				if v.Label == e.label {

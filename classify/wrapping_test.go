@@ -174,7 +174,8 @@ var wrappings = []wrapping{
 		return longID.ReplaceAllStringFunc(s, func(id string) string { return id[:12] })
 	})},
 	{name: "ids redacted", keeps: 90, wrap: eachText(func(_, s string) string {
-		return anyUUID.ReplaceAllString(longID.ReplaceAllString(s, "<redacted>"), "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
+		return anyUUID.ReplaceAllString(longID.ReplaceAllString(s, "<redacted>"),
+			"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
 	}), gone: "the ids that tie lines to the pod"},
 	{name: "one paste", keeps: 92,
 		wrap: oneFile(func(string) string { return "" }), gone: "the names of files, which name pods"},

@@ -212,7 +212,8 @@ func TestAgentsHaveACredential(t *testing.T) {
 		!strings.Contains(err.Error(), "Kubernetes 1.30") {
 		t.Errorf("on a cluster that cannot bind tokens: %v", err)
 	}
-	if _, err := helm(t, "tokenReview: {enabled: false}\n", "template", "coroner", chart, "--kube-version", "1.29.3", "--values", "-"); err != nil {
+	if _, err := helm(t, "tokenReview: {enabled: false}\n", "template", "coroner", chart, "--kube-version", "1.29.3",
+		"--values", "-"); err != nil {
 		t.Errorf("there without a review: %v", err)
 	}
 }
@@ -221,9 +222,12 @@ func TestAgentsHaveACredential(t *testing.T) {
 // is made; nobody but the server has its key.
 func TestTLS(t *testing.T) {
 	for name, c := range map[string]struct{ secret, url string }{
-		"defaults": {"coroner-tls", "https://coroner.coroner.svc:9095"}, "own certificate": {"mine", "https://coroner.coroner.svc:9095"},
-		"cert-manager": {"coroner-tls", "https://coroner.coroner.svc:9095"}, "other names": {"coroner-morgue-tls", "https://coroner-morgue.coroner.svc:9095"},
-		"no TLS": {"", "http://coroner.coroner.svc:9095"}, "TLS and secrets": {"", "https://coroner.coroner.svc:9095"},
+		"defaults":        {"coroner-tls", "https://coroner.coroner.svc:9095"},
+		"own certificate": {"mine", "https://coroner.coroner.svc:9095"},
+		"cert-manager":    {"coroner-tls", "https://coroner.coroner.svc:9095"},
+		"other names":     {"coroner-morgue-tls", "https://coroner-morgue.coroner.svc:9095"},
+		"no TLS":          {"", "http://coroner.coroner.svc:9095"},
+		"TLS and secrets": {"", "https://coroner.coroner.svc:9095"},
 	} {
 		all := rendered(t, valueSets[name])
 		keys := func(kind string) (out string) {
@@ -241,7 +245,8 @@ func TestTLS(t *testing.T) {
 		}
 		server, agent := "", ""
 		if c.secret != "" {
-			server, agent = c.secret+"[map[key:tls.crt path:tls.crt] map[key:tls.key path:tls.key]]", c.secret+"[map[key:ca.crt path:ca.crt]]"
+			server, agent = c.secret+"[map[key:tls.crt path:tls.crt] map[key:tls.key path:tls.key]]",
+				c.secret+"[map[key:ca.crt path:ca.crt]]"
 		}
 		if got := keys("StatefulSet"); got != server {
 			t.Errorf("%s: the server has %s", name, got)
@@ -379,8 +384,9 @@ var flagOf = regexp.MustCompile(`(?m)^\s+(?:-\w, )?(--[a-z][\w.-]*)`)
 
 // Every flag that the chart passes is one that the program has.
 func TestProgramsKnowTheirFlags(t *testing.T) {
-	for kind, command := range map[string][]string{"StatefulSet": {"coroner", "serve", "--help"}, "DaemonSet": {"coroner-agent", "--help"},
-		"Job": {"coroner", "certificate", "--help"}} {
+	for kind, command := range map[string][]string{"StatefulSet": {"coroner", "serve", "--help"},
+		"DaemonSet": {"coroner-agent", "--help"},
+		"Job":       {"coroner", "certificate", "--help"}} {
 		help, err := exec.Command(program(t, command[0], "that the programs know the chart's flags"), command[1:]...).
 			Output()
 		if err != nil {

@@ -36,7 +36,8 @@ github: {existingSecret: github, url: 'https://github.example/api/v3'}
 server: {web: {existingSecret: web, tls: true}}
 agent: {tls: {existingSecret: agent-tls, cert: tls.crt, key: tls.key}}
 `,
-	"other names": "nameOverride: morgue\nserver: {serviceAccount: {name: given}}\nagent: {serviceAccount: {name: given}}\n",
+	"other names": "nameOverride: morgue\nserver: {serviceAccount: {name: given}}\n" +
+		"agent: {serviceAccount: {name: given}}\n",
 	"everything": `
 externalUrl: https://coroner.example
 cluster: blue
@@ -79,7 +80,8 @@ agent:
   podAnnotations: {a: b}
   podLabels: {team: ci}
   priorityClassName: system-node-critical
-serviceMonitor: {enabled: true, labels: {release: p}, server: {tlsConfig: {insecureSkipVerify: true}}, agent: {honorLabels: true}}
+serviceMonitor: {enabled: true, labels: {release: p}, server: {tlsConfig: {insecureSkipVerify: true}}, ` +
+		`agent: {honorLabels: true}}
 prometheusRule: {enabled: true, labels: {release: p}, runbookUrl: 'https://git.example/coroner/'}
 lokiRules: {enabled: true, annotations: {k8s-sidecar-target-directory: /rules/ci}}
 dashboards: {enabled: true, annotations: {grafana_folder: coroner}}
@@ -217,23 +219,27 @@ func TestChartMakesWhatIsAskedFor(t *testing.T) {
 	watch := []string{"Role coroner", "RoleBinding coroner"}
 	nodes := []string{"ClusterRole coroner-coroner-nodes", "ClusterRoleBinding coroner-coroner-nodes"}
 	for name, want := range map[string][]string{
-		"defaults":               slices.Concat(server, agent, reviews, tls),
-		"no agent":               slices.Concat(server, tls),
-		"no persistence":         slices.Concat(server[1:], agent, reviews, tls),
-		"no review of tokens":    slices.Concat(server, agent, tls),
-		"no TLS":                 slices.Concat(server, agent, reviews),
-		"TLS and secrets":        slices.Concat(server, agent, reviews),
-		"own certificate":        slices.Concat(server, agent, reviews, tls[:1], []string{"ServiceMonitor coroner", "PodMonitor coroner-agent"}),
+		"defaults":            slices.Concat(server, agent, reviews, tls),
+		"no agent":            slices.Concat(server, tls),
+		"no persistence":      slices.Concat(server[1:], agent, reviews, tls),
+		"no review of tokens": slices.Concat(server, agent, tls),
+		"no TLS":              slices.Concat(server, agent, reviews),
+		"TLS and secrets":     slices.Concat(server, agent, reviews),
+		"own certificate": slices.Concat(server, agent, reviews, tls[:1],
+			[]string{"ServiceMonitor coroner", "PodMonitor coroner-agent"}),
 		"own issuer":             slices.Concat(server, agent, reviews, tls[:1], []string{"Certificate coroner"}),
 		"API watch":              slices.Concat(server, agent, reviews, tls, watch, watch, nodes),
 		"API watch of pods only": slices.Concat(server, agent, reviews, tls, watch),
 		"cert-manager": slices.Concat(server, agent, reviews, tls[:1],
 			[]string{"Certificate coroner", "Certificate coroner-ca", "Issuer coroner-ca", "Issuer coroner-self"}),
 		"everything": slices.Concat(server, agent, reviews, watch, nodes, []string{
-			"ConfigMap coroner-rules", "ConfigMap coroner-loki-rules", "ConfigMap coroner-dashboard-health", "ConfigMap coroner-dashboard-verdicts",
-			"ServiceMonitor coroner", "PodMonitor coroner-agent", "PrometheusRule coroner", "NetworkPolicy coroner", "NetworkPolicy coroner-agent"}),
+			"ConfigMap coroner-rules", "ConfigMap coroner-loki-rules", "ConfigMap coroner-dashboard-health",
+			"ConfigMap coroner-dashboard-verdicts",
+			"ServiceMonitor coroner", "PodMonitor coroner-agent", "PrometheusRule coroner", "NetworkPolicy coroner",
+			"NetworkPolicy coroner-agent"}),
 		"other names": {"PodDisruptionBudget coroner-morgue", "Service coroner-morgue", "StatefulSet coroner-morgue",
-			"DaemonSet coroner-morgue-agent", "ClusterRole coroner-coroner-morgue-agents", "ClusterRoleBinding coroner-coroner-morgue-agents",
+			"DaemonSet coroner-morgue-agent", "ClusterRole coroner-coroner-morgue-agents",
+			"ClusterRoleBinding coroner-coroner-morgue-agents",
 			"ConfigMap coroner-morgue-web", "Job coroner-morgue-certificate", "Role coroner-morgue-certificate",
 			"RoleBinding coroner-morgue-certificate", "ServiceAccount coroner-morgue-certificate"},
 	} {
@@ -292,7 +298,8 @@ func TestObjectsFitTogether(t *testing.T) {
 func volumesAreMounted(t *testing.T, o thing) {
 	t.Helper()
 	volumes, places := map[string]bool{}, map[string]bool{}
-	for _, v := range append(list(o, "spec", "template", "spec", "volumes"), list(o, "spec", "volumeClaimTemplates")...) {
+	for _, v := range append(list(o, "spec", "template", "spec", "volumes"),
+		list(o, "spec", "volumeClaimTemplates")...) {
 		volumes[str(v, "name")+str(v, "metadata", "name")] = true
 	}
 	for _, m := range list(list(o, "spec", "template", "spec", "containers")[0], "volumeMounts") {
@@ -315,7 +322,8 @@ func TestManifestsAreRendered(t *testing.T) {
 	got, err := os.ReadFile("manifests/coroner.yaml")
 	if err != nil || string(got) != want {
 		t.Errorf(
-			"%v: the chart renders something else; make manifests renews it:\n  bin/helm template coroner deploy/chart/coroner --namespace coroner > deploy/manifests/coroner.yaml",
+			"%v: the chart renders something else; make manifests renews it:\n"+
+				"  bin/helm template coroner deploy/chart/coroner --namespace coroner > deploy/manifests/coroner.yaml",
 			err,
 		)
 	}
@@ -370,7 +378,8 @@ func TestChartHoldsEveryAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rules := range []string{string(spec), str(named(all, "ConfigMap coroner-loki-rules"), "data", "coroner.yaml")} {
+	for _, rules := range []string{string(spec), str(named(all, "ConfigMap coroner-loki-rules"), "data",
+		"coroner.yaml")} {
 		for _, r := range parse(t, rules) {
 			if !strings.HasPrefix(r.Annotations["list"], "https://coroner.example/?") ||
 				!strings.HasPrefix(r.Annotations["runbook_url"], "https://git.example/coroner/docs/alerts.md#") {
@@ -386,8 +395,9 @@ func TestChartHoldsEveryDashboard(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, files)
 	}
-	for url, values := range map[string]string{"https://coroner.example": "externalUrl: https://coroner.example\n", "https://coroner.coroner.svc:9095": "",
-		"http://coroner.coroner.svc:9095": "tls: {enabled: false}\n"} {
+	for url, values := range map[string]string{"https://coroner.example": "externalUrl: https://coroner.example\n",
+		"https://coroner.coroner.svc:9095": "",
+		"http://coroner.coroner.svc:9095":  "tls: {enabled: false}\n"} {
 		maps := slices.DeleteFunc(
 			of(rendered(t, values+"dashboards: {enabled: true, namespace: grafana}\n"), "ConfigMap"),
 			func(o thing) bool { return nameOf(o) == "ConfigMap coroner-web" },

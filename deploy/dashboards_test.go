@@ -104,7 +104,8 @@ func TestDashboardsCanBeImported(t *testing.T) {
 		for _, v := range d.Templating.List {
 			types[v.Name] = v.Type + " " + v.Query
 		}
-		for variable, want := range map[string]string{"prometheus": "datasource prometheus", "loki": "datasource loki", "coroner": "textbox http://coroner:9095"} {
+		for variable, want := range map[string]string{"prometheus": "datasource prometheus", "loki": "datasource loki",
+			"coroner": "textbox http://coroner:9095"} {
 			if types[variable] != want {
 				t.Errorf("%s: the variable %s is %q, want %q", name, variable, types[variable], want)
 			}
@@ -149,7 +150,8 @@ func TestPanelsAreExplained(t *testing.T) {
 }
 
 var linked = regexp.MustCompile(
-	`^\$\{coroner\}/(runners/\$\{__value\.raw\}|\?((verdict|node|pool|repository)=(\$\{__field\.labels\.(verdict|node|pool|repository)\}|\$\{__value\.raw\}|[\w,-]+)&)*since=\$\{__from:date:iso\})$`,
+	`^\$\{coroner\}/(runners/\$\{__value\.raw\}|\?((verdict|node|pool|repository)=(\$\{__field\.labels\.(verdict|` +
+		`node|pool|repository)\}|\$\{__value\.raw\}|[\w,-]+)&)*since=\$\{__from:date:iso\})$`,
 )
 
 // From a bar to the list, from a runner to its post-mortem: every link is one
@@ -178,7 +180,8 @@ func TestPanelsLinkToCoroner(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"runner ${coroner}/runners/${__value.raw}", " ${coroner}/?verdict=${__field.labels.verdict}&pool=${__field.labels.pool}&since=${__from:date:iso}"} {
+	for _, want := range []string{"runner ${coroner}/runners/${__value.raw}",
+		" ${coroner}/?verdict=${__field.labels.verdict}&pool=${__field.labels.pool}&since=${__from:date:iso}"} {
 		if !seen[want] {
 			t.Errorf("nowhere is%s", want)
 		}

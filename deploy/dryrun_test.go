@@ -13,8 +13,10 @@ import (
 
 // resources are the kinds that a bare API server knows, as its paths have them.
 var resources = map[string]string{
-	"ServiceAccount": "serviceaccounts", "Service": "services", "ConfigMap": "configmaps", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets",
-	"PodDisruptionBudget": "poddisruptionbudgets", "NetworkPolicy": "networkpolicies", "Role": "roles", "RoleBinding": "rolebindings",
+	"ServiceAccount": "serviceaccounts", "Service": "services", "ConfigMap": "configmaps",
+	"StatefulSet": "statefulsets", "DaemonSet": "daemonsets",
+	"PodDisruptionBudget": "poddisruptionbudgets", "NetworkPolicy": "networkpolicies", "Role": "roles",
+	"RoleBinding": "rolebindings",
 	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Job": "jobs",
 }
 
@@ -69,7 +71,8 @@ func TestAPIServerTakesEveryObject(t *testing.T) {
 		t.Errorf("only %d objects", taken)
 	}
 	misspelt := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"ci"},"dat":{}}`
-	if _, err := s.Do(http.MethodPost, "/api/v1/namespaces/ci/configmaps?dryRun=All&fieldValidation=Strict", misspelt); err == nil {
+	if _, err := s.Do(http.MethodPost, "/api/v1/namespaces/ci/configmaps?dryRun=All&fieldValidation=Strict",
+		misspelt); err == nil {
 		t.Error("the server takes a field that does not exist, so this shows nothing")
 	}
 }

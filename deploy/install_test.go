@@ -147,7 +147,8 @@ func inOrder(t *testing.T, out, shown string) {
 func TestPageSpeaksOfRealValues(t *testing.T) {
 	page := docs(t, "install.md")
 	var said []string
-	for _, line := range regexp.MustCompile("`([a-z]+[A-Za-z]*(?:\\.[a-zA-Z]+)+)(?:=\\S+)?`").FindAllStringSubmatch(page, -1) {
+	for _, line := range regexp.MustCompile("`([a-z]+[A-Za-z]*(?:\\.[a-zA-Z]+)+)(?:=\\S+)?`").FindAllStringSubmatch(
+		page, -1) {
 		said = append(said, line[1])
 	}
 	values, err := os.ReadFile(chart + "/values.yaml")

@@ -18,14 +18,16 @@ var floors = map[string]int{
 	"actions-runner": 90, "gitlab-runner": 90, "runner-container-hooks": 80, "karpenter": 80, "karpenter-aws": 80,
 	"cluster-autoscaler": 80, "aws-node-termination-handler": 80, "talos": 80, "garm": 80,
 	"buildkite-agent": 80, "agent-stack-k8s": 80, "azure-agent": 80, "act_runner": 80, "jenkins-kubernetes-plugin": 80,
-	"tekton": 80, "woodpecker": 80, "drone-runner-kube": 80, "earlyoom": 80, "gvisor": 80, "firecracker": 80, "descheduler": 80,
+	"tekton": 80, "woodpecker": 80, "drone-runner-kube": 80, "earlyoom": 80, "gvisor": 80, "firecracker": 80,
+	"descheduler": 80,
 }
 
 // unknownOnPurpose are lines of the lists that no signal knows and nothing calls harmless, and why.
 var unknownOnPurpose = map[string]string{
-	"build aborted":             "every end of a build can be told so; what ended it stands behind it or nowhere",
-	"Sending SIGKILL to cgroup": "without its program's name it may be anybody's; with it talos.oom-kill or a symptom knows it",
-	"image pull panicked":       "a fault of the program that pulls, of which the pod's own status says what it did to it",
+	"build aborted": "every end of a build can be told so; what ended it stands behind it or nowhere",
+	"Sending SIGKILL to cgroup": "without its program's name it may be anybody's; " +
+		"with it talos.oom-kill or a symptom knows it",
+	"image pull panicked": "a fault of the program that pulls, of which the pod's own status says what it did to it",
 	"AbortException: Process exited immediately after creation. Check logs above for more details.": "a step's" +
 		" program, and the lines above are what counts",
 	"WaitStep fail due to timeout of service after 1 second": "a test of the program itself prints it",

@@ -44,7 +44,8 @@ func TestJobIsWhatTheListenerSays(t *testing.T) {
 	b := builtIn(t)
 	listener := evidence(t, b, true, said(
 		ingest.Listener,
-		`{"severity":"info","message":"Updating job info for the runner","runnerName":"r-1","ownerName":"o","repoName":"r","jobId":"2001","workflowRunId":12,"jobDisplayName":"build"}`,
+		`{"severity":"info","message":"Updating job info for the runner","runnerName":"r-1","ownerName":"o",`+
+			`"repoName":"r","jobId":"2001","workflowRunId":12,"jobDisplayName":"build"}`,
 	))
 	printed := evidence(t, b, false, said(ingest.Runner, "Job request 7 for plan 8 job 1001 received."))
 	both := b.Judge(&casefile.Case{Name: "r-1", Evidence: []casefile.Evidence{listener, printed}})
@@ -63,7 +64,9 @@ func TestCoverageBeginsWithAStart(t *testing.T) {
 	b := builtIn(t)
 	exit := said(
 		ingest.Kubelet,
-		`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=137`,
+		`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" `+
+			`podID="0a0b0c0d-1111-2222-3333-444455556666" `+
+			`containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=137`,
 	)
 	start := said(
 		ingest.Kubelet,
@@ -83,7 +86,8 @@ func TestCoverageBeginsWithAStart(t *testing.T) {
 		{"half a minute before", []ingest.Entry{exit}, read(30 * time.Second), true},
 		{"since before the start", []ingest.Entry{start, exit}, read(3 * time.Second), true},
 		{"since after the start", []ingest.Entry{start, exit}, read(time.Second), false},
-		{"with a hole", []ingest.Entry{start, exit}, append(read(time.Hour), casefile.Coverage{Source: ingest.Kernel, From: at, To: at, Why: "masked"}), false},
+		{"with a hole", []ingest.Entry{start, exit},
+			append(read(time.Hour), casefile.Coverage{Source: ingest.Kernel, From: at, To: at, Why: "masked"}), false},
 	} {
 		rc := &casefile.Case{Name: "r-1", Coverage: c.coverage}
 		for _, e := range c.lines {
@@ -114,7 +118,8 @@ func TestWhoseEndItIs(t *testing.T) {
 		return said(
 			ingest.Kubelet,
 			fmt.Sprintf(
-				`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=%d`,
+				`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" `+
+					`podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=%d`,
 				id(c),
 				code,
 			),
@@ -123,7 +128,8 @@ func TestWhoseEndItIs(t *testing.T) {
 	gone := said(
 		ingest.Kubelet,
 		fmt.Sprintf(
-			`I0301 10:00:00.000000     812 kubelet.go:2437] "SyncLoop (PLEG): event for pod" pod="ci/r-1" event={"ID":"0a0b0c0d-1111-2222-3333-444455556666","Type":"ContainerDied","Data":%q}`,
+			`I0301 10:00:00.000000     812 kubelet.go:2437] "SyncLoop (PLEG): event for pod" pod="ci/r-1" `+
+				`event={"ID":"0a0b0c0d-1111-2222-3333-444455556666","Type":"ContainerDied","Data":%q}`,
 			id("5"),
 		),
 	)
@@ -174,14 +180,17 @@ func TestEachLifeDies(t *testing.T) {
 	}
 	oom := func(c string) string {
 		return fmt.Sprintf(
-			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task=node,pid=7,uid=0",
+			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,"+
+				"oom_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,"+
+				"task_memcg=/kubepods/pod0a0b0c0d-1111-2222-3333-444455556666/%s,task=node,pid=7,uid=0",
 			id(c),
 			id(c),
 		)
 	}
 	over := func(c string) string {
 		return fmt.Sprintf(
-			`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=137`,
+			`I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): container finished" `+
+				`podID="0a0b0c0d-1111-2222-3333-444455556666" containerID=%q exitCode=137`,
 			id(c),
 		)
 	}

@@ -29,32 +29,59 @@ func load(t testing.TB, layers ...string) (*rules.Rulebook, error) {
 // A mistake in a rulebook is reported with its place and a caret under it.
 func TestMistakesHavePlaceAndCaret(t *testing.T) {
 	for _, c := range []struct{ name, yaml, at, says string }{
-		{"misspelt signal", "verdicts:\n  - id: x\n    verdict: unknown\n    when: seen(kernel.oom-kil)\n    summary: s\n", "a.yaml:4:23", "unknown signal or field oom_kil (did you mean oom_kill?)"},
-		{"misspelt field", "verdicts:\n  - id: x\n    verdict: unknown\n    when: any(kernel.oom-kill, .tsk == \"a\")\n    summary: s\n", "a.yaml:4:33", "unknown signal or field tsk (did you mean task?)"},
-		{"misspelt field in a block", "verdicts:\n  - id: x\n    verdict: unknown\n    when: |\n      seen(kernel.oom-kill) and\n      any(kernel.oom-kill, .tsk == \"a\")\n    summary: s\n", "a.yaml:6:29", "did you mean task?"},
-		{"unknown label", "verdicts:\n  - id: x\n    verdict: cgroup-OMM\n    when: ended\n    summary: s\n", "a.yaml:3:14", `unknown label "cgroup-OMM" (did you mean cgroup-OOM?)`},
-		{"unknown word", "verdicts:\n  - id: x\n    verdict: unknown\n    when: job_runing\n    summary: s\n", "a.yaml:4:11", "did you mean job_running?"},
-		{"not a condition", "verdicts:\n  - id: x\n    verdict: unknown\n    when: exit.code\n    summary: s\n", "a.yaml:4:11", "must be bool, is int"},
-		{"in a template", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    summary: 'code ${exit.cod}'\n", "a.yaml:5:27", "did you mean code?"},
-		{"unknown key", "verdicts:\n  - id: x\n    verdit: unknown\n", "a.yaml:3:5", `unknown key "verdit" in verdict rule (did you mean verdict?)`},
-		{"unknown source", "signals:\n  - name: a.b\n    source: kernal\n    match: some text\n", "a.yaml:3:13", `unknown source "kernal" (did you mean kernel?)`},
-		{"unknown capture type", "signals:\n  - name: a.b\n    source: kernel\n    match: some text (?P<n>\\d+)\n    captures: {n: itn}\n", "a.yaml:5:19", `unknown capture type "itn" (did you mean int?)`},
-		{"broken pattern", "signals:\n  - name: a.b\n    source: kernel\n    match: 'some (text'\n", "a.yaml:4:13", "missing closing )"},
-		{"pattern without fixed text", "signals:\n  - name: a.b\n    source: kernel\n    match: '\\w+'\n", "a.yaml:4:13", "at least 4 fixed characters"},
-		{"confirmed without a line", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    confidence: confirmed\n    summary: s\n", "a.yaml:5:17", "names no decisive line"},
-		{"twice", "facts:\n  - {name: f, value: ended}\n  - {name: f, value: ended}\n", "a.yaml:3:12", `"f" is defined twice`},
-		{"confused with no label", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drian: x}\n", "a.yaml:3:21", "did you mean SIGTERM-drain?"},
-		{"confused with itself", "labels:\n  - name: evicted\n    confused_with: {evicted: x}\n", "a.yaml:3:21", "cannot be confused with itself"},
-		{"not told apart", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drain: ''}\n", "a.yaml:3:21", "say how evicted and SIGTERM-drain are told apart"},
+		{"misspelt signal",
+			"verdicts:\n  - id: x\n    verdict: unknown\n    when: seen(kernel.oom-kil)\n    summary: s\n",
+			"a.yaml:4:23", "unknown signal or field oom_kil (did you mean oom_kill?)"},
+		{"misspelt field",
+			"verdicts:\n  - id: x\n    verdict: unknown\n    when: any(kernel.oom-kill, .tsk == \"a\")\n" +
+				"    summary: s\n", "a.yaml:4:33", "unknown signal or field tsk (did you mean task?)"},
+		{"misspelt field in a block",
+			"verdicts:\n  - id: x\n    verdict: unknown\n    when: |\n      seen(kernel.oom-kill) and\n" +
+				"      any(kernel.oom-kill, .tsk == \"a\")\n    summary: s\n", "a.yaml:6:29", "did you mean task?"},
+		{"unknown label", "verdicts:\n  - id: x\n    verdict: cgroup-OMM\n    when: ended\n    summary: s\n",
+			"a.yaml:3:14", `unknown label "cgroup-OMM" (did you mean cgroup-OOM?)`},
+		{"unknown word", "verdicts:\n  - id: x\n    verdict: unknown\n    when: job_runing\n    summary: s\n",
+			"a.yaml:4:11", "did you mean job_running?"},
+		{"not a condition", "verdicts:\n  - id: x\n    verdict: unknown\n    when: exit.code\n    summary: s\n",
+			"a.yaml:4:11", "must be bool, is int"},
+		{"in a template",
+			"verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    summary: 'code ${exit.cod}'\n",
+			"a.yaml:5:27", "did you mean code?"},
+		{"unknown key", "verdicts:\n  - id: x\n    verdit: unknown\n", "a.yaml:3:5",
+			`unknown key "verdit" in verdict rule (did you mean verdict?)`},
+		{"unknown source", "signals:\n  - name: a.b\n    source: kernal\n    match: some text\n", "a.yaml:3:13",
+			`unknown source "kernal" (did you mean kernel?)`},
+		{"unknown capture type",
+			"signals:\n  - name: a.b\n    source: kernel\n    match: some text (?P<n>\\d+)\n    captures: {n: itn}\n",
+			"a.yaml:5:19", `unknown capture type "itn" (did you mean int?)`},
+		{"broken pattern", "signals:\n  - name: a.b\n    source: kernel\n    match: 'some (text'\n", "a.yaml:4:13",
+			"missing closing )"},
+		{"pattern without fixed text", "signals:\n  - name: a.b\n    source: kernel\n    match: '\\w+'\n",
+			"a.yaml:4:13", "at least 4 fixed characters"},
+		{"confirmed without a line",
+			"verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    confidence: confirmed\n    summary: s\n",
+			"a.yaml:5:17", "names no decisive line"},
+		{"twice", "facts:\n  - {name: f, value: ended}\n  - {name: f, value: ended}\n", "a.yaml:3:12",
+			`"f" is defined twice`},
+		{"confused with no label", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drian: x}\n", "a.yaml:3:21",
+			"did you mean SIGTERM-drain?"},
+		{"confused with itself", "labels:\n  - name: evicted\n    confused_with: {evicted: x}\n", "a.yaml:3:21",
+			"cannot be confused with itself"},
+		{"not told apart", "labels:\n  - name: evicted\n    confused_with: {SIGTERM-drain: ''}\n", "a.yaml:3:21",
+			"say how evicted and SIGTERM-drain are told apart"},
 		{"secret of no form", "secrets:\n  - {name: pin, doc: d}\n", "a.yaml:2:12", "give one of begins"},
 		{"secret by two letters", "secrets:\n  - {name: pin, keys: [door, pw]}\n", "a.yaml:2:24", `"pw" has less`},
 		{"secret without its group", "secrets:\n  - {name: pin, words: [door], match: door (.*)}\n",
 			"a.yaml:2:39", "has no group (?P<secret>"},
-		{"beside no rule", "verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    before: evicted-kubelt\n    summary: s\n",
+		{"beside no rule",
+			"verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    before: evicted-kubelt\n    summary: s\n",
 			"a.yaml:5:13", "did you mean evicted-kubelet?"},
-		{"beside a rule and by number", "verdicts:\n  - {id: x, verdict: unknown, when: ended, precedence: 3, after: evicted-kubelet, summary: s}\n",
+		{"beside a rule and by number",
+			"verdicts:\n  - {id: x, verdict: unknown, when: ended, precedence: 3, after: evicted-kubelet, " +
+				"summary: s}\n",
 			"a.yaml:2:66", "one of precedence, before and after"},
-		{"in a circle", "verdicts:\n  - {id: x, verdict: unknown, when: ended, before: y, summary: s}\n  - {id: y, verdict: unknown, when: ended, before: x, summary: s}\n",
+		{"in a circle", "verdicts:\n  - {id: x, verdict: unknown, when: ended, before: y, summary: s}\n" +
+			"  - {id: y, verdict: unknown, when: ended, before: x, summary: s}\n",
 			"a.yaml:2:52", "go in a circle"},
 		{"broken yaml", "verdicts:\n  - id: [x\n", "a.yaml:", ""},
 		{"not a mapping", "verdicts:\n  - just text\n", "a.yaml:2:5", "must be a mapping"},
@@ -167,7 +194,8 @@ func oneSignal(t *testing.T, b *rules.Rulebook, at time.Time, text string) *sign
 
 func exitLine(code int) string {
 	return fmt.Sprintf(
-		`I0301 10:00:00.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="%s" exitCode=%d`,
+		`I0301 10:00:00.000000     812 generic.go:356] "Generic (PLEG): container finished" `+
+			`podID="0a0b0c0d-1111-2222-3333-444455556666" containerID="%s" exitCode=%d`,
 		strings.Repeat("1", 64),
 		code,
 	)
@@ -180,7 +208,8 @@ func TestConfidence(t *testing.T) {
 signals:
   - {name: mine.cause, source: kubelet, match: the cause}
 verdicts:
-  - {id: host-teardown-mine, verdict: host-teardown, precedence: 999, confidence: confirmed, decisive: mine.cause, needs: [kernel], summary: s}
+  - {id: host-teardown-mine, verdict: host-teardown, precedence: 999, confidence: confirmed, decisive: mine.cause, `+
+		`needs: [kernel], summary: s}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +218,8 @@ verdicts:
 	covered := []casefile.Coverage{{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}
 	gap := append(
 		covered,
-		casefile.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died, Why: "missed 3 kernel messages"},
+		casefile.Coverage{Source: ingest.Kernel, From: died.Add(-time.Second), To: died,
+			Why: "missed 3 kernel messages"},
 	)
 	for _, c := range []struct {
 		name     string
@@ -228,17 +258,18 @@ func TestMissingNamesWhatWasNotRead(t *testing.T) {
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	exit := oneSignal(t, b, died, exitLine(9))
 	v := b.Judge(
-		&casefile.Case{Evidence: []casefile.Evidence{{Signal: exit, Mine: true, Proven: true}}, Coverage: []casefile.Coverage{
-			{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
-			{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
-			{
-				Source: ingest.Kubelet,
-				From:   died.Add(-2 * time.Second),
-				To:     died,
-				Why:    "journald suppressed 120 messages",
-			},
-			{Source: ingest.Containerd, From: died.Add(-time.Hour), To: died.Add(-30 * time.Minute)},
-		}},
+		&casefile.Case{Evidence: []casefile.Evidence{{Signal: exit, Mine: true, Proven: true}},
+			Coverage: []casefile.Coverage{
+				{Source: ingest.Kernel, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
+				{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)},
+				{
+					Source: ingest.Kubelet,
+					From:   died.Add(-2 * time.Second),
+					To:     died,
+					Why:    "journald suppressed 120 messages",
+				},
+				{Source: ingest.Containerd, From: died.Add(-time.Hour), To: died.Add(-30 * time.Minute)},
+			}},
 	)
 	all := strings.Join(v.Missing, "\n")
 	for _, want := range []string{

@@ -193,7 +193,7 @@ type Understanding struct {
 	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
 
 	Understood    *bool         `json:"understood,omitempty"`     // whether the rulebook knows any line of the input
-	LinesRead     int           `json:"lines_read,omitempty"`     // of the whole input, where the verdict explains nothing
+	LinesRead     int           `json:"lines_read,omitempty"`     // of the input, where the verdict explains nothing
 	NotUnderstood []UnknownLine `json:"not_understood,omitempty"` // at most five, those most worth a look first
 }
 

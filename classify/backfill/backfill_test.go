@@ -74,7 +74,8 @@ func newSource(c *loki.Client) *Source {
 // around its life, so that what is not in it is known not to be.
 func TestTheJournalOfARunnersNodeIsRead(t *testing.T) {
 	c, asked := newLoki(t,
-		stream{`pod=~"amber\\.1.*"`, map[string]string{"namespace": "ci", "pod": "amber.1", "node": "build-7"}, t0, "Listening"},
+		stream{`pod=~"amber\\.1.*"`, map[string]string{"namespace": "ci", "pod": "amber.1", "node": "build-7"}, t0,
+			"Listening"},
 		stream{`node=~"build-7(:[0-9]+)?"`, map[string]string{"job": "journal", "node": "build-7"}, t0.Add(time.Second),
 			"kernel: everything else"},
 		stream{`node=~"build-8`, map[string]string{"job": "journal", "node": "build-8"}, t0, "kernel: another node"},
@@ -96,7 +97,8 @@ func TestTheJournalOfARunnersNodeIsRead(t *testing.T) {
 	last := (*asked)[len(*asked)-1]
 	from, to := classify.Window(t0, t0)
 	if last.query != `{job="journal", node=~"build-7(:[0-9]+)?"}` || !last.from.Equal(from) || !last.to.Equal(to) {
-		t.Errorf("the journal is asked for as %s from %s to %s, want %s to %s", last.query, last.from, last.to, from, to)
+		t.Errorf("the journal is asked for as %s from %s to %s, want %s to %s", last.query, last.from, last.to, from,
+			to)
 	}
 	for _, want := range []string{`{app="controller"} |= "amber.1"`, `{job="journal"} |= "amber.1"`} {
 		if !slices.ContainsFunc(*asked, func(q question) bool { return q.query == want }) {

@@ -45,7 +45,8 @@ func TestOwnController(t *testing.T) {
 // The API server's audit log, shipped as a plain stream, names who deleted a
 // runner; the same line in its own output names nobody.
 func TestShippedAudit(t *testing.T) {
-	const line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","verb":"delete","user":{"username":"nora"},` +
+	const line = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","verb":"delete",` +
+		`"user":{"username":"nora"},` +
 		`"objectRef":{"resource":"pods","namespace":"ci","name":"` + pod +
 		`"},"responseStatus":{"code":200},"stageTimestamp":"2026-09-01T12:10:00Z"}`
 	for _, tt := range []struct {

@@ -87,7 +87,8 @@ func latency(t *testing.T, perSecond, open int) {
 	}
 	of := func(percent int) time.Duration { return waits[len(waits)*percent/100].Round(time.Millisecond) }
 	t.Logf(
-		"%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s, most %s; %.0f %% of a core",
+		"%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s, most %s; "+
+			"%.0f %% of a core",
 		open,
 		perSecond,
 		len(waits),

@@ -17,7 +17,8 @@ func (w *world) oomIn(id, name string) []ingest.Entry {
 	return []ingest.Entry{
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(
-				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:%s,Attempt:0,} returns container id \"%s\""`,
+				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:%s,`+
+					`Attempt:0,} returns container id \"%s\""`,
 				at,
 				sid,
 				name,
@@ -30,7 +31,8 @@ func (w *world) oomIn(id, name string) []ingest.Entry {
 				cg+",task=rustc,pid=4242,uid=0"),
 		w.entry(ingest.Kubelet,
 			fmt.Sprintf(
-				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=137`,
+				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" `+
+					`containerID="%s" exitCode=137`,
 				uid,
 				id,
 			)),

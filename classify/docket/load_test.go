@@ -323,7 +323,8 @@ func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
 	for i := range max(signals, 1) {
 		fmt.Fprintf(
 			&y,
-			"  - {name: more.m%d, source: systemd, doc: One more., printed: nothing, match: 'more of the same %d (?P<n>\\d+)', captures: {n: int}}\n",
+			"  - {name: more.m%d, source: systemd, doc: One more., printed: nothing, "+
+				"match: 'more of the same %d (?P<n>\\d+)', captures: {n: int}}\n",
 			i,
 			i,
 		)
@@ -334,7 +335,9 @@ func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
 	for i := range rulesToo {
 		fmt.Fprintf(
 			&y,
-			"  - {id: runner-crash-more-%d, verdict: runner-crash, precedence: %d, confidence: probable, doc: One more., when: 'exit.known and exit.code == %d', decisive: 'filter(more.m0, .near and .n == %d)', initiator: x, summary: 'More.'}\n",
+			"  - {id: runner-crash-more-%d, verdict: runner-crash, precedence: %d, confidence: probable, "+
+				"doc: One more., when: 'exit.known and exit.code == %d', decisive: 'filter(more.m0, "+
+				".near and .n == %d)', initiator: x, summary: 'More.'}\n",
 			i,
 			1000+i,
 			i,

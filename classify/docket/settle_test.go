@@ -115,7 +115,8 @@ func (w *world) born() []ingest.Entry {
 	return []ingest.Entry{
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(
-				`time=%q level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:ci,Attempt:0,} returns sandbox id \"%s\""`,
+				`time=%q level=info msg="RunPodSandbox for &PodSandboxMetadata{Name:%s,Uid:%s,Namespace:ci,`+
+					`Attempt:0,} returns sandbox id \"%s\""`,
 				at,
 				pod,
 				uid,
@@ -123,7 +124,8 @@ func (w *world) born() []ingest.Entry {
 			)),
 		w.entry(ingest.Containerd,
 			fmt.Sprintf(
-				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id \"%s\""`,
+				`time=%q level=info msg="CreateContainer within sandbox \"%s\" for &ContainerMetadata{Name:runner,`+
+					`Attempt:0,} returns container id \"%s\""`,
 				at,
 				sid,
 				cid,
@@ -139,14 +141,16 @@ func (w *world) died(code int) []ingest.Entry {
 	return []ingest.Entry{
 		w.entry(ingest.Kubelet,
 			fmt.Sprintf(
-				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" containerID="%s" exitCode=%d`,
+				`I0901 12:00:00.000000    1410 generic.go:358] "Generic (PLEG): container finished" podID="%s" `+
+					`containerID="%s" exitCode=%d`,
 				uid,
 				cid,
 				code,
 			)),
 		w.entry(ingest.Kubelet,
 			fmt.Sprintf(
-				`I0901 12:00:00.000000    1410 kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`,
+				`I0901 12:00:00.000000    1410 kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" `+
+					`event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`,
 				pod,
 				uid,
 				cid,
@@ -460,7 +464,8 @@ func TestConcurrentPushes(t *testing.T) {
 			for j := range 5 {
 				e := w.told(137, "OOMKilled")
 				e.Text = fmt.Sprintf(
-					"2026-09-01T12:00:00Z INFO runner pod terminated pod=c-runner-%d-%d phase=Failed exitCode=137 signal=0 reason=OOMKilled pool=p",
+					"2026-09-01T12:00:00Z INFO runner pod terminated pod=c-runner-%d-%d phase=Failed exitCode=137 "+
+						"signal=0 reason=OOMKilled pool=p",
 					i,
 					j,
 				)

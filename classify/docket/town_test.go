@@ -44,9 +44,11 @@ func (s *soul) entry(source ingest.Source, text string) ingest.Entry {
 	}
 	switch source {
 	case ingest.Controller: // its log is a pod's too
-		e.Node, e.Boot, e.Doc, e.Namespace, e.Pod, e.Container = "system-1", "", "arc", "arc-systems", "arc-controller-0", "manager"
+		e.Node, e.Boot, e.Doc, e.Namespace, e.Pod, e.Container = "system-1", "", "arc", "arc-systems",
+			"arc-controller-0", "manager"
 	case ingest.Runner:
-		e.Trust, e.Doc, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container = ingest.Claimed, "runner", "", "ci", s.pod, s.uid, "runner"
+		e.Trust, e.Doc, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container = ingest.Claimed, "runner", "", "ci", s.pod,
+			s.uid, "runner"
 	}
 	s.at = s.at.Add(3 * time.Millisecond)
 	return e
@@ -70,7 +72,8 @@ func (t town) born(i int, at time.Time) []ingest.Entry {
 			s.pod, s.uid, s.sandbox,
 		)),
 		s.containerd(fmt.Sprintf(
-			`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id "%s"`,
+			`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,`+
+				`} returns container id "%s"`,
 			s.sandbox,
 			s.container,
 		)),
@@ -117,7 +120,8 @@ func (t town) dies(i int, at time.Time) []ingest.Entry {
 			s.container, code,
 		)),
 		s.kubelet(fmt.Sprintf(
-			`kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied","Data":"%s"}`,
+			`kubelet.go:2569] "SyncLoop (PLEG): event for pod" pod="ci/%s" event={"ID":"%s","Type":"ContainerDied",`+
+				`"Data":"%s"}`,
 			s.pod,
 			s.uid,
 			s.container,
@@ -138,14 +142,16 @@ func (t town) oom(s *soul) []ingest.Entry {
 		s.entry(ingest.Kernel, "memory: usage 4194304kB, limit 4194304kB, failcnt 81"),
 		s.entry(ingest.Kernel,
 			fmt.Sprintf(
-				"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=%s,task_memcg=%s,task=rustc,pid=%d,uid=0",
+				"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=%s,"+
+					"task_memcg=%s,task=rustc,pid=%d,uid=0",
 				cg,
 				cg,
 				s.pid,
 			)),
 		s.entry(ingest.Kernel,
 			fmt.Sprintf(
-				"Memory cgroup out of memory: Killed process %d (rustc) total-vm:1400kB, anon-rss:900kB, file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500",
+				"Memory cgroup out of memory: Killed process %d (rustc) total-vm:1400kB, anon-rss:900kB, "+
+					"file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500",
 				s.pid,
 			)),
 		s.containerd(fmt.Sprintf("TaskOOM event &TaskOOM{ContainerID:%s,XXX_unrecognized:[],}", s.container)),

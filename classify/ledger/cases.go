@@ -207,7 +207,8 @@ func (t CaseTable) FindByID(id string) (Case, bool, error) {
 // FindByName returns the case of a pod that is known by its name only.
 func (t CaseTable) FindByName(cluster, namespace, name string) (Case, bool, error) {
 	return t.oneCase("SELECT "+caseColumns+` FROM cases WHERE name = ? AND cluster = ? AND uid = ''
-		AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1`, name, t.names.storedCluster(cluster), namespace, namespace)
+		AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1`, name, t.names.storedCluster(cluster), namespace,
+		namespace)
 }
 
 // MergeInto removes a case without a verdict whose pod turned out to be another's; its

@@ -137,7 +137,8 @@ func TestIndexesThatLackAreMade(t *testing.T) {
 	execute(t, path, "DROP INDEX last_node; DROP INDEX cases_heard")
 	l := reopen(t, path)
 	var n int
-	if err := l.queryPool.QueryRow("SELECT count(*) FROM sqlite_master WHERE name IN ('last_node', 'cases_heard')").Scan(&n); err != nil ||
+	if err := l.queryPool.QueryRow(
+		"SELECT count(*) FROM sqlite_master WHERE name IN ('last_node', 'cases_heard')").Scan(&n); err != nil ||
 		n != 2 {
 		t.Errorf("%d of 2 indexes, %v", n, err)
 	}
@@ -167,7 +168,8 @@ func TestWhatWasTakenOverIsSwept(t *testing.T) {
 		return err
 	})
 	var left int
-	if err := l.queryPool.QueryRow("SELECT (SELECT count(*) FROM evidence) + (SELECT count(*) FROM names)").Scan(&left); err != nil ||
+	if err := l.queryPool.QueryRow("SELECT (SELECT count(*) FROM evidence) + (SELECT count(*) FROM names)").Scan(
+		&left); err != nil ||
 		left != 0 {
 		t.Errorf("%d rows are left, %v", left, err)
 	}

@@ -89,7 +89,8 @@ func TestParts(t *testing.T) {
 	}
 	for _, r := range get(l.Verdicts(t.Context(), Query{Brief: true}))(t) {
 		want := whole(r.Verdict.Runner)
-		want.Evidence, want.RuledOut, want.Open, want.Missing = r.Verdict.Evidence, r.Verdict.RuledOut, r.Verdict.Open, r.Verdict.Missing
+		want.Evidence, want.RuledOut, want.Open, want.Missing = r.Verdict.Evidence, r.Verdict.RuledOut, r.Verdict.Open,
+			r.Verdict.Missing
 		want.EvidenceOmitted = 0
 		if diff := cmp.Diff(want, r.Verdict); diff != "" || len(r.Verdict.Evidence) != 0 || r.Verdict.Evidence == nil {
 			t.Errorf("%s: %s", r.Verdict.Runner, diff)

@@ -50,21 +50,26 @@ func verdict(runner string, revision int) *rules.Verdict {
 // them: fields are added, never renamed or removed.
 const contract = `{"id": "1", "recorded_at": "2026-05-04T10:00:00Z",
 	"runner": "amber", "namespace": "arc", "node": "n1", "pod_uid": "uid-amber", "pool": "linux",
-	"verdict": "cgroup-OOM", "confidence": "confirmed", "kind": "runner", "domain": "workload", "initiator": "kernel", "retry": "useless", "resource": "memory",
+	"verdict": "cgroup-OOM", "confidence": "confirmed", "kind": "runner", "domain": "workload", "initiator": "kernel", ` +
+	`"retry": "useless", "resource": "memory",
 	"rule": "cgroup-OOM-kernel-kill", "rulebook": "abc", "revision": 1, "died_at": "2026-05-04T09:59:00Z",
 	"exit": {"code": 137, "reason": "OOMKilled", "signal": 9},
 	"job": {"name": "build", "id": "7", "run_id": "8", "repository": "o/r", "step": "test"},
 	"summary": "a < b & c",
-	"evidence": [{"at": "2026-05-04T09:59:00Z", "source": "kernel", "node": "n1", "signal": "kernel.oom-kill", "text": "oom", "decisive": true, "mine": true, "where": "journal:7"}],
+	"evidence": [{"at": "2026-05-04T09:59:00Z", "source": "kernel", "node": "n1", "signal": "kernel.oom-kill", ` +
+	`"text": "oom", "decisive": true, "mine": true, "where": "journal:7"}],
 	"ruled_out": [{"verdict": "node-OOM", "because": "no"}],
 	"open": [{"verdict": "child-OOM", "needs": "the job's log"}],
 	"missing": ["the kubelet"], "advice": "more memory"}`
 
 // bare is the same of a verdict that knows nothing: what is not known is there
 // and empty.
-const bare = `{"id": "2", "recorded_at": "2026-05-04T10:00:00Z", "runner": "", "namespace": "", "node": "", "pod_uid": "",
-	"verdict": "unknown", "confidence": "suspected", "kind": "runner", "domain": "", "initiator": "", "retry": "", "rule": "", "rulebook": "", "revision": 1, "died_at": null,
-	"exit": {"code": null, "reason": "", "signal": 0}, "job": {"name": "", "id": "", "run_id": "", "repository": "", "step": ""},
+const bare = `{"id": "2", "recorded_at": "2026-05-04T10:00:00Z", "runner": "", "namespace": "", "node": "", ` +
+	`"pod_uid": "",
+	"verdict": "unknown", "confidence": "suspected", "kind": "runner", "domain": "", "initiator": "", "retry": "", "rule": "", ` +
+	`"rulebook": "", "revision": 1, "died_at": null,
+	"exit": {"code": null, "reason": "", "signal": 0}, "job": {"name": "", "id": "", "run_id": "", "repository": "", ` +
+	`"step": ""},
 	"summary": "", "evidence": [], "ruled_out": [], "open": [], "missing": []}`
 
 func parse(t testing.TB, text string) (out any) {
@@ -129,9 +134,15 @@ func TestTheContract(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"/api/v1/verdicts": `{"verdicts": [` + contract + `,` + bare + `]}`,
-		"/api/v1/runners/amber": `{"exact": true, "runners": [{"id": "1", "runner": "amber", "namespace": "arc", "node": "n1", "pod_uid": "uid-amber", "state": "judged", "heard_at": "2026-05-04T10:00:01Z", "verdict": ` + contract + `, "revisions": [],
-			"siblings": {"within": "10m", "of": 1, "more": false, "died": [{"id": "1", "runner": "amber", "namespace": "arc", "verdict": "cgroup-OOM", "confidence": "confirmed", "died_at": "2026-05-04T09:59:00Z"}]}}]}`,
-		"/api/v1/runners/birch": `{"exact": true, "runners": [{"id": "3", "runner": "birch", "namespace": "", "node": "", "pod_uid": "", "state": "open", "heard_at": "2026-05-04T10:00:00Z", "verdict": null, "revisions": []}]}`,
+		"/api/v1/runners/amber": `{"exact": true, "runners": [{"id": "1", "runner": "amber", "namespace": "arc", ` +
+			`"node": "n1", "pod_uid": "uid-amber", "state": "judged", "heard_at": "2026-05-04T10:00:01Z", ` +
+			`"verdict": ` + contract + `, "revisions": [],
+			"siblings": {"within": "10m", "of": 1, "more": false, "died": [{"id": "1", "runner": "amber", ` +
+			`"namespace": "arc", "verdict": "cgroup-OOM", "confidence": "confirmed", ` +
+			`"died_at": "2026-05-04T09:59:00Z"}]}}]}`,
+		"/api/v1/runners/birch": `{"exact": true, "runners": [{"id": "3", "runner": "birch", "namespace": "", ` +
+			`"node": "", "pod_uid": "", "state": "open", "heard_at": "2026-05-04T10:00:00Z", "verdict": null, ` +
+			`"revisions": []}]}`,
 	} {
 		code, body := ask(t, h, path)
 		if diff := cmp.Diff(parse(t, want), parse(t, body)); diff != "" || code != http.StatusOK {
@@ -281,11 +292,12 @@ func serveFake(f *fake) (*API, http.Handler) {
 func TestVerdictsParameters(t *testing.T) {
 	east := "east"
 	for query, want := range map[string]ledger.Query{
-		"":                                        {Limit: 100},
-		"runner=arc/abc&node=n&limit=":            {Runner: "arc/abc", Node: "n", Limit: 100},
-		"verdict=cgroup-OOM&limit=1":              {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
-		"verdict=cgroup-oom,+node-OOM,":           {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
-		"verdict=RACK-fire":                       {Labels: []rules.Label{"rack-fire"}, Limit: 100}, // of the ledger only
+		"":                              {Limit: 100},
+		"runner=arc/abc&node=n&limit=":  {Runner: "arc/abc", Node: "n", Limit: 100},
+		"verdict=cgroup-OOM&limit=1":    {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
+		"verdict=cgroup-oom,+node-OOM,": {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
+		"verdict=RACK-fire": {Labels: []rules.Label{"rack-fire"},
+			Limit: 100}, // of the ledger only
 		"pool=p&repository=o/r&job=7":             {Pool: "p", Repository: "o/r", Job: "7", Limit: 100},
 		"pool=tuist-runners/p":                    {Pool: "p", Limit: 100},
 		"job=7&run=8":                             {Job: "7", Run: "8", Limit: 100},

@@ -48,7 +48,8 @@ const wantMarkdown = `**cgroup-OOM** (confirmed) · ~ci/amber-4kx2p~ · 2026-03-
 ~~~sh
 kubectl get events -n ci --field-selector involvedObject.name=amber-4kx2p
 logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{namespace="ci", pod="amber-4kx2p"}'
-logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{job="integrations/kubernetes/journal", instance="build-7"}'
+logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{job="integrations/kubernetes/journal", ` +
+	`instance="build-7"}'
 journalctl --since "2026-03-01 09:58:04 UTC" --until "2026-03-01 10:01:04 UTC"  # on build-7
 ~~~
 
@@ -83,9 +84,12 @@ func TestMarkdownIsShort(t *testing.T) {
 
 // hostile are words that some reader of Markdown makes more of than text.
 var hostile = []string{
-	"@security", "a@b.c", "mailto:a@b.c", "https://evil.example/x", "www.evil.example", "evil.example", "evil.example/x", "#1", "o/r#1", "GH-1", "!1", "%1",
-	"[click](https://evil.example)", "![x](https://evil.example)", "[x]:", "<b>", "</code>", "<!--", "&lt;", "&#64;here", "<!channel>", "<@U1>", "<#C1>", "<https://evil.example|x>", "<evil:x|y>",
-	"*", "**b**", "_i_", "__b__", "~~s~~", "$x$", "`c`", "``", "```", "````", "~~~", ":tada:", "\\", "\\`", "|", "\\|", "--|--", "#", "##", "-", "+", "1.", "1)", "---", "===", ">", "/close", "```\n@here",
+	"@security", "a@b.c", "mailto:a@b.c", "https://evil.example/x", "www.evil.example", "evil.example",
+	"evil.example/x", "#1", "o/r#1", "GH-1", "!1", "%1",
+	"[click](https://evil.example)", "![x](https://evil.example)", "[x]:", "<b>", "</code>", "<!--", "&lt;",
+	"&#64;here", "<!channel>", "<@U1>", "<#C1>", "<https://evil.example|x>", "<evil:x|y>",
+	"*", "**b**", "_i_", "__b__", "~~s~~", "$x$", "`c`", "``", "```", "````", "~~~", ":tada:", "\\", "\\`", "|", "\\|",
+	"--|--", "#", "##", "-", "+", "1.", "1)", "---", "===", ">", "/close", "```\n@here",
 }
 
 var spans = regexp.MustCompile("`[^`\n]*`")
@@ -111,7 +115,8 @@ func outside(t *testing.T, page string) string {
 // saying is a verdict that says text in every field.
 func saying(text string) *rules.Verdict {
 	v := verdict()
-	v.Summary, v.Advice, v.Pool, v.Node, v.Runner, v.Namespace, v.Initiator, v.Domain, v.Retry, v.Resource = text, text, text, text, text, text, text, text, text, text
+	v.Summary, v.Advice, v.Pool, v.Node, v.Runner, v.Namespace, v.Initiator, v.Domain, v.Retry, v.Resource = text, text,
+		text, text, text, text, text, text, text, text
 	v.Job, v.Exit.Reason, v.Rule = rules.Job{Name: text, Step: text, Repository: text, RunID: text}, text, text
 	v.Evidence[0].Text, v.RuledOut[0].Because, v.Missing[0] = text, text, text
 	v.Open = []rules.OpenLabel{{Label: rules.NodeOOM, Needs: text}}
@@ -125,7 +130,8 @@ func TestMarkdownOfHostileText(t *testing.T) {
 	for _, evil := range append(hostile, strings.Join(hostile, " ")) {
 		page := markdown(t, saying(evil))
 		text := outside(t, page)
-		for _, mark := range []string{"@", "#", "://", "evil", "www", "[", "]", "<", "&", "_", "~", "$", "`", "|", "\\", ":tada", "GH-", "!1", "%1"} {
+		for _, mark := range []string{"@", "#", "://", "evil", "www", "[", "]", "<", "&", "_", "~", "$", "`", "|", "\\",
+			":tada", "GH-", "!1", "%1"} {
 			if strings.Contains(text, mark) {
 				t.Errorf("%q leaves %q outside of code:\n%s", evil, mark, text)
 			}
@@ -153,7 +159,8 @@ func TestMarkdownList(t *testing.T) {
 			strings.Contains(spans.ReplaceAllString(lines[2], ""), "evil") {
 			t.Errorf("%q makes\n%s", evil, b.String())
 		}
-		if want := "| cgroup-OOM | confirmed | 2026-03-01 10:00:04Z | `build-7` | `ci/amber-4kx2p` | The kernel killed node. |"; lines[3] != want {
+		if want := "| cgroup-OOM | confirmed | 2026-03-01 10:00:04Z | `build-7` | `ci/amber-4kx2p` | The kernel " +
+			"killed node. |"; lines[3] != want {
 			t.Errorf("got  %s\nwant %s", lines[3], want)
 		}
 	}

@@ -18,7 +18,8 @@ func verdict() *rules.Verdict {
 	code := 137
 	return &rules.Verdict{
 		Runner: "amber-4kx2p", Namespace: "ci", Node: "build-7", Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Initiator: "kernel", Retry: "useless", Domain: "workload", Rule: "cgroup-OOM-kernel-kill", JudgedBy: rules.JudgedBy{Rulebook: "abc"}, Revision: 1,
+		Initiator: "kernel", Retry: "useless", Domain: "workload", Rule: "cgroup-OOM-kernel-kill",
+		JudgedBy: rules.JudgedBy{Rulebook: "abc"}, Revision: 1,
 		DiedAt: &at, Exit: rules.Exit{Code: &code, Reason: "OOMKilled"}, Summary: "The kernel killed node.",
 		Job: rules.Job{Name: "build", Step: "Compile"},
 		Evidence: []rules.EvidenceLine{
@@ -33,7 +34,8 @@ func verdict() *rules.Verdict {
 				At:     &at,
 				Source: "kubelet",
 				Signal: "kubelet.killing",
-				Text:   `I0301 10:00:04.000000 1 k.go:1] "Killing container with a grace period" pod="ci/amber-4kx2p" gracePeriod=30`,
+				Text: `I0301 10:00:04.000000 1 k.go:1] "Killing container with a grace period" ` +
+					`pod="ci/amber-4kx2p" gracePeriod=30`,
 			},
 		},
 		RuledOut: []rules.RuledOut{{Label: rules.NodeOOM, Because: "no global OOM"}},
@@ -187,7 +189,8 @@ func TestTimelineEndsWithTheDeath(t *testing.T) {
 		)
 	}
 	text := write(t, v, postmortem.Style{})
-	for line, want := range map[string]bool{"late containerd": false, "late controller": true, "late kubelet": true, "1 lines left out": true} {
+	for line, want := range map[string]bool{"late containerd": false, "late controller": true, "late kubelet": true,
+		"1 lines left out": true} {
 		if strings.Contains(text, line) != want {
 			t.Errorf("%q shown is not %v:\n%s", line, want, text)
 		}
@@ -212,7 +215,8 @@ func FuzzClean(f *testing.F) {
 // Of a runner that is only named, the page has the commands that would collect or
 // look up the rest, and none for what was read.
 func TestCommandsCollectWhatWasNotRead(t *testing.T) {
-	v := &rules.Verdict{Runner: "amber-4kx2p", Label: rules.Unknown, Missing: []string{"the pod object: not in what was read"}}
+	v := &rules.Verdict{Runner: "amber-4kx2p", Label: rules.Unknown,
+		Missing: []string{"the pod object: not in what was read"}}
 	all := []string{
 		"kubectl get events -A --field-selector involvedObject.name=amber-4kx2p",
 		"kubectl get pod -A --field-selector metadata.name=amber-4kx2p -o yaml",

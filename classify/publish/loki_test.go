@@ -217,7 +217,8 @@ func verdict(runner string) *rules.Verdict {
 	died, code := t0.Add(-time.Minute), 137
 	return &rules.Verdict{Cluster: "prod", Runner: runner, Namespace: "arc", Node: "n1", PodUID: "uid-1", Pool: "linux",
 		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", JudgedBy: rules.JudgedBy{Rulebook: "abc"},
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill",
+		JudgedBy: rules.JudgedBy{Rulebook: "abc"},
 		Revision: 1, DiedAt: &died,
 		Exit:     rules.Exit{Code: &code, Reason: "OOMKilled"},
 		Job:      rules.Job{Name: "build", ID: "7", RunID: "8", Repository: "o/r", Step: "test"},
@@ -246,9 +247,11 @@ func TestWhatLokiGets(t *testing.T) {
 	}
 	got := pushes[0]
 	want := sent{
-		Labels: `{job="coroner", verdict="cgroup-OOM", confidence="confirmed", domain="workload", namespace="arc", pool="linux", cluster="prod"}`,
-		At:     died,
-		Metadata: "runner=amber-1 node=n1 pod_uid=uid-1 rule=cgroup-OOM-kernel-kill initiator=kernel retry=useless rulebook=abc revision=1 case=case-amber-1 " +
+		Labels: `{job="coroner", verdict="cgroup-OOM", confidence="confirmed", domain="workload", namespace="arc", ` +
+			`pool="linux", cluster="prod"}`,
+		At: died,
+		Metadata: "runner=amber-1 node=n1 pod_uid=uid-1 rule=cgroup-OOM-kernel-kill initiator=kernel retry=useless " +
+			"rulebook=abc revision=1 case=case-amber-1 " +
 			"died_at=2026-05-04T09:59:00.123456789Z exit_code=137 job_name=build job_id=7 run_id=8 repository=o/r",
 	}
 	line := got[0]

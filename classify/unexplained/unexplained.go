@@ -348,7 +348,8 @@ func alarmingWord(text string) (word string, strength int) {
 var (
 	strongAlarm = regexp.MustCompile(
 		`(?i)\b(?:panic|fatal|seg(?:mentation )?fault|core dumped|killed|oom|out of memory|` +
-			`cannot allocate(?: memory)?|crash(?:ed|ing)?|died|abort(?:ed|ing)?|no space left|i/o error|corrupt(?:ed|ion)?|` +
+			`cannot allocate(?: memory)?|crash(?:ed|ing)?|died|abort(?:ed|ing)?|no space left|` +
+			`i/o error|corrupt(?:ed|ion)?|` +
 			`power (?:cut|loss|failure|fail)|hardware error|sigkill|sigterm|sigsegv|signal \d+|evict(?:ed|ion|ing)?|` +
 			`preempt(?:ed|ion|ing)?|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,3}[1-9]\d*)\b`,
 	)

@@ -113,7 +113,8 @@ func TestUnexplainedLinesDoNotRepeat(t *testing.T) {
 // not shown, and a line of a megabyte is cut.
 func TestUnexplainedLinesAreSafe(t *testing.T) {
 	v := lookedAt(t, unknownDeath(), []string{
-		`I0301 10:00:04.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" ` +
+		`I0301 10:00:04.000000     812 generic.go:356] "Generic (PLEG): container finished" ` +
+			`podID="0a0b0c0d-1111-2222-3333-444455556666" ` +
 			`containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=9`,
 		"rackd: login failed, password=hunter2horse",
 		"rackd: fatal " + strings.Repeat("x", 1<<20),

@@ -68,7 +68,8 @@ func (s *site) add(name string, died time.Time, change func(*rules.Verdict)) {
 	code := 137
 	v := &rules.Verdict{Runner: name, Namespace: "ci", Node: "build-7", PodUID: "uid-" + name, Pool: "big",
 		Label: rules.CgroupOOM, Confidence: rules.Confirmed,
-		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill", JudgedBy: rules.JudgedBy{Rulebook: "abc"},
+		Domain: "workload", Initiator: "kernel", Retry: "useless", Rule: "cgroup-OOM-kernel-kill",
+		JudgedBy: rules.JudgedBy{Rulebook: "abc"},
 		Revision: 1, DiedAt: &died,
 		Exit: rules.Exit{Code: &code, Reason: "OOMKilled"},
 		Job:  rules.Job{Name: "build", RunID: "12", Repository: "o/r"}, Summary: "The kernel killed it.",
@@ -339,12 +340,14 @@ func TestCharts(t *testing.T) {
 // cut, and no page may run or load anything else.
 func TestHostileText(t *testing.T) {
 	s := open(t)
-	evil := "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31m\u202eabc\u2066\x00\u200b\u2028</pre></textarea>" + strings.Repeat(
+	evil := "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31m\u202eabc\u2066\x00\u200b\u2028</" +
+		"pre></textarea>" + strings.Repeat(
 		"A",
 		100_000,
 	)
 	s.add("x\"><script>alert(3)</script>", t0, func(v *rules.Verdict) {
-		v.Namespace, v.Node, v.Pool, v.Summary, v.Initiator, v.Advice, v.Resource = evil, evil, evil, evil, evil, evil, evil
+		v.Namespace, v.Node, v.Pool, v.Summary, v.Initiator, v.Advice, v.Resource = evil, evil, evil, evil, evil, evil,
+			evil
 		v.Exit.Reason, v.Rule, v.Rulebook, v.Domain = evil, evil, evil, evil
 		v.Job = rules.Job{Name: evil, ID: evil, RunID: evil, Repository: evil, Step: evil}
 		v.Evidence = append(v.Evidence,

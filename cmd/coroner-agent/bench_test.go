@@ -173,7 +173,8 @@ func TestBenchPodLogs(t *testing.T) {
 			t.Errorf("%d signals, %d when every line is given", hits, all)
 		}
 		fmt.Printf(
-			"| pod logs | %4d files | %d MB | %d lines | %.1f %% hits | %4.0f MB per CPU second | every line given: %3.0f |\n",
+			"| pod logs | %4d files | %d MB | %d lines | %.1f %% hits | %4.0f MB per CPU second | every line given: "+
+				"%3.0f |\n",
 			n,
 			size/1e6,
 			lines,
@@ -348,7 +349,8 @@ func TestBenchAgent(t *testing.T) {
 	f := newFloods(t, dir, 20)
 	agent := program{t: t, name: "coroner-agent", ready: "http://127.0.0.1:19096/-/ready",
 		args: []string{bin, "--node=n", "--server.url=" + s.URL, "--pods=" + dir,
-			"--journal=" + t.TempDir(), "--state=" + t.TempDir(), "--web.listen-address=127.0.0.1:19096", "--web.enable-pprof", "--log.level=warn"}}
+			"--journal=" + t.TempDir(), "--state=" + t.TempDir(), "--web.listen-address=127.0.0.1:19096",
+			"--web.enable-pprof", "--log.level=warn"}}
 	agent.measure(f)
 	beside(t, program{t: t, name: "mtail", ready: "http://127.0.0.1:19097/metrics"}, mtailArgs)
 	beside(t, program{t: t, name: "promtail", ready: "http://127.0.0.1:19098/ready"}, promtailArgs)

@@ -90,8 +90,10 @@ func (s *liveServer) verdict(t *testing.T, runner string) string {
 	return strings.Join(out, "; ")
 }
 
-const crd = `{"metadata":{"name":"ephemeralrunners.actions.github.com"},"spec":{"group":"actions.github.com","scope":"Namespaced","names":{"plural":"ephemeralrunners","kind":"EphemeralRunner"},
-	"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+const crd = `{"metadata":{"name":"ephemeralrunners.actions.github.com"},"spec":{"group":"actions.github.com",` +
+	`"scope":"Namespaced","names":{"plural":"ephemeralrunners","kind":"EphemeralRunner"},
+	"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",` +
+	`"x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
 // TestServeWithNothingButTheAPI: no agent, no controller's log. The Kubernetes API tells
 // of deaths, GitHub of the job; a second server makes nothing new of the same objects.
@@ -126,7 +128,8 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 		}
 		fmt.Fprintf(
 			w,
-			`{"total_count":1,"jobs":[{"id":7,"run_id":36180041,"name":"build","status":"completed","conclusion":"success","runner_name":"mill-runner-1","started_at":%q,"completed_at":%q}]}`,
+			`{"total_count":1,"jobs":[{"id":7,"run_id":36180041,"name":"build","status":"completed",`+
+				`"conclusion":"success","runner_name":"mill-runner-1","started_at":%q,"completed_at":%q}]}`,
 			now.Add(-time.Minute).Format(time.RFC3339),
 			now.Format(time.RFC3339),
 		)
@@ -147,14 +150,17 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 		do(
 			"POST",
 			ns+"/pods",
-			`{"metadata":{"name":"`+name+`"},"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x"}]}}`,
+			`{"metadata":{"name":"`+name+
+				`"},"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x"}]}}`,
 		)
 	}
 	status := func(name, phase, state string) {
 		do(
 			"PATCH",
 			ns+"/pods/"+name+"/status",
-			`{"status":{"phase":"`+phase+`","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,"state":`+state+`}]}}`,
+			`{"status":{"phase":"`+phase+
+				`","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,`+
+				`"state":`+state+`}]}}`,
 		)
 	}
 	running := `{"running":{"startedAt":"` + now.Add(-time.Minute).Format(time.RFC3339) + `"}}`
@@ -165,7 +171,9 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 	do(
 		"POST",
 		runners,
-		`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"mill-runner-1"},"status":{"phase":"Running","jobRepositoryName":"mills/flour","workflowRunId":36180041,"jobDisplayName":"build"}}`,
+		`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"mill-runner-1"},`+
+			`"status":{"phase":"Running","jobRepositoryName":"mills/flour","workflowRunId":36180041,`+
+			`"jobDisplayName":"build"}}`,
 	)
 	for _, name := range []string{"mill-runner-1", "mill-runner-2", "mill-runner-3", "mill-runner-4"} {
 		pod(name)

@@ -10,7 +10,8 @@ import (
 
 // The pages in docs/verdicts are those of the built-in rulebook.
 func TestVerdictPagesAreUpToDate(t *testing.T) {
-	const kept, renew = "../../docs/verdicts", "go run ./cmd/coroner rules docs --incidents ../../fixtures/incidents docs/verdicts"
+	const kept, renew = "../../docs/verdicts",
+		"go run ./cmd/coroner rules docs --incidents ../../fixtures/incidents docs/verdicts"
 	fresh := t.TempDir()
 	cmd := &rulesDocsCmd{Incidents: "../../fixtures/incidents", Dir: fresh}
 	if err := cmd.Run(&program{out: io.Discard, err: io.Discard}); err != nil {

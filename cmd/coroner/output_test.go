@@ -18,8 +18,9 @@ import (
 func TestYAMLSaysWhatJSONSays(t *testing.T) {
 	code := 137
 	v := rules.Verdict{Runner: "true", Namespace: "12", Node: "null", PodUID: "2026-03-01", Label: rules.CgroupOOM,
-		Exit:    rules.Exit{Code: &code},
-		Summary: "a\x00\x07\x1b[2J\x7f\u0085\u202e\u2028\ufeff\U0001F600 \\ \" ' : # - --- ... \n---\nlabel: none\n\t\xff",
+		Exit: rules.Exit{Code: &code},
+		Summary: "a\x00\x07\x1b[2J\x7f\u0085\u202e\u2028\ufeff\U0001F600 \\ \" ' : # - --- ... \n---\nlabel: none\n" +
+			"\t\xff",
 		Missing: []string{"", " ", "~", "- x", "!!str", "*a", "&a", "%", "@", "`", strings.Repeat("long ", 300)}}
 	var js, ym strings.Builder
 	if err := writeJSON(&js, []rules.Verdict{v}); err != nil {

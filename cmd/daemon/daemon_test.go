@@ -479,7 +479,8 @@ func TestWebConfig(t *testing.T) {
 		return os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
 	}
 	// The hash is of the password "secret".
-	conf := "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\nbasic_auth_users: {scraper: $2a$04$KzQhe1u4ex9Ykz6EJ45yXeAikR6Ed7FViFDxHD/uq10H1wElgtsSi}\n"
+	conf := "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n" +
+		"basic_auth_users: {scraper: $2a$04$KzQhe1u4ex9Ykz6EJ45yXeAikR6Ed7FViFDxHD/uq10H1wElgtsSi}\n"
 	err = errors.Join(err1, err2, pair("cert.pem", "CERTIFICATE", cert), pair("key.pem", "PRIVATE KEY", private),
 		os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(conf), 0o600))
 	if err != nil {

@@ -106,7 +106,8 @@ func escaped(s string) string {
 
 // description is how package prometheus writes one.
 var description = regexp.MustCompile(
-	`^Desc\{fqName: "(coroner_[a-z_]+)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{[^}]*\}, variableLabels: \{([^}]*)\}\}$`,
+	`^Desc\{fqName: "(coroner_[a-z_]+)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{[^}]*\}, ` +
+		`variableLabels: \{([^}]*)\}\}$`,
 )
 
 // Metrics is a table of coroner's own metrics in a registry.

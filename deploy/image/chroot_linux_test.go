@@ -65,7 +65,8 @@ func TestAgentImageReadsEveryCompressor(t *testing.T) {
 	}
 }
 
-const finished = `I0301 10:00:04.000000     812 generic.go:356] "Generic (PLEG): container finished" podID="0a0b0c0d-1111-2222-3333-444455556666" ` +
+const finished = `I0301 10:00:04.000000     812 generic.go:356] "Generic (PLEG): container finished" ` +
+	`podID="0a0b0c0d-1111-2222-3333-444455556666" ` +
 	`containerID="1111111111111111111111111111111111111111111111111111111111111111" exitCode=9 note="`
 
 // journal puts a journal with one long line of a kubelet into root, and returns
@@ -84,13 +85,15 @@ func journal(t *testing.T, root, name string, how func(*testing.T, []byte) []byt
 	text := finished + strings.Repeat("x", length-len(finished)) + `"`
 	dir, from := filepath.Join(root, "journal", strings.Repeat("1a", 16)), filepath.Join(t.TempDir(), "x.export")
 	export := fmt.Sprintf(
-		"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=1000\n_BOOT_ID=%s\n_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n"+
+		"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=1000\n_BOOT_ID=%s\n_TRANSPORT=stdout\n"+
+			"SYSLOG_IDENTIFIER=kubelet\n"+
 			"_SYSTEMD_UNIT=kubelet.service\n_UID=0\nMESSAGE=%s\n\n",
 		time.Now().UnixMicro(),
 		strings.Repeat("0f", 16),
 		text,
 	)
-	for _, err := range []error{os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(root, "pods"), 0o755), os.WriteFile(from, []byte(export), 0o600)} {
+	for _, err := range []error{os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(root, "pods"), 0o755),
+		os.WriteFile(from, []byte(export), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,8 @@ func TestNotesOfLibrariesOpenedLater(t *testing.T) {
 		section.Write(text)
 		section.Write(make([]byte, int(alignFour(uint32(len(text))+1))-len(text)))
 	}
-	if got := readNotes(section.Bytes(), binary.LittleEndian); !slices.Equal(got, []string{"liblz4.so.1", "liblz4.so.1"}) {
+	if got := readNotes(section.Bytes(), binary.LittleEndian); !slices.Equal(got,
+		[]string{"liblz4.so.1", "liblz4.so.1"}) {
 		t.Errorf("%q", got)
 	}
 	for n := range section.Len() { // cut anywhere it neither fails nor invents

@@ -124,12 +124,13 @@ func table(all map[string][]Linked) string {
 
 // A licence is known by its text, and what is not known is not guessed.
 func TestIdentify(t *testing.T) {
+	const bsd = "Redistribution and use in source and binary forms, with or without\nmodification, are permitted"
 	for text, want := range map[string]string{
-		"                    GNU AFFERO GENERAL PUBLIC LICENSE\n   Version 3, 19 November 2007\n":         "AGPL-3.0-only",
-		"GNU GENERAL PUBLIC LICENSE\n Version 3, 29 June 2007":                                            "GPL-3.0-only",
-		"Permission is hereby granted, free of charge, to\n// any person":                                 "",
-		"All rights reserved. Ask us.":                                                                    "",
-		"Redistribution and use in source and binary forms, with or without\nmodification, are permitted": "BSD-2-Clause",
+		"                    GNU AFFERO GENERAL PUBLIC LICENSE\n   Version 3, 19 November 2007\n": "AGPL-3.0-only",
+		"GNU GENERAL PUBLIC LICENSE\n Version 3, 29 June 2007":                                    "GPL-3.0-only",
+		"Permission is hereby granted, free of charge, to\n// any person":                         "",
+		"All rights reserved. Ask us.":                                                            "",
+		bsd:                                                                                       "BSD-2-Clause",
 	} {
 		if got := strings.Join(Identify(text), " "); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
@@ -157,7 +158,8 @@ func TestUnknownLicenceFails(t *testing.T) {
 	if err := p.addTo(map[string]*Linked{}); err == nil || !strings.Contains(err.Error(), "is not known") {
 		t.Errorf("with an unknown one: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(inner, "COPYING"), []byte("Licensed under the Apache License, Version 2.0"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(inner, "COPYING"), []byte("Licensed under the Apache License, Version 2.0"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	modules := map[string]*Linked{}

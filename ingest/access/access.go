@@ -287,7 +287,8 @@ func (d *Door) certifiedAgent(r *http.Request, node string) (push.Identity, erro
 		return push.Identity{}, Forbidden{
 			"node",
 			fmt.Sprintf("the client certificate names %q, the header %s says %q: "+
-				"want the node as a DNS name, as the URI node:NAME, or as the common name", names, push.AgentHeader, node),
+				"want the node as a DNS name, as the URI node:NAME, or as the common name", names, push.AgentHeader,
+				node),
 		}
 	}
 	return push.Identity{Cluster: d.Cluster, Node: node, Agent: true}, nil

@@ -100,7 +100,8 @@ func line(source ingest.Source, text string) ingest.Entry {
 	}
 }
 
-const oom = "Memory cgroup out of memory: Killed process 7 (x) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0"
+const oom = "Memory cgroup out of memory: Killed process 7 (x) total-vm:1kB, anon-rss:1kB, file-rss:1kB, " +
+	"shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0"
 
 // sendUntil delivers what is in the spool until something holds.
 func sendUntil(t *testing.T, a *Agent, what string, holds func() bool) {
@@ -343,7 +344,8 @@ func TestRulebookIsFetched(t *testing.T) {
 	dir := t.TempDir()
 	a := newTestAgent(t, dir, "", 1<<20)
 	before := a.rulebook.inForce.Load().Hash
-	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
+	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n" +
+		"    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
 	if err := a.rulebook.adoptSource([]byte("-- 000/own.yaml --\nsignals: 7\n")); err == nil ||
 		a.rulebook.inForce.Load().Hash != before {
 		t.Errorf("mistakes were adopted: %v", err)

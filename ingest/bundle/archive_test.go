@@ -16,21 +16,26 @@ func TestArchives(t *testing.T) {
 		file, content string
 		want          []string
 	}{
-		"tar":                {"x.tar", packTar("d/b.log", "b\n", "a.log", "a\n"), []string{"x.tar!d/b.log: b", "x.tar!a.log: a"}},
-		"tgz":                {"x.tgz", gz(packTar("a.log", "a\n")), []string{"x.tgz!a.log: a"}},
-		"no name for it":     {"x", gz(packTar("a.log", "a\n")), []string{"x!a.log: a"}},
-		"zip":                {"x.zip", packZip("d/b.log", "b\n", "a.log", "a\n"), []string{"x.zip!d/b.log: b", "x.zip!a.log: a"}},
-		"gz":                 {"k.log.gz", gz("a\n"), []string{"k.log: a"}},
-		"gz under .log":      {"k.log", gz("a\n"), []string{"k.log: a"}},
-		"text under .gz":     {"k.gz", "a\n", []string{"k.gz: a"}},
-		"gz twice":           {"k.log.gz", gz("a\n") + gz("b\n"), []string{"k.log: a", "k.log: b"}},
-		"gz in tar":          {"x.tar", packTar("0.log.gz", gz("a\n")), []string{"x.tar!0.log: a"}},
-		"zip in tgz":         {"x.tgz", gz(packTar("y.zip", packZip("i.log", "in\n"))), []string{"x.tgz!y.zip!i.log: in"}},
-		"tgz in zip":         {"x.zip", packZip("y.tgz", gz(inner)), []string{"x.zip!y.tgz!deep/i.log: in"}},
-		"txtar":              {"x.txtar", "story\n-- a/b.log --\nb\n-- want.json --\nno\n-- wanted/x --\nyes\n", []string{"x.txtar!a/b.log: b", "x.txtar!wanted/x: yes"}},
+		"tar": {"x.tar", packTar("d/b.log", "b\n", "a.log", "a\n"),
+			[]string{"x.tar!d/b.log: b", "x.tar!a.log: a"}},
+		"tgz":            {"x.tgz", gz(packTar("a.log", "a\n")), []string{"x.tgz!a.log: a"}},
+		"no name for it": {"x", gz(packTar("a.log", "a\n")), []string{"x!a.log: a"}},
+		"zip": {"x.zip", packZip("d/b.log", "b\n", "a.log", "a\n"),
+			[]string{"x.zip!d/b.log: b", "x.zip!a.log: a"}},
+		"gz":             {"k.log.gz", gz("a\n"), []string{"k.log: a"}},
+		"gz under .log":  {"k.log", gz("a\n"), []string{"k.log: a"}},
+		"text under .gz": {"k.gz", "a\n", []string{"k.gz: a"}},
+		"gz twice":       {"k.log.gz", gz("a\n") + gz("b\n"), []string{"k.log: a", "k.log: b"}},
+		"gz in tar":      {"x.tar", packTar("0.log.gz", gz("a\n")), []string{"x.tar!0.log: a"}},
+		"zip in tgz": {"x.tgz", gz(packTar("y.zip", packZip("i.log", "in\n"))),
+			[]string{"x.tgz!y.zip!i.log: in"}},
+		"tgz in zip": {"x.zip", packZip("y.tgz", gz(inner)), []string{"x.zip!y.tgz!deep/i.log: in"}},
+		"txtar": {"x.txtar", "story\n-- a/b.log --\nb\n-- want.json --\nno\n-- wanted/x --\nyes\n",
+			[]string{"x.txtar!a/b.log: b", "x.txtar!wanted/x: yes"}},
 		"txtar.gz":           {"x.txtar.gz", gz("-- b.log --\nb\n"), []string{"x.txtar.gz!b.log: b"}},
 		"txtar by name only": {"x.txt", "-- a.log --\nhello\n", []string{"x.txt: hello"}},
-		"paths are labels":   {"x.tar", packTar("../../etc/p", "p\n", "/abs", "q\n"), []string{"x.tar!etc/p: p", "x.tar!abs: q"}},
+		"paths are labels": {"x.tar", packTar("../../etc/p", "p\n", "/abs", "q\n"),
+			[]string{"x.tar!etc/p: p", "x.tar!abs: q"}},
 	} {
 		b := open(t, filepath.Join(files(t, map[string]string{c.file: c.content}), c.file))
 		same(t, name, lines(b), c.want)
@@ -52,17 +57,20 @@ func TestBrokenArchives(t *testing.T) {
 		want          []string // entries
 		problem       string
 	}{
-		"cut tar":        {"x.tar", tarball[:3000], []string{"x.tar!a.log: a"}, "cut off"},
-		"cut gz of tar":  {"x.tgz", packed[:len(packed)-40], []string{"x.tgz!a.log: a"}, "cut off"},
-		"cut gz":         {"x.log.gz", gz("a\n" + noise.String())[:5000], []string{"x.log: a", "x.log: 0", "x.log: 1"}, "cut off"},
+		"cut tar":       {"x.tar", tarball[:3000], []string{"x.tar!a.log: a"}, "cut off"},
+		"cut gz of tar": {"x.tgz", packed[:len(packed)-40], []string{"x.tgz!a.log: a"}, "cut off"},
+		"cut gz": {"x.log.gz", gz("a\n" + noise.String())[:5000], []string{"x.log: a", "x.log: 0", "x.log: 1"},
+			"cut off"},
 		"bad checksum":   {"x.log.gz", gz("a\n")[:20] + "\x00\x00\x00\x00\x00\x00\x00\x00", nil, "x.log"},
 		"gz header only": {"x.gz", "\x1f\x8b\x08", nil, "cut off"},
 		"cut zip":        {"x.zip", packZip("a.log", "a\n")[:40], nil, "nothing of a zip"},
 		"empty zip":      {"x.zip", packZip(), nil, "holds no files"},
 		"empty txtar":    {"x.txtar", "just a story\n-- want --\nx\n", nil, "holds no files"},
-		"too deep":       {"x.tar", packTar("y.tar", packTar("z.tar", packTar("a", "a\n")), "ok", "ok\n"), []string{"x.tar!ok: ok"}, "x.tar!y.tar!z.tar: is an archive inside"},
-		"gz four times":  {"x.gz", gz(gz(gz(gz("a\n")))), nil, "compressed too often"},
-		"xz in zip":      {"x.zip", packZip("y.xz", "\xfd7zXZ\x00more", "a.log", "a\n"), []string{"x.zip!a.log: a"}, "x.zip!y.xz: is compressed with xz"},
+		"too deep": {"x.tar", packTar("y.tar", packTar("z.tar", packTar("a", "a\n")), "ok", "ok\n"),
+			[]string{"x.tar!ok: ok"}, "x.tar!y.tar!z.tar: is an archive inside"},
+		"gz four times": {"x.gz", gz(gz(gz(gz("a\n")))), nil, "compressed too often"},
+		"xz in zip": {"x.zip", packZip("y.xz", "\xfd7zXZ\x00more", "a.log", "a\n"), []string{"x.zip!a.log: a"},
+			"x.zip!y.xz: is compressed with xz"},
 	} {
 		b := open(t, filepath.Join(files(t, map[string]string{c.file: c.content}), c.file))
 		got := lines(b)
@@ -110,7 +118,8 @@ func TestEncryptedZip(t *testing.T) {
 func TestBomb(t *testing.T) {
 	zeros := strings.Repeat(strings.Repeat("0", 1023)+"\n", 4096)
 	for name, bomb := range map[string]string{
-		"a.gz": gz(zeros), "a.tgz": gz(packTar("x.log", zeros)), "a.zip": packZip("x.log", zeros), "a.tar": packTar("x.zip", packZip("y.log", zeros)),
+		"a.gz": gz(zeros), "a.tgz": gz(packTar("x.log", zeros)), "a.zip": packZip("x.log", zeros),
+		"a.tar": packTar("x.zip", packZip("y.log", zeros)),
 	} {
 		root := files(t, map[string]string{name: bomb, "b.log": "b\n"})
 		b, err := Open([]string{root}, Options{free: 1 << 20})
@@ -126,7 +135,9 @@ func TestBomb(t *testing.T) {
 			name,
 			problems(b),
 			[]string{
-				"root/" + name + ": unpacks to more than 300 times its size: stopped there; unpack it yourself and give the files that matter",
+				"root/" + name +
+					": unpacks to more than 300 times its size: stopped there; " +
+					"unpack it yourself and give the files that matter",
 			},
 		)
 	}

@@ -133,7 +133,8 @@ func TestDirectory(t *testing.T) {
 	got := strings.Join(problems(b), "\n")
 	for _, want := range []string{
 		"root/a/empty.log: is empty",
-		"root/system.journal: is a binary journal: run `journalctl --file " + root + "/system.journal -o export` and give its output",
+		"root/system.journal: is a binary journal: run `journalctl --file " + root +
+			"/system.journal -o export` and give its output",
 		"root/core: is binary, not text",
 		"root/x.zst: is compressed with zstd, which coroner does not read: run `zstd -d " + root + "/x.zst`",
 	} {
@@ -196,7 +197,8 @@ func TestLinks(t *testing.T) {
 	root := files(t, map[string]string{"pods/real.log": "r\n", "other/o.log": "o\n"})
 	outside := files(t, map[string]string{"far.log": "f\n", "deep/d.log": "d\n"})
 	for name, target := range map[string]string{
-		"containers/link.log": filepath.Join(root, "pods/real.log"), "containers/far.log": filepath.Join(outside, "far.log"),
+		"containers/link.log": filepath.Join(root, "pods/real.log"),
+		"containers/far.log":  filepath.Join(outside, "far.log"),
 		"containers/gone.log": "nowhere", "deep": filepath.Join(outside, "deep"), "pods/loop": root, "self": "self",
 	} {
 		_ = os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755)

@@ -28,7 +28,8 @@ func checkEntry(t *testing.T) func(ingest.Entry) bool {
 	}
 }
 
-const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"n"},"status":{"phase":"Failed","startTime":"2031-05-06T07:08:09Z"}}`
+const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"n"},"status":{"phase":"Failed",` +
+	`"startTime":"2031-05-06T07:08:09Z"}}`
 
 // outline lists entries as `doc:line source text` and marks as `doc mark kind`.
 func outline(b *Bundle) (all []string) {
@@ -56,10 +57,12 @@ func TestObjects(t *testing.T) {
 		"json":              {"a.json", pod, []string{"D:1 " + status, "D mark 0 p"}},
 		"json without name": {"a", "\n\n" + pod, []string{"D:3 " + status, "D mark 0 p"}},
 		"powershell":        {"a.json", utf16le.String(), []string{"D:1 " + status, "D mark 0 p"}},
-		"yaml":              {"a.yaml", "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nstatus: {phase: Failed}\n", []string{"D:1 " + status, "D mark 0 p"}},
-		"fenced":            {"a.md", "```\n" + pod + "\n```\n", []string{"D:2 " + status, "D mark 0 p"}},
-		"followed by text":  {"a.txt", pod + "\nand then\nnothing\n", []string{"D:1 " + status, "D mark 0 p", "D mark 2 ", "D:2  and then", "D:3  nothing"}},
-		"a log of objects":  {"a.log", pod + "\n", []string{"D:1 " + status, "D mark 0 p", "D mark 2 "}},
+		"yaml": {"a.yaml", "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nstatus: {phase: Failed}\n",
+			[]string{"D:1 " + status, "D mark 0 p"}},
+		"fenced": {"a.md", "```\n" + pod + "\n```\n", []string{"D:2 " + status, "D mark 0 p"}},
+		"followed by text": {"a.txt", pod + "\nand then\nnothing\n",
+			[]string{"D:1 " + status, "D mark 0 p", "D mark 2 ", "D:2  and then", "D:3  nothing"}},
+		"a log of objects": {"a.log", pod + "\n", []string{"D:1 " + status, "D mark 0 p", "D mark 2 "}},
 	} {
 		b := open(t, filepath.Join(files(t, map[string]string{c.file: c.content}), c.file))
 		got := outline(b)
@@ -76,7 +79,8 @@ func TestObjects(t *testing.T) {
 // like.
 func TestStreamIsNoObject(t *testing.T) {
 	const dir = "n_p_aaaaaaaa-0000-4000-8000-000000000001/runner/"
-	for _, name := range []string{"pods/" + dir + "0.log", "containers/p_n_runner-" + strings.Repeat("0a", 32) + ".log"} {
+	for _, name := range []string{"pods/" + dir + "0.log", "containers/p_n_runner-" + strings.Repeat("0a", 32) +
+		".log"} {
 		for e := range open(t, files(t, map[string]string{name: pod + "\n"})).Entries(nil) {
 			if e.Source == ingest.Kube {
 				t.Errorf("%s: %+v", name, e)
@@ -166,7 +170,8 @@ func TestClocks(t *testing.T) {
 // TestRef: the latest time may stand at the end of a long file, or deep inside
 // an object.
 func TestRef(t *testing.T) {
-	if got := latestIn([]byte(`"a": "2031-01-01T00:00:00Z", "b": "2031-01-02T00:00:00.5Z", "c": "2031-99-01T00:00:00Z"`)); got.Day() != 2 {
+	if got := latestIn([]byte(
+		`"a": "2031-01-01T00:00:00Z", "b": "2031-01-02T00:00:00.5Z", "c": "2031-99-01T00:00:00Z"`)); got.Day() != 2 {
 		t.Error(got)
 	}
 	long := "2031-01-01T00:00:00Z start\n" + strings.Repeat(
@@ -186,7 +191,8 @@ func TestRef(t *testing.T) {
 // An object that a job could have written is no more than a claim.
 func TestObjectsInAJobsPlaceAreMixed(t *testing.T) {
 	pod := []byte(
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"amber-1","namespace":"ci"},"spec":{"containers":[{"name":"runner"}]},"status":{"phase":"Failed"}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"amber-1","namespace":"ci"},` +
+			`"spec":{"containers":[{"name":"runner"}]},"status":{"phase":"Failed"}}`,
 	)
 	for name, want := range map[string]bool{"pod.json": false, "node/_work/pod.json": true, "_diag/pod.json": true} {
 		mixed := false

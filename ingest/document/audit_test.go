@@ -9,8 +9,10 @@ import (
 
 // asked is an audit record of the API server.
 func asked(verb, resource, subresource, stage, more string) string {
-	return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"1","stage":"` + stage + `","requestURI":"/x","verb":"` + verb +
-		`","user":{"username":"nora"},"userAgent":"kubectl/v1.34.1 (linux/amd64)","objectRef":{"resource":"` + resource + `","subresource":"` + subresource +
+	return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"1","stage":"` + stage +
+		`","requestURI":"/x","verb":"` + verb +
+		`","user":{"username":"nora"},"userAgent":"kubectl/v1.34.1 (linux/amd64)","objectRef":{"resource":"` +
+		resource + `","subresource":"` + subresource +
 		`","namespace":"ci","name":"amber-1","apiVersion":"v1"},"responseStatus":{"metadata":{},"code":201}` + more +
 		`,"requestReceivedTimestamp":"2026-03-01T10:00:00.000001Z","stageTimestamp":"2026-03-01T10:00:00.250000Z"}`
 }
@@ -22,15 +24,22 @@ func TestAudit(t *testing.T) {
 		trust                       ingest.Trust
 	}{
 		{"an eviction", "audit.log", eviction,
-			`audit verb=create resource=pods/eviction name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 stage=ResponseComplete`, "ci/amber-1", ingest.Attested},
+			`audit verb=create resource=pods/eviction name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" ` +
+				`code=201 stage=ResponseComplete`, "ci/amber-1", ingest.Attested},
 		{"its name says nothing", "lines.jsonl", eviction,
-			`audit verb=create resource=pods/eviction name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 stage=ResponseComplete`, "ci/amber-1", ingest.Claimed},
+			`audit verb=create resource=pods/eviction name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" ` +
+				`code=201 stage=ResponseComplete`, "ci/amber-1", ingest.Claimed},
 		{"a node", "kube-apiserver-audit-2026-03-01.log", asked("delete", "nodes", "", "ResponseComplete", ""),
-			`audit verb=delete resource=nodes name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 stage=ResponseComplete`, "/", ingest.Attested},
-		{"tried only", "audit.log", asked("delete", "pods", "", "ResponseComplete", `,"requestObject":{"kind":"DeleteOptions","dryRun":["All"]}`),
-			`audit verb=delete resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 stage=ResponseComplete dry_run=All`, "ci/amber-1", ingest.Attested},
-		{"another's body", "audit.log", asked("update", "pods", "", "ResponseComplete", `,"requestObject":{"dryRun":true,"deleteOptions":"x"}`),
-			`audit verb=update resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 stage=ResponseComplete`, "ci/amber-1", ingest.Attested},
+			`audit verb=delete resource=nodes name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 ` +
+				`stage=ResponseComplete`, "/", ingest.Attested},
+		{"tried only", "audit.log", asked("delete", "pods", "", "ResponseComplete",
+			`,"requestObject":{"kind":"DeleteOptions","dryRun":["All"]}`),
+			`audit verb=delete resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 ` +
+				`stage=ResponseComplete dry_run=All`, "ci/amber-1", ingest.Attested},
+		{"another's body", "audit.log", asked("update", "pods", "", "ResponseComplete",
+			`,"requestObject":{"dryRun":true,"deleteOptions":"x"}`),
+			`audit verb=update resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 ` +
+				`stage=ResponseComplete`, "ci/amber-1", ingest.Attested},
 	} {
 		e := one(t, tt.name, tt.line)
 		if e.Source != ingest.Kube || e.Trust != tt.trust || e.Text != tt.text || e.Namespace+"/"+e.Pod != tt.pod ||
@@ -87,12 +96,15 @@ func TestShippedAudit(t *testing.T) {
 	}{
 		{"the file", map[string]string{"filename": "/var/log/kubernetes/audit/audit.log", "node": "master-0"}, true},
 		{"another file", map[string]string{"filename": "/var/log/syslog"}, false},
-		{"a pod", map[string]string{"filename": "/var/log/audit.log", "namespace": "ci", "pod": "amber-1", "container": "runner"}, false},
+		{"a pod", map[string]string{"filename": "/var/log/audit.log", "namespace": "ci", "pod": "amber-1",
+			"container": "runner"}, false},
 		{"some container", map[string]string{"filename": "/var/log/audit.log", "service_name": "audit"}, false},
-		{"a container's file", map[string]string{"filename": "/var/log/pods/ci_audit_" + testUID + "/audit/0.log"}, false},
+		{"a container's file", map[string]string{"filename": "/var/log/pods/ci_audit_" + testUID + "/audit/0.log"},
+			false},
 	} {
 		got := Document{Name: "loki"}.Feed().Shipped(at("2026-03-01T10:00:01Z"), tt.labels, line)
-		if proves := len(got) == 1 && got[0].Source == ingest.Kube && got[0].Trust == ingest.Attested; proves != tt.proves {
+		if proves := len(got) == 1 && got[0].Source == ingest.Kube &&
+			got[0].Trust == ingest.Attested; proves != tt.proves {
 			t.Errorf("%s: %+v", tt.what, got)
 		}
 		if tt.proves && (got[0].Pod != "amber-1" || got[0].Node != "") {
@@ -105,9 +117,12 @@ func TestShippedAudit(t *testing.T) {
 // file is called.
 func TestFilesInAJobsPlaceProveNothing(t *testing.T) {
 	audit := asked("delete", "pods", "", "ResponseComplete", "")
-	journal := `{"__REALTIME_TIMESTAMP":"1777888800000000","_BOOT_ID":"00000000000000000000000000000001","_HOSTNAME":"n","_TRANSPORT":"kernel","MESSAGE":"one"}`
-	for file, text := range map[string]string{"audit.log": audit, "journal.jsonl": journal, "journal.log": "May 04 10:00:00 node kernel: one"} {
-		for dir, want := range map[string]ingest.Trust{"node/": ingest.Attested, "node/_work/": ingest.Claimed, "_diag/": ingest.Claimed, "a/_temp/b/": ingest.Claimed} {
+	journal := `{"__REALTIME_TIMESTAMP":"1777888800000000","_BOOT_ID":"00000000000000000000000000000001",` +
+		`"_HOSTNAME":"n","_TRANSPORT":"kernel","MESSAGE":"one"}`
+	for file, text := range map[string]string{"audit.log": audit, "journal.jsonl": journal,
+		"journal.log": "May 04 10:00:00 node kernel: one"} {
+		for dir, want := range map[string]ingest.Trust{"node/": ingest.Attested, "node/_work/": ingest.Claimed,
+			"_diag/": ingest.Claimed, "a/_temp/b/": ingest.Claimed} {
 			entries, _ := readAll(t, Document{Name: dir + file, Ref: at("2026-06-01T00:00:00Z")}, text+"\n")
 			if len(entries) != 1 || entries[0].Trust != want {
 				t.Errorf("%s%s: %+v, want trust %d", dir, file, entries, want)

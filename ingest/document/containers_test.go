@@ -14,19 +14,20 @@ const (
 )
 
 func TestPathIdentity(t *testing.T) {
-	id := strings.Repeat("ab", 32)
+	id, static := strings.Repeat("ab", 32), "0123456789abcdef0123456789abcdef"
 	for name, want := range map[string]ingest.Container{
 		runPath: {Namespace: "ci", Pod: "pool-runner-a", UID: testUID, Name: "runner"},
-		"ci_p_0123456789abcdef0123456789abcdef/c/3.log.20260504-100000": {Namespace: "ci", Pod: "p", UID: "0123456789abcdef0123456789abcdef", Name: "c"},
-		"containers/p_ci_c-" + id + ".log":                              {Namespace: "ci", Pod: "p", Name: "c", ID: id},
-		id + "-json.log":                                                {ID: id},
-		"dump/ci/p/logs.txt":                                            {Namespace: "ci", Pod: "p"},
+		"ci_p_" + static + "/c/3.log.20260504-100000": {Namespace: "ci", Pod: "p", UID: static, Name: "c"},
+		"containers/p_ci_c-" + id + ".log":            {Namespace: "ci", Pod: "p", Name: "c", ID: id},
+		id + "-json.log":                              {ID: id},
+		"dump/ci/p/logs.txt":                          {Namespace: "ci", Pod: "p"},
 	} {
 		if s := (Document{Name: name}).streamOfPath(); s == nil || s.Container != want {
 			t.Errorf("%s: %+v, want %+v", name, s, want)
 		}
 	}
-	for _, name := range []string{"", "runner/0.log", "ci_p_nouid/c/0.log", "a_b_c.log", "journal.jsonl", "controller.log"} {
+	for _, name := range []string{"", "runner/0.log", "ci_p_nouid/c/0.log", "a_b_c.log", "journal.jsonl",
+		"controller.log"} {
 		if s := (Document{Name: name}).streamOfPath(); s != nil {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -95,7 +96,8 @@ func TestStreamSources(t *testing.T) {
 		{pods("pool-runner-a", "dind"), zap, ingest.Job, ingest.Claimed},
 		{pods("api-1", "main"), zap, ingest.Job, ingest.Claimed},
 		{pods("api-1", "main"), "2026-05-04T10:00:00Z stdout F √ Connected to GitHub", ingest.Runner, ingest.Claimed},
-		{pods("arc-controller-1", "manager"), "2026-05-04T10:00:00Z stdout F [RUNNER 2026-05-04 10:00:00Z INFO X] hi", ingest.Runner, ingest.Claimed},
+		{pods("arc-controller-1", "manager"), "2026-05-04T10:00:00Z stdout F [RUNNER 2026-05-04 10:00:00Z INFO X] hi",
+			ingest.Runner, ingest.Claimed},
 		{"some.log", "2026-05-04T10:00:00Z stdout F plain", ingest.Job, ingest.Claimed},
 		{"some.log", zap, ingest.Controller, ingest.Claimed},
 	} {
@@ -139,7 +141,8 @@ func TestNamedControllers(t *testing.T) {
 
 // TestWholeStream: what a later line proves holds for the first ones too.
 func TestWholeStream(t *testing.T) {
-	doc := "2026-05-04T10:00:00Z stdout F boot\n2026-05-04T10:00:01Z stdout F 2026-05-04T10:00:01Z RUNNER_VITALS oom=0\n"
+	doc := "2026-05-04T10:00:00Z stdout F boot\n2026-05-04T10:00:01Z stdout F 2026-05-04T10:00:01Z RUNNER_VITALS " +
+		"oom=0\n"
 	entries, _ := readAll(t, Document{Name: "ci_p_" + testUID + "/main/0.log"}, doc)
 	for _, e := range entries {
 		if e.Source != ingest.Runner {
@@ -149,7 +152,8 @@ func TestWholeStream(t *testing.T) {
 }
 
 func TestSplitLines(t *testing.T) {
-	doc := "2026-05-04T10:00:00Z stdout P one \n2026-05-04T10:00:01Z stdout P two \n2026-05-04T10:00:02Z stdout F three\n2026-05-04T10:00:03Z stdout P torn"
+	doc := "2026-05-04T10:00:00Z stdout P one \n2026-05-04T10:00:01Z stdout P two \n" +
+		"2026-05-04T10:00:02Z stdout F three\n2026-05-04T10:00:03Z stdout P torn"
 	entries, marks := readAll(t, Document{Name: runPath}, doc)
 	if len(entries) != 2 || entries[0].Text != "one two three" || entries[1].Text != "torn" {
 		t.Fatalf("%+v", entries)

@@ -13,7 +13,8 @@ import (
 
 // seeds are one of each kind of line, so that the fuzzer knows the shapes.
 var seeds = []string{
-	"Name: p-a-b\nNamespace: ci\nContainers:\n  runner:\n    State: Terminated\n      Reason: Error\n      Exit Code: 1\nConditions:\n  Ready  False\nEvents:\n",
+	"Name: p-a-b\nNamespace: ci\nContainers:\n  runner:\n    State: Terminated\n      Reason: Error\n" +
+		"      Exit Code: 1\nConditions:\n  Ready  False\nEvents:\n",
 	"{\n\t\"__CURSOR\" : \"s\",\n\t\"MESSAGE\" : \"x\"\n}\n{\"a\":1}\n",
 	`{"__REALTIME_TIMESTAMP":"1","_BOOT_ID":"b","_TRANSPORT":"kernel","MESSAGE":[1,2,300]}`,
 	`{"log":"x\n","stream":"stdout","time":"2026-05-04T10:00:00Z"}`,
@@ -27,7 +28,8 @@ var seeds = []string{
 	"a\tb\t2026-05-04T10:00:00.1234567Z c\n2026-05-04T10:00:00.1Z 00O x\n",
 	"Common labels: {a=\"b\"}\n2026-05-04T10:00:00Z {c=\"d\"} e\n\"Time\",\"Line\"\n\"1\",\"x\"\n",
 	"I0504 10:00:00.000001 1 a.go:1] \"m\" k=\"v\" event={\"ID\":1} e=&{A:1}\ntime=\"x\" level=info msg=\"y\"\n",
-	"lastState:\n  terminated:\n    exitCode: 1\nname: x\nmetadata:\n  name: p\n  deletionTimestamp: 2026-05-04T10:00:00Z\n",
+	"lastState:\n  terminated:\n    exitCode: 1\nname: x\nmetadata:\n  name: p\n" +
+		"  deletionTimestamp: 2026-05-04T10:00:00Z\n",
 	"p-a-b 0/1 OOMKilled 1 (5m ago) 2h\n3s (x2 over 5m) Warning Failed pod/x y\n",
 	`{"":0}`, "{\"log\":\"0\\a\"\"time\":\"",
 	"\xff\xfea\x00\n\x00", "\x1b[31mx\x1b]0;y\x07#033[0m\r\n\x00\xff",
@@ -59,7 +61,8 @@ func FuzzRead(f *testing.F) {
 
 func checkEntry(t *testing.T, e ingest.Entry) {
 	checkText(t, "text", e.Text, ingest.MaxText)
-	for _, s := range []string{e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit, e.Cursor} {
+	for _, s := range []string{e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit,
+		e.Cursor} {
 		checkText(t, "identity", s, 1024)
 	}
 	msg, fields, _ := logtext.Message(&e, nil)

@@ -14,15 +14,19 @@ import (
 // pieces are what formats are made of: a line that repeats one of them, or two, is
 // what a parser can be lost in.
 var pieces = []string{
-	"a=", "a= ", "a=b ", `a="b" `, `"`, `\`, `\"`, `{"a":`, `{"a":{},`, "{", "[", "[[", "\t", "INFO\t", "#033[", "#033[1m", "\x1b[", "\x1b]",
-	"\x00", "a:b ", "2026-03-01T10:00:00Z ", "I0301 10:00:00.000000 1 a.go:1] ", "msg=a ", `msg="a\"`, " {", "} ", "a={", "a=[", "a=&{b:c ",
-	"a=b, ", "pod/a/b] ", "a | ", "é", "\xff", "<6>", "Mar  1 10:00:00 a b: ", "[ 1.0] ", "- a: ", "stdout P ", `"a":"b",`, `{"a":"b\`, `k="\u`,
+	"a=", "a= ", "a=b ", `a="b" `, `"`, `\`, `\"`, `{"a":`, `{"a":{},`, "{", "[", "[[", "\t", "INFO\t", "#033[",
+	"#033[1m", "\x1b[", "\x1b]",
+	"\x00", "a:b ", "2026-03-01T10:00:00Z ", "I0301 10:00:00.000000 1 a.go:1] ", "msg=a ", `msg="a\"`, " {", "} ",
+	"a={", "a=[", "a=&{b:c ",
+	"a=b, ", "pod/a/b] ", "a | ", "é", "\xff", "<6>", "Mar  1 10:00:00 a b: ", "[ 1.0] ", "- a: ", "stdout P ",
+	`"a":"b",`, `{"a":"b\`, `k="\u`,
 	"a={ ( ", "a.b=c ", "k=v k=v,",
 }
 
 // fronts are how lines of some formats begin.
 var fronts = []string{
-	"", "INFO a ", `I0301 10:00:00.000000     812 a.go:1] "m" `, `{"msg":"a",`, "time=x level=info msg=", "time=x component=a msg=",
+	"", "INFO a ", `I0301 10:00:00.000000     812 a.go:1] "m" `, `{"msg":"a",`, "time=x level=info msg=",
+	"time=x component=a msg=",
 	"2026-03-01T10:00:00Z\tINFO\tx\t", "Mar  1 10:00:00 host kubelet[1]: ", "E ",
 }
 
@@ -81,7 +85,8 @@ func costs(front, piece string, size int) map[string]float64 {
 
 // A line with more pairs than are kept ends, and keeps those that it may.
 func TestMorePairsThanAreKept(t *testing.T) {
-	for _, text := range []string{"time=x level=info msg=a %s", "%s msg=a", `I0301 10:00:00.000000     812 a.go:1] "m" %s`, "INFO a %s", `ERROR a {"a": 1} %s`} {
+	for _, text := range []string{"time=x level=info msg=a %s", "%s msg=a",
+		`I0301 10:00:00.000000     812 a.go:1] "m" %s`, "INFO a %s", `ERROR a {"a": 1} %s`} {
 		var pairs strings.Builder
 		for n := range 3 * logtext.MaxFields {
 			fmt.Fprintf(&pairs, "k%d=v ", n)

@@ -15,7 +15,9 @@ func TestJournalJSON(t *testing.T) {
 		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"hello"}`,
 			src: ingest.Kernel, trust: ingest.Attested, at: "2026-05-04T10:00:00.0001Z", node: "node-a", text: "hello"},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"kernel","__MONOTONIC_TIMESTAMP":"5000100","_SOURCE_MONOTONIC_TIMESTAMP":"5000000","MESSAGE":"early"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"kernel","__MONOTONIC_TIMESTAMP":"5000100","_SOURCE_MONOTONIC_TIMESTAMP":"5000000",` +
+				`"MESSAGE":"early"}`,
 			src:   ingest.Kernel,
 			trust: ingest.Attested,
 			at:    "2026-05-04T10:00:00Z",
@@ -23,16 +25,19 @@ func TestJournalJSON(t *testing.T) {
 		},
 		// a process that writes to /dev/kmsg gets another facility
 		{
-			line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"oom"}`,
-			src:  ingest.Job,
+			line: `{` + stamp +
+				`"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"oom"}`,
+			src: ingest.Job,
 		},
 		{line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","MESSAGE":"oom"}`, src: ingest.Job},
 		{
-			line: `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"3","SYSLOG_IDENTIFIER":"kubelet","MESSAGE":"x"}`,
-			src:  ingest.Job,
+			line: `{` + stamp +
+				`"_TRANSPORT":"kernel","SYSLOG_FACILITY":"3","SYSLOG_IDENTIFIER":"kubelet","MESSAGE":"x"}`,
+			src: ingest.Job,
 		},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"kernel","SYSLOG_FACILITY":"3","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"x"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"kernel","SYSLOG_FACILITY":"3","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"x"}`,
 			src:   ingest.Systemd,
 			trust: ingest.Claimed,
 		},
@@ -46,49 +51,65 @@ func TestJournalJSON(t *testing.T) {
 			trust: ingest.Attested,
 		},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","_SYSTEMD_UNIT":"kubelet.service","_COMM":"hyperkube","MESSAGE":"x"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","_SYSTEMD_UNIT":"kubelet.service",` +
+				`"_COMM":"hyperkube","MESSAGE":"x"}`,
 			src:   ingest.Kubelet,
 			trust: ingest.Attested,
 		},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","_SYSTEMD_UNIT":"evil.service","MESSAGE":"x"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"kubelet","_SYSTEMD_UNIT":"evil.service","MESSAGE":"x"}`,
 			src:   ingest.Kubelet,
 			trust: ingest.Claimed,
 		},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"syslog","SYSLOG_IDENTIFIER":"kubelet","_COMM":"logger","_UID":"1000","MESSAGE":"x"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"syslog","SYSLOG_IDENTIFIER":"kubelet","_COMM":"logger","_UID":"1000","MESSAGE":"x"}`,
 			src:   ingest.Kubelet,
 			trust: ingest.Claimed,
 		},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"containerd","_SYSTEMD_UNIT":"containerd.service","MESSAGE":"time=\"2026-05-04T10:00:00Z\" level=warning msg=\"gone\" source=virtcontainers"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"containerd","_SYSTEMD_UNIT":"containerd.service",` +
+				`"MESSAGE":"time=\"2026-05-04T10:00:00Z\" level=warning msg=\"gone\" source=virtcontainers"}`,
 			src:   ingest.Kata,
 			trust: ingest.Attested,
 		},
 		{
-			line:   `{` + stamp + `"_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"kata","_SYSTEMD_UNIT":"containerd.service","_UID":"0","MESSAGE":"no agent","SOURCE":"sid","SUBSYSTEM":"vm"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"kata","_SYSTEMD_UNIT":"containerd.service","_UID":"0",` +
+				`"MESSAGE":"no agent","SOURCE":"sid","SUBSYSTEM":"vm"}`,
 			src:    ingest.Kata,
 			trust:  ingest.Attested,
 			fields: map[string]string{"SOURCE": "sid", "SUBSYSTEM": "vm"},
 		},
 		{
-			line:  `{` + stamp + `"_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"systemd","_SYSTEMD_UNIT":"init.scope","_UID":"0","UNIT":"a.scope","MESSAGE":"x"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"systemd","_SYSTEMD_UNIT":"init.scope","_UID":"0",` +
+				`"UNIT":"a.scope","MESSAGE":"x"}`,
 			src:   ingest.Systemd,
 			trust: ingest.Attested,
 		},
 		// docker's log driver: the engine's unit, a container's text
 		{
-			line: `{` + stamp + `"_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"dockerd","_COMM":"dockerd","_SYSTEMD_UNIT":"docker.service","CONTAINER_ID_FULL":"c1","MESSAGE":"oom"}`,
-			src:  ingest.Job,
+			line: `{` + stamp +
+				`"_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"dockerd","_COMM":"dockerd",` +
+				`"_SYSTEMD_UNIT":"docker.service","CONTAINER_ID_FULL":"c1","MESSAGE":"oom"}`,
+			src: ingest.Job,
 		},
 		{
-			line: `{` + stamp + `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"runsvc.sh","_SYSTEMD_UNIT":"actions.runner.acme.r1.service","MESSAGE":"2026-05-04 10:00:01Z: Running job: build"}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"runsvc.sh",` +
+				`"_SYSTEMD_UNIT":"actions.runner.acme.r1.service","MESSAGE":"2026-05-04 10:00:01Z: Running job: ` +
+				`build"}`,
 			src:  ingest.Runner,
 			text: "Running job: build",
 			at:   "2026-05-04T10:00:00.0001Z",
 		},
 		{
-			line: `{` + stamp + `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"sshd","MESSAGE":[104,105,27,91,51,49,109,33]}`,
+			line: `{` + stamp +
+				`"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"sshd","MESSAGE":[104,105,27,91,51,49,109,33]}`,
 			src:  ingest.Unknown,
 			text: "hi!",
 		},
@@ -104,7 +125,8 @@ func TestJournalJSON(t *testing.T) {
 			text:  "b",
 		},
 		{
-			line:  "{\n\t\"__REALTIME_TIMESTAMP\" : \"1777888800000000\",\n\t\"_TRANSPORT\" : \"kernel\",\n\t\"MESSAGE\" : \"pretty\"\n}\n",
+			line: "{\n\t\"__REALTIME_TIMESTAMP\" : \"1777888800000000\",\n\t\"_TRANSPORT\" : \"kernel\",\n" +
+				"\t\"MESSAGE\" : \"pretty\"\n}\n",
 			src:   ingest.Kernel,
 			trust: ingest.Attested,
 			text:  "pretty",
@@ -122,7 +144,8 @@ func TestJournalUnit(t *testing.T) {
 	e := one(
 		t,
 		"j",
-		`{"_BOOT_ID":"b","_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"systemd","_SYSTEMD_UNIT":"init.scope","UNIT":"cri-containerd-1.scope","MESSAGE":"x","__CURSOR":"s=1"}`,
+		`{"_BOOT_ID":"b","_TRANSPORT":"journal","SYSLOG_IDENTIFIER":"systemd","_SYSTEMD_UNIT":"init.scope",`+
+			`"UNIT":"cri-containerd-1.scope","MESSAGE":"x","__CURSOR":"s=1"}`,
 	)
 	if e.Unit != "cri-containerd-1.scope" || e.Boot != "b" || e.Cursor != "s=1" {
 		t.Errorf("unit %q boot %q cursor %q", e.Unit, e.Boot, e.Cursor)
@@ -223,7 +246,8 @@ func TestJournalMarks(t *testing.T) {
 		line(5, `"_TRANSPORT":"kernel","MESSAGE":"mid"`) +
 		line(
 			7,
-			`"_TRANSPORT":"driver","SYSLOG_IDENTIFIER":"systemd-journald","MESSAGE":"Suppressed 12 messages from kubelet.service"`,
+			`"_TRANSPORT":"driver","SYSLOG_IDENTIFIER":"systemd-journald",`+
+				`"MESSAGE":"Suppressed 12 messages from kubelet.service"`,
 		) +
 		line(8, `"_TRANSPORT":"driver","SYSLOG_IDENTIFIER":"systemd-journald","MESSAGE":"Missed 3 kernel messages"`) +
 		line(9, `"_TRANSPORT":"stdout","SYSLOG_IDENTIFIER":"sshd","MESSAGE":"last"`)

@@ -18,7 +18,8 @@ func TestFileNameWithLineBreaks(t *testing.T) {
 		want  ingest.Trust
 	}{
 		{"tool[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in x", ingest.Claimed},
-		{"tool[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in x[1,2+3]", ingest.Claimed}, // a name can look as if it ended
+		{"tool[812]: segfault at 0 ip 0000000000401000 sp 00007ffd0000 error 6 in x[1,2+3]",
+			ingest.Claimed}, // a name can look as if it ended
 		{"traps: tool[812] trap invalid opcode ip:401000 sp:7ffd0 error:0 in x", ingest.Claimed},
 		{"process '/srv/x", ingest.Claimed},
 		{"eth0: link becomes ready", ingest.Attested},

@@ -11,7 +11,8 @@ import (
 func TestLoki(t *testing.T) {
 	checkLines(t, "export.txt", []wanted{
 		{
-			line:  `2026-05-04T10:00:00Z {unit="kubelet.service", instance="node-a:9100"} I0504 10:00:00.000001 1 a.go:1] "Hi"`,
+			line: `2026-05-04T10:00:00Z {unit="kubelet.service", instance="node-a:9100"} I0504 10:00:00.000001 1 ` +
+				`a.go:1] "Hi"`,
 			src:   ingest.Kubelet,
 			trust: ingest.Attested,
 			at:    "2026-05-04T10:00:00Z",
@@ -19,7 +20,8 @@ func TestLoki(t *testing.T) {
 			text:  `I0504 10:00:00.000001 1 a.go:1] "Hi"`,
 		},
 		{
-			line: `2026-05-04T12:00:00+02:00 {namespace="ci", pod="pool-runner-a", container="runner"}   [RUNNER 2026-05-04 10:00:00Z INFO X] hi`,
+			line: `2026-05-04T12:00:00+02:00 {namespace="ci", pod="pool-runner-a", ` +
+				`container="runner"}   [RUNNER 2026-05-04 10:00:00Z INFO X] hi`,
 			src:  ingest.Runner,
 			at:   "2026-05-04T10:00:00Z",
 			pod:  "ci/pool-runner-a/runner",
@@ -38,14 +40,16 @@ func TestLoki(t *testing.T) {
 			text:  "oom",
 		},
 		{
-			line:  `{"labels":{"unit":"containerd.service","nodename":"node-a"},"line":"time=\"2026-05-04T10:00:00Z\" level=info msg=x","timestamp":"2026-05-04T10:00:00.5Z"}`,
+			line: `{"labels":{"unit":"containerd.service","nodename":"node-a"},` +
+				`"line":"time=\"2026-05-04T10:00:00Z\" level=info msg=x","timestamp":"2026-05-04T10:00:00.5Z"}`,
 			src:   ingest.Containerd,
 			trust: ingest.Attested,
 			at:    "2026-05-04T10:00:00.5Z",
 			node:  "node-a",
 		},
 		{
-			line: "{\n  \"line\": \"hi\",\n  \"timestamp\": \"1777888800000000000\",\n  \"fields\": {\n    \"pod\": \"pool-runner-a\",\n    \"container\": \"runner\"\n  }\n}",
+			line: "{\n  \"line\": \"hi\",\n  \"timestamp\": \"1777888800000000000\",\n  \"fields\": {\n" +
+				"    \"pod\": \"pool-runner-a\",\n    \"container\": \"runner\"\n  }\n}",
 			src:  ingest.Runner,
 			at:   "2026-05-04T10:00:00Z",
 			pod:  "/pool-runner-a/runner",
@@ -63,7 +67,8 @@ func TestLoki(t *testing.T) {
 }
 
 func TestLokiHeader(t *testing.T) {
-	doc := "http://loki:3100/loki/api/v1/query_range?x\nCommon labels: {unit=\"kubelet.service\", node=\"node-a\"}\n2026-05-04T10:00:00Z {} hi\n"
+	doc := "http://loki:3100/loki/api/v1/query_range?x\nCommon labels: {unit=\"kubelet.service\", node=\"node-a\"}\n" +
+		"2026-05-04T10:00:00Z {} hi\n"
 	entries, marks := readAll(t, Document{}, doc)
 	if len(entries) != 1 || entries[0].Source != ingest.Kubelet || entries[0].Node != "node-a" ||
 		has(marks, ingest.Mixed, ingest.Unknown) != nil {
@@ -73,7 +78,8 @@ func TestLokiHeader(t *testing.T) {
 
 func TestGrafanaCSV(t *testing.T) {
 	doc := "\"labels\",\"Time\",\"Line\",\"tsNs\"\n" +
-		"\"{\"\"pod\"\":\"\"pool-runner-a\"\",\"\"container\"\":\"\"runner\"\"}\",\"1777888800000\",\"hi, \"\"you\"\"\",\"1777888800000000000\"\n"
+		"\"{\"\"pod\"\":\"\"pool-runner-a\"\",\"\"container\"\":\"\"runner\"\"}\",\"1777888800000\",\"hi, " +
+		"\"\"you\"\"\",\"1777888800000000000\"\n"
 	entries, _ := readAll(t, Document{Name: "Explore-logs.csv"}, doc)
 	if len(entries) != 1 {
 		t.Fatalf("%+v", entries)
@@ -91,7 +97,8 @@ func TestGrafanaCSV(t *testing.T) {
 
 // TestNewestFirst: coverage does not depend on the order of lines.
 func TestNewestFirst(t *testing.T) {
-	doc := "2026-05-04T10:00:09Z {pod=\"p-1\", container=\"c\"} b\n2026-05-04T10:00:00Z {pod=\"p-1\", container=\"c\"} a\n"
+	doc := "2026-05-04T10:00:09Z {pod=\"p-1\", container=\"c\"} b\n" +
+		"2026-05-04T10:00:00Z {pod=\"p-1\", container=\"c\"} a\n"
 	_, marks := readAll(t, Document{}, doc)
 	c := has(marks, ingest.Covered, ingest.Job)
 	if c == nil || !c.Mark.From.Equal(at("2026-05-04T10:00:00Z")) || !c.Mark.To.Equal(at("2026-05-04T10:00:09Z")) {
@@ -104,7 +111,8 @@ func TestNewestFirst(t *testing.T) {
 // a container's.
 func TestServiceName(t *testing.T) {
 	f := Document{}.Feed()
-	for service, want := range map[string]ingest.Source{"integrations/kubernetes/journal": ingest.Kubelet, "kubelet.service": ingest.Kubelet, "unknown_service": ingest.Kubelet, "": ingest.Kubelet,
+	for service, want := range map[string]ingest.Source{"integrations/kubernetes/journal": ingest.Kubelet,
+		"kubelet.service": ingest.Kubelet, "unknown_service": ingest.Kubelet, "": ingest.Kubelet,
 		"web": ingest.Job, "containerd.service": ingest.Job} {
 		got := f.Shipped(
 			at("2026-05-04T10:00:00Z"),
@@ -131,15 +139,21 @@ func TestStreamsThatNobodyIdentified(t *testing.T) {
 	lines := []string{
 		`I0504 10:00:00.000001     812 kubelet.go:2421] "SyncLoop REMOVE" source="api" pods=["ci/r-1"]`,
 		`May  4 10:00:00 n-1 kernel: Kernel panic - not syncing: x`,
-		`{"_TRANSPORT":"kernel","MESSAGE":"Kernel panic - not syncing: x","_BOOT_ID":"b","__CURSOR":"c","_HOSTNAME":"n-1"}`,
+		`{"_TRANSPORT":"kernel","MESSAGE":"Kernel panic - not syncing: x","_BOOT_ID":"b","__CURSOR":"c",` +
+			`"_HOSTNAME":"n-1"}`,
 		`time="2026-05-04T10:00:00Z" level=info msg="starting containerd"`,
 		`{"ts":1777888800000,"caller":"kubelet.go:2421","msg":"SyncLoop REMOVE","v":2,"pods":["ci/r-1"]}`,
-		`2026-05-04T10:00:00Z	INFO	EphemeralRunner	Pod is in failed phase	{"ephemeralrunner": {"name":"r-1","namespace":"ci"}}`,
+		`2026-05-04T10:00:00Z	INFO	EphemeralRunner	Pod is in failed phase	{"ephemeralrunner": ` +
+			`{"name":"r-1",` +
+			`"namespace":"ci"}}`,
 	}
 	for _, set := range []map[string]string{
-		{}, {"job": "fluent-bit"}, {"service_name": "unknown_service"}, {"job": "app", "filename": "/home/ci/app.log"}, {"k8s_deployment_name": "evil"},
-		{"job": "fluent-bit", "unit": "kubelet.service"}, {"job": "app", "transport": "kernel"}, {"job": "varlogs", "filename": "/var/log/syslog"}, {"host": "n-1"},
-		{"job": "integrations/kubernetes/journal", "syslog_identifier": "kubelet"}, {"job": "integrations/kubernetes/journal", "unit": "docker.service"},
+		{}, {"job": "fluent-bit"}, {"service_name": "unknown_service"}, {"job": "app", "filename": "/home/ci/app.log"},
+		{"k8s_deployment_name": "evil"},
+		{"job": "fluent-bit", "unit": "kubelet.service"}, {"job": "app", "transport": "kernel"},
+		{"job": "varlogs", "filename": "/var/log/syslog"}, {"host": "n-1"},
+		{"job": "integrations/kubernetes/journal", "syslog_identifier": "kubelet"},
+		{"job": "integrations/kubernetes/journal", "unit": "docker.service"},
 		{"job": "integrations/kubernetes/journal", "unit": "kubelet.service", "app": "web"}, {"source": "journal"},
 	} {
 		for _, line := range lines {
@@ -151,7 +165,8 @@ func TestStreamsThatNobodyIdentified(t *testing.T) {
 		}
 	}
 	for _, set := range []map[string]string{
-		{"job": "integrations/kubernetes/journal", "transport": "kernel", "instance": "n-1"}, {"job": "systemd-journal", "unit": "kubelet.service"}, {"unit": "kubelet.service"},
+		{"job": "integrations/kubernetes/journal", "transport": "kernel", "instance": "n-1"},
+		{"job": "systemd-journal", "unit": "kubelet.service"}, {"unit": "kubelet.service"},
 	} {
 		if got := f.Shipped(at("2026-05-04T10:00:00Z"), set, "x"); len(got) != 1 || got[0].Trust != ingest.Attested {
 			t.Errorf("%v: %+v, want it believed", set, got)

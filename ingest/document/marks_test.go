@@ -20,7 +20,8 @@ func TestMixed(t *testing.T) {
 		mixed           bool
 	}{
 		{"a journal", "j", journal + journal, false},
-		{"a journal as text", "j", "-- Logs begin at x --\n" + kernel + "May 04 10:00:00 n sshd[1]: x\n\n" + kernel, false},
+		{"a journal as text", "j", "-- Logs begin at x --\n" + kernel + "May 04 10:00:00 n sshd[1]: x\n\n" + kernel,
+			false},
 		{"runner first", "x", runner + kernel, true},
 		{"runner last", "x", kernel + runner, true},
 		{"job output that holds a journal line", "x", plain + journal, true},
@@ -30,7 +31,8 @@ func TestMixed(t *testing.T) {
 		{"table and words", "x", row + plain, false},
 		{"controller log", "controller.log", zap + plain, false},
 		{"controller log with runner lines", "controller.log", zap + runner, true},
-		{"other pods by prefix", "x", "[pod/arc-controller-1/manager] " + zap + "[pod/pool-runner-a/runner] " + runner, false},
+		{"other pods by prefix", "x", "[pod/arc-controller-1/manager] " + zap + "[pod/pool-runner-a/runner] " + runner,
+			false},
 		{"prefix that a runner may have printed", "x", "[pod/arc-controller-1/manager] " + zap + runner, true},
 		{"a pod's own log", runPath, kernel + runner + journal, false},
 		{"runner alone", "x", runner + plain, false},
@@ -44,7 +46,8 @@ func TestMixed(t *testing.T) {
 }
 
 func TestProgramDocument(t *testing.T) {
-	doc := "2026-05-04T10:00:00Z\tERROR\tEphemeralRunner\tno\ngithub.com/a/b.c\n\t/x/y.go:1\n2026-05-04T10:00:05Z\tINFO\tsetup\tyes\n"
+	doc := "2026-05-04T10:00:00Z\tERROR\tEphemeralRunner\tno\ngithub.com/a/b.c\n\t/x/y.go:1\n" +
+		"2026-05-04T10:00:05Z\tINFO\tsetup\tyes\n"
 	entries, marks := readAll(t, Document{Name: "arc/controller.log"}, doc)
 	for _, e := range entries {
 		if e.Source != ingest.Controller || e.Trust != ingest.Attested {

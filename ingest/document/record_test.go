@@ -32,11 +32,17 @@ var paths = []string{
 }
 
 var recordTexts = []string{
-	"", " ", "plain", "\tindented", "Listening for Jobs", "√ Connected to GitHub", "2026-05-04T10:00:00.1234567Z stamped", "2026-05-04 10:00:00Z: Running job: build",
-	"[2026-05-04 10:00:00Z INFO Terminal] WRITE LINE: text", "[2026-05-04 10:00:00Z INFO A] [2026-05-04 10:00:00Z INFO B] twice",
-	"2026-05-04T09:00:00Z 2026-05-04T08:00:00Z two stamps", "2026-05-04T10:00:00Z stdout F a header in the text", "\x1b[31mred\x1b[0m", "\x1b[31m", "t\xffglich", "\ufeffmark",
-	`{"level":"info","msg":"m","logger":"listener"}`, `{"MESSAGE":"a record","__REALTIME_TIMESTAMP":"1777888800000000","_TRANSPORT":"kernel"}`, "{", "}", "##[error]Process completed with exit code 1.",
-	"__CURSOR=s=1", "Mon 2026-05-04 10:00:00 UTC [s=1;i=1]", "    MESSAGE=verbose", "-- Reboot --", `time="2026-05-04T10:00:00Z" level=info msg="x"`, "> quoted", "kernel: [1.000000] text", "end   ",
+	"", " ", "plain", "\tindented", "Listening for Jobs", "√ Connected to GitHub",
+	"2026-05-04T10:00:00.1234567Z stamped", "2026-05-04 10:00:00Z: Running job: build",
+	"[2026-05-04 10:00:00Z INFO Terminal] WRITE LINE: text",
+	"[2026-05-04 10:00:00Z INFO A] [2026-05-04 10:00:00Z INFO B] twice",
+	"2026-05-04T09:00:00Z 2026-05-04T08:00:00Z two stamps", "2026-05-04T10:00:00Z stdout F a header in the text",
+	"\x1b[31mred\x1b[0m", "\x1b[31m", "t\xffglich", "\ufeffmark",
+	`{"level":"info","msg":"m","logger":"listener"}`,
+	`{"MESSAGE":"a record","__REALTIME_TIMESTAMP":"1777888800000000","_TRANSPORT":"kernel"}`, "{", "}",
+	"##[error]Process completed with exit code 1.",
+	"__CURSOR=s=1", "Mon 2026-05-04 10:00:00 UTC [s=1;i=1]", "    MESSAGE=verbose", "-- Reboot --",
+	`time="2026-05-04T10:00:00Z" level=info msg="x"`, "> quoted", "kernel: [1.000000] text", "end   ",
 }
 
 func TestRecordIsLine(t *testing.T) {

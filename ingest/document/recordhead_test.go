@@ -59,7 +59,8 @@ func glanceOf(real, mono uint64, fields []member) journald.RecordHead {
 // passed by wherever it can be, so that the next ones show what that changed.
 func (p *pair) read(real, mono uint64, fields []member) string {
 	each := func(yield func(name, val []byte) bool) {
-		for _, f := range append([]member{{"__REALTIME_TIMESTAMP", fmt.Sprint(real)}, {"__MONOTONIC_TIMESTAMP", fmt.Sprint(mono)}, {"__CURSOR", "s=1"}}, fields...) {
+		for _, f := range append([]member{{"__REALTIME_TIMESTAMP", fmt.Sprint(real)},
+			{"__MONOTONIC_TIMESTAMP", fmt.Sprint(mono)}, {"__CURSOR", "s=1"}}, fields...) {
 			if !yield([]byte(f.name), []byte(f.val)) {
 				return
 			}
@@ -107,34 +108,35 @@ var (
 		"\x1b[1mkubelet",
 	}
 	glanceFields = map[string][]string{
-		"_TRANSPORT": {
-			"kernel",
-			"driver",
-			"stdout",
-			"journal",
-			"syslog",
-			"audit",
-		}, "SYSLOG_IDENTIFIER": glanceNames, "_SYSTEMD_UNIT": glanceNames, "_COMM": glanceNames,
-		"_UID": {
-			"0",
-			"1000",
-		}, "SYSLOG_FACILITY": {"0", "3", "10"}, "_PID": {"1", "812"}, "SYSLOG_PID": {"7"}, "UNIT": {"x.service"}, "JOB": {"1"},
-		"_HOSTNAME": {
-			"node-a",
-		}, "_BOOT_ID": {"0123456789abcdef0123456789abcdef"}, "CONTAINER_ID_FULL": {"", strings.Repeat("0123456789abcdef", 4)}, "CONTAINER_TAG": {"x"},
-		"_SOURCE_REALTIME_TIMESTAMP": {
-			"1777888799999000",
-			"0",
-			"nonsense",
-			"99999999999999999999",
-		}, "_SOURCE_MONOTONIC_TIMESTAMP": {"4000000", "999999999999"},
+		"_TRANSPORT":                  {"kernel", "driver", "stdout", "journal", "syslog", "audit"},
+		"SYSLOG_IDENTIFIER":           glanceNames,
+		"_SYSTEMD_UNIT":               glanceNames,
+		"_COMM":                       glanceNames,
+		"_UID":                        {"0", "1000"},
+		"SYSLOG_FACILITY":             {"0", "3", "10"},
+		"_PID":                        {"1", "812"},
+		"SYSLOG_PID":                  {"7"},
+		"UNIT":                        {"x.service"},
+		"JOB":                         {"1"},
+		"_HOSTNAME":                   {"node-a"},
+		"_BOOT_ID":                    {"0123456789abcdef0123456789abcdef"},
+		"CONTAINER_ID_FULL":           {"", strings.Repeat("0123456789abcdef", 4)},
+		"CONTAINER_TAG":               {"x"},
+		"_SOURCE_REALTIME_TIMESTAMP":  {"1777888799999000", "0", "nonsense", "99999999999999999999"},
+		"_SOURCE_MONOTONIC_TIMESTAMP": {"4000000", "999999999999"},
 	}
 	glanceTexts = []string{
-		"", "plain", "  indented", "\tquoted by klog", " > end", " >", "ends with blanks  ", "[   12.345678] a stamp of its own", "[nonsense] x",
-		"Suppressed 12 messages from kubelet.service", "Suppressed 3 messages from /system.slice/containerd.service", "Suppressed nothing", "Missed 7 kernel messages",
-		`time="2026-05-04T10:00:00Z" level=info msg="x" source=containerd-kata-shim-v2 sandbox=1`, `level=info msg=x source="virtcontainers" y=1`, "x source=other",
-		`I0504 10:00:00.000001     777 x.go:1] "Started" pod="a/b"`, "umlaut äöü", "broken \xff UTF-8", "two\nlines", "\x1b[31mred\x1b[0m", "#033[31mred", "number #12", "bell\a", "del\x7f", "\u202eturned",
-		"Running with gitlab-runner 17.0", "√ Connected to GitHub", "2026-05-04 10:00:00Z: Listening for Jobs", "[WORKER 2026-05-04 10:00:00Z INFO Worker] x", "{\"level\":\"info\"}", strings.Repeat("long ", ingest.MaxText/5+9), strings.Repeat("ä", ingest.MaxText),
+		"", "plain", "  indented", "\tquoted by klog", " > end", " >", "ends with blanks  ",
+		"[   12.345678] a stamp of its own", "[nonsense] x",
+		"Suppressed 12 messages from kubelet.service", "Suppressed 3 messages from /system.slice/containerd.service",
+		"Suppressed nothing", "Missed 7 kernel messages",
+		`time="2026-05-04T10:00:00Z" level=info msg="x" source=containerd-kata-shim-v2 sandbox=1`,
+		`level=info msg=x source="virtcontainers" y=1`, "x source=other",
+		`I0504 10:00:00.000001     777 x.go:1] "Started" pod="a/b"`, "umlaut äöü", "broken \xff UTF-8", "two\nlines",
+		"\x1b[31mred\x1b[0m", "#033[31mred", "number #12", "bell\a", "del\x7f", "\u202eturned",
+		"Running with gitlab-runner 17.0", "√ Connected to GitHub", "2026-05-04 10:00:00Z: Listening for Jobs",
+		"[WORKER 2026-05-04 10:00:00Z INFO Worker] x", "{\"level\":\"info\"}",
+		strings.Repeat("long ", ingest.MaxText/5+9), strings.Repeat("ä", ingest.MaxText),
 		"-- Boot 0123 --", "-- Reboot --",
 	}
 )
@@ -202,10 +204,12 @@ func TestIsPlain(t *testing.T) {
 // FuzzRecordHead takes lines NAME=value, an empty line between records.
 func FuzzRecordHead(f *testing.F) {
 	f.Add(
-		"_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n_SYSTEMD_UNIT=kubelet.service\nMESSAGE=x\n\n_TRANSPORT=driver\nMESSAGE=Suppressed 1 messages from kubelet.service",
+		"_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=kubelet\n_SYSTEMD_UNIT=kubelet.service\nMESSAGE=x\n\n" +
+			"_TRANSPORT=driver\nMESSAGE=Suppressed 1 messages from kubelet.service",
 	)
 	f.Add(
-		"_TRANSPORT=stdout\n_SYSTEMD_UNIT=containerd.service\nMESSAGE=x source=virtcontainers\n\n_TRANSPORT=kernel\nMESSAGE=[ 1.000] x",
+		"_TRANSPORT=stdout\n_SYSTEMD_UNIT=containerd.service\nMESSAGE=x source=virtcontainers\n\n_TRANSPORT=kernel\n" +
+			"MESSAGE=[ 1.000] x",
 	)
 	f.Fuzz(func(t *testing.T, s string) {
 		p := newPair()

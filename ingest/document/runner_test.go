@@ -87,7 +87,8 @@ func TestRunnerLog(t *testing.T) {
 	doc := strings.Repeat(
 		line,
 		6,
-	) + "[  12.345678] Out of memory\n" + `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}` + "\n__CURSOR=s=1;i=1\nordinary\n"
+	) + "[  12.345678] Out of memory\n" + `{"_TRANSPORT":"kernel","_BOOT_ID":"b","MESSAGE":"oom"}` +
+		"\n__CURSOR=s=1;i=1\nordinary\n"
 	entries, marks := readAll(t, Document{Name: "runner.txt"}, doc)
 	for _, e := range entries {
 		if e.Source != ingest.Runner {

@@ -55,7 +55,8 @@ func sameWhenSkipping(t *testing.T, d Document, data []byte) (skipped int) {
 		)
 	}
 	d.Next = nextNeedle
-	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), sips{bytes.NewReader(data), 300}} {
+	for _, in := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)),
+		sips{bytes.NewReader(data), 300}} {
 		some, quietMarks := readFrom(t, d, in)
 		if got, want := onlyNeedle(some), onlyNeedle(all); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%T: entries:\n got %+v\nwant %+v\nof %q", in, got, want, data)
@@ -105,7 +106,8 @@ func spell(marks []ingest.Entry) (out []string) {
 // journals are logs of the text forms that are passed over, with what can come
 // between their lines.
 var journals = []string{
-	`2026-05-04T10:00:00.000001+0200 node-1 kubelet[812]: I0504 10:00:00.000001     812 kubelet.go:1] "a line like any other"
+	`2026-05-04T10:00:00.000001+0200 node-1 kubelet[812]: I0504 10:00:00.000001     812 kubelet.go:1] "a line like ` +
+		`any other"
 2026-05-04T10:00:01.000001+0200 node-1 sshd[1]: Accepted publickey
 2026-05-04T10:00:02.000001+0200 node-1 kernel: [   12.000001] eth0: link becomes ready, and this one is long enough
 2026-05-04T10:00:03.000001+0200 node-1 kernel: [   13.000001] eth0: link becomes ready
@@ -118,7 +120,8 @@ and the rest of that one OOM-kill
 2026-05-04T10:00:08.000001+0200 node-1 systemd[1]: Started a unit.
 2026-05-04T10:00:08.500001+0200 node-1 systemd[1]: Suppressed 12 messages from kubelet.service
 2026-05-04T10:00:09.000001+0200 node-1 systemd-journald[1]: Missed 3 kernel messages
-2026-05-04T10:00:09.100001+0200 node-1 containerd[9]: time="2026-05-04T08:00:09Z" level=info msg="nothing" source=virtcontainers
+2026-05-04T10:00:09.100001+0200 node-1 containerd[9]: time="2026-05-04T08:00:09Z" level=info msg="nothing" ` +
+		`source=virtcontainers
 2026-05-04T10:00:09.200001+0200 node-1 containerd[9]: time="2026-05-04T08:00:09Z" level=info msg="nothing"
 2026-05-04T10:00:09.300001+0200 node-1 containerd[9]: time="2026-05-04T08:00:09Z" level=info msg="nothing at all"
 2026-05-04T10:00:10.000001+0200 node-1 kubelet[812]: 	OOM-kill in a value

@@ -61,7 +61,8 @@ func TestHostLines(t *testing.T) {
 			at:    "2026-05-04T08:00:00Z",
 		},
 		{
-			line:  "May 04 10:00:00 node-a containerd[1]: time=\"2026-05-04T10:00:00Z\" level=info msg=\"x\" source=katautils",
+			line: "May 04 10:00:00 node-a containerd[1]: time=\"2026-05-04T10:00:00Z\" level=info msg=\"x\" " +
+				"source=katautils",
 			src:   ingest.Kata,
 			trust: ingest.Attested,
 		},
@@ -137,7 +138,8 @@ func TestHostLines(t *testing.T) {
 func TestNoHostLines(t *testing.T) {
 	for _, line := range []string{
 		"result: ok", "Step result: Failed", "foo[12]: bar", "kernel panic", "kubectl: not found", "May be later",
-		"Mon dieu 12", "<b>bold</b>", "<999>x", "<6>", "2026-05-04T10:00:00Z Step result: Failed", "2026-05-04T10:00:00Z INFO kubelet: x",
+		"Mon dieu 12", "<b>bold</b>", "<999>x", "<6>", "2026-05-04T10:00:00Z Step result: Failed",
+		"2026-05-04T10:00:00Z INFO kubelet: x",
 	} {
 		entries, _ := readAll(t, Document{Name: "x"}, line)
 		for _, e := range entries {
@@ -231,7 +233,8 @@ func TestDmesg(t *testing.T) {
 }
 
 func TestBootSeparator(t *testing.T) {
-	doc := "-- Journal begins at Mon 2026-05-04 --\n-- Boot aa --\nMay 04 10:00:00 n kernel: a\n-- Boot bb --\nMay 04 11:00:00 n kernel: b\n-- No entries --\n"
+	doc := "-- Journal begins at Mon 2026-05-04 --\n-- Boot aa --\nMay 04 10:00:00 n kernel: a\n-- Boot bb --\n" +
+		"May 04 11:00:00 n kernel: b\n-- No entries --\n"
 	entries, marks := readAll(t, Document{Ref: at("2026-05-05T00:00:00Z")}, doc)
 	if len(entries) != 3 || entries[0].Boot != "aa" || entries[1].Text != "-- Boot bb --" ||
 		entries[1].Source != ingest.Systemd ||
@@ -256,7 +259,8 @@ func TestYears(t *testing.T) {
 	if e := entries[0]; !e.At.IsZero() || e.Clock != ingest.NoClock {
 		t.Errorf("without any year: %v clock %d", e.At, e.Clock)
 	}
-	doc := "May 04 10:00:00 n kernel: a\nMay 04 10:00:01 n containerd[1]: time=\"2024-05-04T08:00:01Z\" level=info msg=x\n"
+	doc := "May 04 10:00:00 n kernel: a\nMay 04 10:00:01 n containerd[1]: time=\"2024-05-04T08:00:01Z\" level=info " +
+		"msg=x\n"
 	entries, _ = readAll(t, Document{}, doc)
 	if e := entries[0]; !e.At.Equal(at("2024-05-04T08:00:00Z")) || e.Clock != ingest.LocalClock {
 		t.Errorf("year and zone of the other line: %v clock %d", e.At, e.Clock)
@@ -279,7 +283,8 @@ func TestYears(t *testing.T) {
 // no time.
 func TestKernelLinesTellNoTimeOfTheirOwn(t *testing.T) {
 	text := "May 04 10:00:00 node kubelet[1]: one\n" +
-		"May 04 10:00:05 node kernel: [   12.000001] ts=1777802400 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n"
+		"May 04 10:00:05 node kernel: [   12.000001] ts=1777802400 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), " +
+		"order=0\n"
 	entries, _ := readAll(t, Document{Name: "journal.log", Ref: at("2026-06-01T00:00:00Z")}, text)
 	if e := entries[len(entries)-1]; !e.At.Equal(at("2026-05-04T10:00:05Z")) || e.Clock != ingest.LocalClock {
 		t.Errorf("%v %v", e.At, e.Clock)
@@ -289,7 +294,8 @@ func TestKernelLinesTellNoTimeOfTheirOwn(t *testing.T) {
 // In a journal without host names the name of an unknown program is no host's,
 // behind which somebody else could seem to speak.
 func TestProgramsAreNoHosts(t *testing.T) {
-	for _, line := range []string{"May 04 10:00:57 sshd: kubelet[1]: one", "2026-05-04T10:00:57+0200 sshd: kubelet[1]: one"} {
+	for _, line := range []string{"May 04 10:00:57 sshd: kubelet[1]: one",
+		"2026-05-04T10:00:57+0200 sshd: kubelet[1]: one"} {
 		entries, _ := readAll(t, Document{Name: "journal.log", Ref: at("2026-06-01T00:00:00Z")}, line+"\n")
 		if len(entries) != 1 || entries[0].Source == ingest.Kubelet {
 			t.Errorf("%q: %+v", line, entries)

@@ -60,7 +60,8 @@ func (closed) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // TestWrapped: lines that a mail program broke become one again.
 func TestWrapped(t *testing.T) {
-	doc := "May 04 10:00:00 node-a kernel: something was killed by somebody,\nwho had reasons of its own to do so and went on to explain them\nat length\nNext line\n" +
+	doc := "May 04 10:00:00 node-a kernel: something was killed by somebody,\n" +
+		"who had reasons of its own to do so and went on to explain them\nat length\nNext line\n" +
 		"> ERROR: Job failed: prepare environment: waiting for pod: no\n> such image\nshort\nmay not join\n"
 	entries, _ := readAll(t, Document{}, doc)
 	want := []string{
@@ -80,8 +81,10 @@ func TestWrapped(t *testing.T) {
 // TestHostileLines: text made to be expensive is not.
 func TestHostileLines(t *testing.T) {
 	for _, unit := range []string{
-		"a={ ", "x a=b ", "\"terminated\":{\"a\":", "terminated:map[", "a  b  ", "{", "[", "{\"a\":[", "\\\"", "\x1b[", "#033[", "Warning ", "k: v: ",
-		"{\"MESSAGE\":\"", "}\n", "{\n\"line\": {\n}\n", "Conditions:\n  a  True  ", "> ", "[pod/a/b] ", "a=\"", "2026-05-04T10:00:00Z ", "<6>", "__CURSOR=s=1\n", "May 04 10:00:00 ",
+		"a={ ", "x a=b ", "\"terminated\":{\"a\":", "terminated:map[", "a  b  ", "{", "[", "{\"a\":[", "\\\"", "\x1b[",
+		"#033[", "Warning ", "k: v: ",
+		"{\"MESSAGE\":\"", "}\n", "{\n\"line\": {\n}\n", "Conditions:\n  a  True  ", "> ", "[pod/a/b] ", "a=\"",
+		"2026-05-04T10:00:00Z ", "<6>", "__CURSOR=s=1\n", "May 04 10:00:00 ",
 	} {
 		doc := strings.Repeat(unit, (2<<20)/len(unit))
 		n := 0

@@ -25,12 +25,16 @@ func read(t *testing.T, text string) (out []ingest.Entry) {
 // journalctl's rarer formats say the same as its common ones.
 func TestRareJournalFormats(t *testing.T) {
 	at := time.UnixMicro(0x64c0ae0000000).UTC()
-	fields := `"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"build-7","__REALTIME_TIMESTAMP":"1772531200000000","MESSAGE":"eth0: Link is Up"`
+	fields := `"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"build-7",` +
+		`"__REALTIME_TIMESTAMP":"1772531200000000","MESSAGE":"eth0: Link is Up"`
 	for _, c := range []struct {
 		name, text string
 		timed      bool
 	}{
-		{"verbose", "Tue 2026-03-03 09:46:40.000000 UTC [s=0a;i=1;b=00000000000000000000000000000001;m=10;t=" + "64c0ae0000000" + ";x=0]\n    _TRANSPORT=kernel\n    SYSLOG_IDENTIFIER=kernel\n    _HOSTNAME=build-7\n    MESSAGE=eth0: Link is Up\n", true},
+		{"verbose", "Tue 2026-03-03 09:46:40.000000 UTC [s=0a;i=1;b=00000000000000000000000000000001;m=10;t=" +
+			"64c0ae0000000" +
+			";x=0]\n    _TRANSPORT=kernel\n    SYSLOG_IDENTIFIER=kernel\n    _HOSTNAME=build-7\n" +
+			"    MESSAGE=eth0: Link is Up\n", true},
 		{"json-seq", "\x1e{" + fields + "}\n", false},
 		{"json-sse", "data: {" + fields + "}\n\n", false},
 		{"short-delta", "[  812.000001 <    0.000123 >] build-7 kernel: eth0: Link is Up\n", false},

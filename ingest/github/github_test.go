@@ -93,9 +93,12 @@ func job(id int, runner, status, conclusion, completed string) string {
 		return strconv.Quote(s)
 	}
 	return fmt.Sprintf(
-		`{"id":%d,"run_id":36180041,"run_url":"https://api.github.com/repos/mills/flour/actions/runs/36180041","run_attempt":1,"node_id":"CR_x","head_sha":"4be5",
-		"url":"u","html_url":"h","status":"%s","conclusion":%s,"created_at":"2026-10-01T09:00:00Z","started_at":"2026-10-01T09:00:20Z","completed_at":%s,"name":"build (x)",
-		"steps":[{"name":"Set up job","status":"completed","conclusion":"success","number":1}],"check_run_url":"c","labels":["mill"],"runner_id":77,"runner_name":%s,"runner_group_id":2,
+		`{"id":%d,"run_id":36180041,"run_url":"https://api.github.com/repos/mills/flour/actions/runs/36180041",`+
+			`"run_attempt":1,"node_id":"CR_x","head_sha":"4be5",
+		"url":"u","html_url":"h","status":"%s","conclusion":%s,"created_at":"2026-10-01T09:00:00Z",`+
+			`"started_at":"2026-10-01T09:00:20Z","completed_at":%s,"name":"build (x)",
+		"steps":[{"name":"Set up job","status":"completed","conclusion":"success","number":1}],"check_run_url":"c",`+
+			`"labels":["mill"],"runner_id":77,"runner_name":%s,"runner_group_id":2,
 		"runner_group_name":"kubernetes","workflow_name":"CI","head_branch":"main"}`,
 		id,
 		status,
@@ -141,7 +144,9 @@ func TestFindsTheRunnersJob(t *testing.T) {
 	if e.Cluster != "east" {
 		t.Errorf("an answer about a runner of east is filed under cluster %q", e.Cluster)
 	}
-	if want := `github job status=completed conclusion=failure runner_name=mill-runner-1 repository=mills/flour run_id=36180041 job_id=3 started_at=2026-10-01T09:00:20Z completed_at=2026-10-01T09:18:58Z name="build (x)"`; e.Text != want {
+	want := `github job status=completed conclusion=failure runner_name=mill-runner-1 repository=mills/flour ` +
+		`run_id=36180041 job_id=3 started_at=2026-10-01T09:00:20Z completed_at=2026-10-01T09:18:58Z name="build (x)"`
+	if e.Text != want {
 		t.Errorf("text %s", e.Text)
 	}
 }

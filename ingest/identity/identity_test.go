@@ -114,7 +114,8 @@ func TestWhatTheAPIServerSays(t *testing.T) {
 		{"another audience", func(s *said) { s.Audiences = []string{"vault"} }, "denied"},
 		{"an API server that knows no audiences", func(s *said) { s.Audiences = nil }, "denied"},
 		{"another account", func(s *said) { s.User.Username = userPrefix + "coroner:default" }, "forbidden credential"},
-		{"another namespace", func(s *said) { s.User.Username = userPrefix + "ci:coroner-agent" }, "forbidden credential"},
+		{"another namespace", func(s *said) { s.User.Username = userPrefix + "ci:coroner-agent" },
+			"forbidden credential"},
 		{"a user of that name", func(s *said) { s.User.Username = "coroner/coroner-agent" }, "forbidden credential"},
 		{"no node", func(s *said) { delete(s.User.Extra, nodeKey) }, "forbidden credential"},
 		{"bound to a node only", func(s *said) { delete(s.User.Extra, podKey) }, "forbidden credential"},
@@ -122,7 +123,11 @@ func TestWhatTheAPIServerSays(t *testing.T) {
 		{"two nodes", func(s *said) { s.User.Extra[nodeKey] = review.ExtraValue{"n1", "n2"} }, "forbidden credential"},
 	} {
 		a := newAPI(t)
-		a.answer = func(t *review.TokenReview) int { t.Status = status(); tt.change(&t.Status); return http.StatusCreated }
+		a.answer = func(t *review.TokenReview) int {
+			t.Status = status()
+			tt.change(&t.Status)
+			return http.StatusCreated
+		}
 		if got := a.says(a.token(nil)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.what, got, tt.want)
 		}
@@ -147,7 +152,8 @@ func TestWhatATokenSaysOfItself(t *testing.T) {
 		{"expired", a.token(map[string]any{"exp": a.now.Unix()}), "denied"},
 		{"without an end", a.token(map[string]any{"exp": nil}), "denied"},
 		{"another account", a.token(map[string]any{"sub": userPrefix + "coroner:default"}), "forbidden credential"},
-		{"a longer account", a.token(map[string]any{"sub": userPrefix + "coroner:coroner-agent:x"}), "forbidden credential"},
+		{"a longer account", a.token(map[string]any{"sub": userPrefix + "coroner:coroner-agent:x"}),
+			"forbidden credential"},
 	} {
 		if got := a.says(tt.token); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.what, got, tt.want)

@@ -309,7 +309,8 @@ func TestNoAccess(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := errors.Join(os.Chmod(top, 0o755), os.Chmod(filepath.Dir(top), 0o755), syscall.Setfsuid(65534)); err != nil {
+	if err := errors.Join(os.Chmod(top, 0o755), os.Chmod(filepath.Dir(top), 0o755),
+		syscall.Setfsuid(65534)); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err := newestFile(dir)

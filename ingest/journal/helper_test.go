@@ -287,7 +287,8 @@ func startJournald(t testing.TB, conf ...string) *daemon {
 	// Every journald writes about itself to the kernel's log, for all others to read.
 	d.conf = strings.Join(append([]string{"[Journal]", "RateLimitBurst=0", "ForwardToSyslog=no", "ReadKMsg=no"},
 		conf...), "\n") + "\n"
-	for _, dir := range []string{d.run + "/systemd/journald.conf.d", d.run + "/systemd/journal", d.run + "/log", d.log} {
+	for _, dir := range []string{d.run + "/systemd/journald.conf.d", d.run + "/systemd/journal", d.run + "/log",
+		d.log} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,8 @@ func nodeExport(w io.Writer, n int, end time.Time) error {
 		l.at, l.mono = l.at.Add(step), l.mono+step.Microseconds()
 		fmt.Fprintf(
 			l.w,
-			"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n_RUNTIME_SCOPE=system\n",
+			"__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n_MACHINE_ID=%s\n_HOSTNAME=worker-7\n"+
+				"_RUNTIME_SCOPE=system\n",
 			l.at.UnixMicro(),
 			l.mono,
 			bootA,
@@ -78,8 +79,10 @@ func (l *nodeLog) pod() (name, uid string) {
 func (l *nodeLog) unit(name, exe, args string, pid int) {
 	fmt.Fprintf(
 		l.w,
-		"_PID=%d\n_UID=0\n_GID=0\n_COMM=%.15s\n_EXE=%s\n_CMDLINE=%s\n_CAP_EFFECTIVE=1ffffffffff\n_SELINUX_CONTEXT=unconfined\n"+
-			"_SYSTEMD_CGROUP=/system.slice/%s.service\n_SYSTEMD_UNIT=%s.service\n_SYSTEMD_SLICE=system.slice\n_SYSTEMD_INVOCATION_ID=%032x\n",
+		"_PID=%d\n_UID=0\n_GID=0\n_COMM=%.15s\n_EXE=%s\n_CMDLINE=%s\n_CAP_EFFECTIVE=1ffffffffff\n"+
+			"_SELINUX_CONTEXT=unconfined\n"+
+			"_SYSTEMD_CGROUP=/system.slice/%s.service\n_SYSTEMD_UNIT=%s.service\n_SYSTEMD_SLICE=system.slice\n"+
+			"_SYSTEMD_INVOCATION_ID=%032x\n",
 		pid,
 		filepath.Base(exe),
 		exe,
@@ -107,11 +110,15 @@ func (l *nodeLog) kubelet() {
 	where := [...]string{"prober.go:120", "kubelet.go:2405", "reconciler_common.go:251", "operation_generator.go:664",
 		"pod_startup_latency_tracker.go:104"}
 	text := [...]string{
-		`"Probe succeeded" probeType="Readiness" pod="%s" podUID="%s" containerName="runner" probeResult="success" output="Get \"http://10.42.0.9:8080/ready\": 200 in 0.003 s, as every ten seconds before"`,
-		`"Adding pod's volume to the desired state of world" pod="%s" podUID="%s" volume="kubernetes.io/projected/0123456789abcdef-kube-api-access-x7xkq" spec="kube-api-access"`,
-		`"operationExecutor.VerifyControllerAttachedVolume started for volume \"kube-api-access-x7xkq\"" pod="%s" podUID="%s"`,
+		`"Probe succeeded" probeType="Readiness" pod="%s" podUID="%s" containerName="runner" probeResult="success" ` +
+			`output="Get \"http://10.42.0.9:8080/ready\": 200 in 0.003 s, as every ten seconds before"`,
+		`"Adding pod's volume to the desired state of world" pod="%s" podUID="%s" ` +
+			`volume="kubernetes.io/projected/0123456789abcdef-kube-api-access-x7xkq" spec="kube-api-access"`,
+		`"operationExecutor.VerifyControllerAttachedVolume started for volume \"kube-api-access-x7xkq\"" pod="%s" ` +
+			`podUID="%s"`,
 		`"MountVolume.SetUp succeeded for volume \"work\"" pod="%s" podUID="%s"`,
-		`"Observed pod startup duration" pod="%s" podUID="%s" podStartSLOduration=3.146 podCreationTimestamp="2026-05-04 10:00:00 +0000 UTC"`,
+		`"Observed pod startup duration" pod="%s" podUID="%s" podStartSLOduration=3.146 ` +
+			`podCreationTimestamp="2026-05-04 10:00:00 +0000 UTC"`,
 	}
 	i := l.dice.IntN(len(text))
 	l.stdout(
@@ -127,7 +134,8 @@ func (l *nodeLog) containerd() {
 	_, uid := l.pod()
 	text := [...]string{
 		`level=info msg="Container \"%s\" of sandbox \"%s\" has a new task"`,
-		`level=info msg="loading plugin \"io.containerd.ttrpc.v1.task\"..." id=%s pod=%s runtime=io.containerd.runc.v2 type=io.containerd.ttrpc.v1`,
+		`level=info msg="loading plugin \"io.containerd.ttrpc.v1.task\"..." id=%s pod=%s ` +
+			`runtime=io.containerd.runc.v2 type=io.containerd.ttrpc.v1`,
 		`level=info msg="ImageUpdate event name:\"sha256:%s\" labels:{key:\"io.cri-containerd.image\" value:\"%s\"}"`,
 		`level=warning msg="unknown status" id=%s status="%s"`,
 	}
@@ -153,7 +161,8 @@ func (l *nodeLog) kernel() {
 func (l *nodeLog) dmesg(text string) {
 	fmt.Fprintf(
 		l.w,
-		"_TRANSPORT=kernel\nSYSLOG_FACILITY=0\nSYSLOG_IDENTIFIER=kernel\nPRIORITY=6\n_SOURCE_MONOTONIC_TIMESTAMP=%d\nMESSAGE=%s\n",
+		"_TRANSPORT=kernel\nSYSLOG_FACILITY=0\nSYSLOG_IDENTIFIER=kernel\nPRIORITY=6\n"+
+			"_SOURCE_MONOTONIC_TIMESTAMP=%d\nMESSAGE=%s\n",
 		l.mono-40,
 		text,
 	)
@@ -164,9 +173,12 @@ func (l *nodeLog) systemd() {
 		"Deactivated successfully"}[l.dice.IntN(3)]
 	fmt.Fprintf(
 		l.w,
-		"_TRANSPORT=journal\n_PID=1\n_UID=0\n_GID=0\n_COMM=systemd\n_EXE=/usr/lib/systemd/systemd\n_CMDLINE=/sbin/init\n_CAP_EFFECTIVE=1ffffffffff\n"+
-			"_SELINUX_CONTEXT=unconfined\n_SYSTEMD_CGROUP=/init.scope\n_SYSTEMD_UNIT=init.scope\n_SYSTEMD_SLICE=-.slice\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=systemd\n"+
-			"TID=1\nCODE_FILE=src/core/job.c\nCODE_LINE=581\nCODE_FUNC=job_emit_done_message\nMESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nUNIT=%s\nINVOCATION_ID=%032x\n"+
+		"_TRANSPORT=journal\n_PID=1\n_UID=0\n_GID=0\n_COMM=systemd\n_EXE=/usr/lib/systemd/systemd\n"+
+			"_CMDLINE=/sbin/init\n_CAP_EFFECTIVE=1ffffffffff\n"+
+			"_SELINUX_CONTEXT=unconfined\n_SYSTEMD_CGROUP=/init.scope\n_SYSTEMD_UNIT=init.scope\n"+
+			"_SYSTEMD_SLICE=-.slice\nPRIORITY=6\nSYSLOG_FACILITY=3\nSYSLOG_IDENTIFIER=systemd\n"+
+			"TID=1\nCODE_FILE=src/core/job.c\nCODE_LINE=581\nCODE_FUNC=job_emit_done_message\n"+
+			"MESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nUNIT=%s\nINVOCATION_ID=%032x\n"+
 			"JOB_ID=%d\nJOB_TYPE=start\nJOB_RESULT=done\n_SOURCE_REALTIME_TIMESTAMP=%d\nMESSAGE=%s: %s.\n",
 		unit,
 		l.n/7,
@@ -183,7 +195,8 @@ func (l *nodeLog) syslog(name, exe string, facility int, text string) {
 	l.unit(name, exe, " -D", pid)
 	fmt.Fprintf(
 		l.w,
-		"_AUDIT_SESSION=%d\n_AUDIT_LOGINUID=0\n_TRANSPORT=syslog\nPRIORITY=6\nSYSLOG_FACILITY=%d\nSYSLOG_IDENTIFIER=%s\nSYSLOG_PID=%d\nSYSLOG_TIMESTAMP=%s\n"+
+		"_AUDIT_SESSION=%d\n_AUDIT_LOGINUID=0\n_TRANSPORT=syslog\nPRIORITY=6\nSYSLOG_FACILITY=%d\n"+
+			"SYSLOG_IDENTIFIER=%s\nSYSLOG_PID=%d\nSYSLOG_TIMESTAMP=%s\n"+
 			"_SOURCE_REALTIME_TIMESTAMP=%d\nMESSAGE=%s\n",
 		l.n/100,
 		facility,
@@ -226,7 +239,8 @@ func (l *nodeLog) service() {
 		" --foreground",
 		300+len(name),
 		fmt.Sprintf(
-			"<info> [%d.%04d] device (veth%08x): state change: disconnected -> prepare (reason 'none', sys-iface-state: 'managed')",
+			"<info> [%d.%04d] device (veth%08x): state change: disconnected -> prepare (reason 'none', "+
+				"sys-iface-state: 'managed')",
 			l.at.Unix(),
 			l.n%10000,
 			l.n,
@@ -240,7 +254,8 @@ func (l *nodeLog) death() {
 	switch id := l.id(); l.dice.IntN(3) {
 	case 0:
 		l.dmesg(
-			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=cri-containerd-" + id + ".scope,mems_allowed=0-1,oom_memcg=/kubepods.slice/kubepods-pod" +
+			"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=cri-containerd-" + id +
+				".scope,mems_allowed=0-1,oom_memcg=/kubepods.slice/kubepods-pod" +
 				strings.ReplaceAll(
 					uid,
 					"-",
@@ -253,7 +268,8 @@ func (l *nodeLog) death() {
 		)
 	case 1:
 		l.dmesg(
-			"Memory cgroup out of memory: Killed process 4242 (cc1plus) total-vm:1400kB, anon-rss:900kB, file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500",
+			"Memory cgroup out of memory: Killed process 4242 (cc1plus) total-vm:1400kB, anon-rss:900kB, " +
+				"file-rss:0kB, shmem-rss:0kB, UID:1001 pgtables:12kB oom_score_adj:500",
 		)
 	default:
 		l.stdout(
@@ -264,7 +280,8 @@ func (l *nodeLog) death() {
 			l.at.Format(
 				"I0102 15:04:05.000000",
 			)+fmt.Sprintf(
-				`     812 kuberuntime_container.go:808] "Killing container with a grace period" pod="%s" podUID="%s" containerName="runner" containerID="containerd://%s" gracePeriod=30`,
+				`     812 kuberuntime_container.go:808] "Killing container with a grace period" pod="%s" `+
+					`podUID="%s" containerName="runner" containerID="containerd://%s" gracePeriod=30`,
 				pod,
 				uid,
 				id,

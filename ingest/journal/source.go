@@ -74,7 +74,8 @@ func (s *source) listen(ctx context.Context, untilDue time.Duration) {
 	}
 	if !s.noWatch {
 		s.log.Warn().Str("dir", s.dir).
-			Msg("no inotify watch on the journal, so it is opened anew every second; raise fs.inotify.max_user_instances")
+			Msg("no inotify watch on the journal, so it is opened anew every second; " +
+				"raise fs.inotify.max_user_instances")
 	}
 	s.noWatch = true
 	pause(ctx, d)

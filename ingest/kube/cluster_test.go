@@ -15,31 +15,53 @@ func TestClusterObjects(t *testing.T) {
 		n        int
 		want     []string
 	}{
-		{"event v1 from the kubelet, repeated", `{"apiVersion":"v1","kind":"Event","metadata":{"creationTimestamp":"2031-01-01T00:00:00Z"},
+		{"event v1 from the kubelet, repeated",
+			`{"apiVersion":"v1","kind":"Event","metadata":{"creationTimestamp":"2031-01-01T00:00:00Z"},
 		  "involvedObject":{"kind":"Pod","namespace":"n","name":"p","uid":"u","fieldPath":"spec.initContainers{prep}"},
 		  "type":"Warning","reason":"BackOff","message":"Back-off\tpulling \"x\"","count":4,"eventTime":null,
-		  "firstTimestamp":"2031-01-01T00:00:01Z","lastTimestamp":"2031-01-01T00:09:00Z","source":{"component":"kubelet","host":"quern-1"}}`, 1,
+		  "firstTimestamp":"2031-01-01T00:00:01Z","lastTimestamp":"2031-01-01T00:09:00Z",` +
+				`"source":{"component":"kubelet",` +
+				`"host":"quern-1"}}`, 1,
 			[]string{
-				`00:09:00 n/p/prep@quern-1 event reason=BackOff type=Warning from=kubelet object=Pod/p count=4 first_at=2031-01-01T00:00:01Z message="Back-off\tpulling \"x\""`,
+				`00:09:00 n/p/prep@quern-1 event reason=BackOff type=Warning from=kubelet object=Pod/p count=4 ` +
+					`first_at=2031-01-01T00:00:01Z message="Back-off\tpulling \"x\""`,
 				`covered  1`,
 			}},
-		{"event v1 with eventTime only, from the scheduler", `{"kind":"Event","involvedObject":{"kind":"Pod","name":"p"},"reason":"Preempted",
-		  "source":{},"eventTime":"2031-01-01T00:00:02.5Z","lastTimestamp":null,"reportingComponent":"default-scheduler","reportingInstance":"default-scheduler-x"}`, 1,
+		{"event v1 with eventTime only, from the scheduler",
+			`{"kind":"Event","involvedObject":{"kind":"Pod","name":"p"},"reason":"Preempted",
+		  "source":{},"eventTime":"2031-01-01T00:00:02.5Z","lastTimestamp":null,` +
+				`"reportingComponent":"default-scheduler",` +
+				`"reportingInstance":"default-scheduler-x"}`, 1,
 			[]string{`00:00:02 /p event reason=Preempted from=default-scheduler object=Pod/p`, `covered  1`}},
-		{"events.k8s.io", `{"apiVersion":"events.k8s.io/v1","kind":"Event","regarding":{"kind":"Node","name":"quern-2"},"note":"hot","reason":"Overheat",
-		  "type":"Normal","reportingController":"kubelet","reportingInstance":"quern-2","eventTime":"2031-01-01T00:00:00Z",
+		{"events.k8s.io",
+			`{"apiVersion":"events.k8s.io/v1","kind":"Event","regarding":{"kind":"Node","name":"quern-2"},` +
+				`"note":"hot","reason":"Overheat",
+		  "type":"Normal","reportingController":"kubelet","reportingInstance":"quern-2",` +
+				`"eventTime":"2031-01-01T00:00:00Z",
 		  "series":{"count":3,"lastObservedTime":"2031-01-01T00:03:00Z"},"deprecatedCount":1,"deprecatedSource":{}}`, 1,
-			[]string{`00:03:00 @quern-2 event reason=Overheat type=Normal from=kubelet object=Node/quern-2 count=3 first_at=2031-01-01T00:00:00Z message=hot`, `covered  1`}},
-		{"an exporter's event without kind", `{"metadata":{"name":"e","creationTimestamp":"2031-01-01T00:00:05Z"},"involvedObject":{"kind":"EphemeralRunner","namespace":"n","name":"er"},"reason":"X"}`, 1,
+			[]string{`00:03:00 @quern-2 event reason=Overheat type=Normal from=kubelet object=Node/quern-2 count=3 ` +
+				`first_at=2031-01-01T00:00:00Z message=hot`, `covered  1`}},
+		{"an exporter's event without kind",
+			`{"metadata":{"name":"e","creationTimestamp":"2031-01-01T00:00:05Z"},` +
+				`"involvedObject":{"kind":"EphemeralRunner","namespace":"n","name":"er"},"reason":"X"}`, 1,
 			[]string{`00:00:05 n event reason=X object=EphemeralRunner/er`, `covered  1`}},
 		{"node", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"quern-1"},"status":{"nodeInfo":{},"conditions":[
-		  {"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","message":"stopped posting","lastHeartbeatTime":"2031-01-01T00:01:00Z","lastTransitionTime":"2031-01-01T00:02:00Z"}]}}`, 1,
-			[]string{`00:02:00 @quern-1 node condition reason=NodeStatusUnknown type=Ready status=Unknown heartbeat_at=2031-01-01T00:01:00Z message="stopped posting"`, `covered @quern-1 0`}},
-		{"ephemeral runner", `{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"r","namespace":"n","labels":{"actions.github.com/scale-set-name":"s"}},
-		  "status":{"phase":"Failed","reason":"TooManyPodFailures","message":"gave up","runnerId":41,"jobRequestId":0,"workflowRunId":99,"jobDisplayName":"build (x)","jobRepositoryName":"o/r",
+		  {"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","message":"stopped posting",` +
+			`"lastHeartbeatTime":"2031-01-01T00:01:00Z","lastTransitionTime":"2031-01-01T00:02:00Z"}]}}`, 1,
+			[]string{`00:02:00 @quern-1 node condition reason=NodeStatusUnknown type=Ready status=Unknown ` +
+				`heartbeat_at=2031-01-01T00:01:00Z message="stopped posting"`, `covered @quern-1 0`}},
+		{"ephemeral runner",
+			`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"r",` +
+				`"namespace":"n","labels":{"actions.github.com/scale-set-name":"s"}},
+		  "status":{"phase":"Failed","reason":"TooManyPodFailures","message":"gave up","runnerId":41,` +
+				`"jobRequestId":0,` +
+				`"workflowRunId":99,"jobDisplayName":"build (x)","jobRepositoryName":"o/r",
 		  "failures":{"u1":"2031-01-01T00:01:00Z","u2":"2031-01-01T00:02:00Z","u3":true}}}`, 1,
-			[]string{`00:02:00 n/r ephemeral runner reason=TooManyPodFailures phase=Failed workflow_run_id=99 job_display_name="build (x)" job_repository=o/r runner_id=41 pool=s failures=3 message="gave up"`}},
-		{"other kinds count only", `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"x"},"spec":{"replicas":1},"status":{"conditions":{"odd":1}}}`, 1, nil},
+			[]string{`00:02:00 n/r ephemeral runner reason=TooManyPodFailures phase=Failed workflow_run_id=99 ` +
+				`job_display_name="build (x)" job_repository=o/r runner_id=41 pool=s failures=3 message="gave up"`}},
+		{"other kinds count only",
+			`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"x"},"spec":{"replicas":1},` +
+				`"status":{"conditions":{"odd":1}}}`, 1, nil},
 		{"empty list", `{"apiVersion":"v1","items":[],"kind":"List"}`, 0, []string{`covered  0`}},
 		{"null items", `{"kind":"PodList","apiVersion":"v1","items":null}`, 0, []string{`covered  0`}},
 	} {
@@ -59,8 +81,9 @@ func TestContainers(t *testing.T) {
 		`{"metadata":{"name":"b"},"status":{"nodeInfo":{},"conditions":[{"type":"Ready"}]}}`
 	want := []string{`- @a node condition type=Ready`, `- @b node condition type=Ready`, `covered @a 0`, `covered @b 0`}
 	for name, in := range map[string]string{
-		"list":               `{"apiVersion":"v1","items":[` + a + "," + b + `],"kind":"List"}`,
-		"raw list":           `{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[` + b[:0] + a + "," + b + `]}`,
+		"list": `{"apiVersion":"v1","items":[` + a + "," + b + `],"kind":"List"}`,
+		"raw list": `{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[` + b[:0] + a + "," + b +
+			`]}`,
 		"array":              `[` + a + "," + b + `]`,
 		"lines":              a + "\n" + b + "\n",
 		"watch":              `{"type":"ADDED","object":` + a + `}{"object":` + b + `,"type":"DELETED"}`,
@@ -111,7 +134,8 @@ func TestSniff(t *testing.T) {
 
 // TestNodeBoot: what a node says of itself it says of one boot.
 func TestNodeBoot(t *testing.T) {
-	const in = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"nodeInfo":{"bootID":"b-1"},"conditions":[{"type":"Ready"}]}}`
+	const in = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"nodeInfo":{"bootID":"b-1"},` +
+		`"conditions":[{"type":"Ready"}]}}`
 	var boots []string
 	_, err := Read(document.Document{}, []byte(in), func(e ingest.Entry) bool {
 		boots = append(boots, e.Boot)

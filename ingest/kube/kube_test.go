@@ -55,40 +55,62 @@ var podJSON = `{
   "creationTimestamp": "2031-02-03T04:00:00Z",
   "deletionTimestamp": "2031-02-03T04:06:30Z", "deletionGracePeriodSeconds": "30",
   "labels": {"actions.github.com/scale-set-name": "mill", "app.kubernetes.io/component": "runner"},
-  "ownerReferences": [{"kind": "Note", "name": "x"}, {"kind": "EphemeralRunner", "name": "mill-runner-7", "controller": true}]
+  "ownerReferences": [{"kind": "Note", "name": "x"}, {"kind": "EphemeralRunner", "name": "mill-runner-7", ` +
+	`"controller": true}]
  },
  "spec": {
   "nodeName": "quern-1", "restartPolicy": "Never", "serviceAccountName": "grinder", "runtimeClassName": "kata-qemu",
   "activeDeadlineSeconds": 3600, "terminationGracePeriodSeconds": 30,
   "containers": [
    {"name": "dind", "resources": {"limits": {"memory": "9Gi"}}},
-   {"name": "runner", "command": ["/bin/sh", "-c"], "args": ["exec ./go \"now\""], "resources": {"limits": {"memory": "2Gi", "cpu": 2}}}
+   {"name": "runner", "command": ["/bin/sh", "-c"], "args": ["exec ./go \"now\""], ` +
+	`"resources": {"limits": {"memory": "2Gi", "cpu": 2}}}
   ]
  },
  "status": {
   "phase": "Failed", "reason": "Evicted", "message": "The node was low on grain.\nSorry.", "qosClass": "Burstable",
-  "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": "m", "lastTransitionTime": "2031-02-03T04:06:00Z", "lastProbeTime": null}],
-  "initContainerStatuses": [{"name": "prep", "restartCount": 0, "lastState": {}, "state": {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": "2031-02-03T04:00:02Z", "startedAt": null}}}],
+  "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": "m", ` +
+	`"lastTransitionTime": "2031-02-03T04:06:00Z", "lastProbeTime": null}],
+  "initContainerStatuses": [{"name": "prep", "restartCount": 0, "lastState": {}, ` +
+	`"state": {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": "2031-02-03T04:00:02Z", ` +
+	`"startedAt": null}}}],
   "containerStatuses": [
    {"name": "runner", "restartCount": "1", "containerID": "containerd://` + cid + `",
-    "lastState": {"terminated": {"containerID": "containerd://` + old + `", "exitCode": 1, "reason": "Error", "startedAt": "2031-02-03T04:00:03Z", "finishedAt": "2031-02-03T04:01:00Z"}},
-    "state": {"running": null, "waiting": null, "terminated": {"exitCode": "137", "signal": 9, "reason": "OOMKilled", "message": "bye reason=Completed", "startedAt": "1970-01-01T00:00:00Z", "finishedAt": "2031-02-03T04:06:10Z"}}},
-   {"name": "dind", "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such barrel"}}, "lastState": {}}
+    "lastState": {"terminated": {"containerID": "containerd://` + old +
+	`", "exitCode": 1, "reason": "Error", "startedAt": "2031-02-03T04:00:03Z", "finishedAt": "2031-02-03T04:01:00Z"}},
+    "state": {"running": null, "waiting": null, "terminated": {"exitCode": "137", "signal": 9, ` +
+	`"reason": "OOMKilled", "message": "bye reason=Completed", "startedAt": "1970-01-01T00:00:00Z", ` +
+	`"finishedAt": "2031-02-03T04:06:10Z"}}},
+   {"name": "dind", "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", ` +
+	`"message": "no such barrel"}}, "lastState": {}}
   ],
   "ephemeralContainerStatuses": [{"name": "debugger-x", "state": {"running": {"startedAt": "2031-02-03T04:05:00Z"}}}]
  }
 }`
 
 var podWant = []string{
-	`04:00:00 mills/mill-runner-7/@quern-1 pod spec containers=dind,runner node=quern-1 service_account=grinder restart_policy=Never runtime_class=kata-qemu owner=EphemeralRunner/mill-runner-7 pool=mill component=runner memory_limit=2Gi active_deadline_seconds=3600 grace_seconds=30 command="/bin/sh -c exec ./go \"now\""`,
-	`04:06:10 mills/mill-runner-7/@quern-1 pod status reason=Evicted phase=Failed qos=Burstable message="The node was low on grain. Sorry."`,
-	`04:06:00 mills/mill-runner-7/@quern-1 pod condition reason=TerminationByKubelet type=DisruptionTarget status=True message=m`,
-	`04:00:02 mills/mill-runner-7/prep@quern-1 container terminated container=prep exit_code=0 reason=Completed finished_at=2031-02-03T04:00:02Z which=state restarts=0 init=true`,
-	`04:01:00 mills/mill-runner-7/runner@quern-1 container terminated container=runner exit_code=1 reason=Error started_at=2031-02-03T04:00:03Z finished_at=2031-02-03T04:01:00Z container_id=` + old + ` which=lastState restarts=1`,
-	`04:06:10 mills/mill-runner-7/runner@quern-1 container terminated container=runner exit_code=137 reason=OOMKilled signal=9 finished_at=2031-02-03T04:06:10Z container_id=` + cid + ` which=state restarts=1 message="bye reason=Completed"`,
-	`- mills/mill-runner-7/dind@quern-1 container waiting container=dind reason=ImagePullBackOff restarts=0 message="no such barrel"`,
-	`04:05:00 mills/mill-runner-7/debugger-x@quern-1 container running container=debugger-x started_at=2031-02-03T04:05:00Z ephemeral=true`,
-	`04:06:30 mills/mill-runner-7/@quern-1 pod deleting deletion_timestamp=2031-02-03T04:06:30Z grace_seconds=30 requested_at=2031-02-03T04:06:00Z`,
+	`04:00:00 mills/mill-runner-7/@quern-1 pod spec containers=dind,` +
+		`runner node=quern-1 service_account=grinder restart_policy=Never runtime_class=kata-qemu ` +
+		`owner=EphemeralRunner/mill-runner-7 pool=mill component=runner memory_limit=2Gi ` +
+		`active_deadline_seconds=3600 grace_seconds=30 command="/bin/sh -c exec ./go \"now\""`,
+	`04:06:10 mills/mill-runner-7/@quern-1 pod status reason=Evicted phase=Failed qos=Burstable message="The node ` +
+		`was low on grain. Sorry."`,
+	`04:06:00 mills/mill-runner-7/@quern-1 pod condition reason=TerminationByKubelet type=DisruptionTarget ` +
+		`status=True message=m`,
+	`04:00:02 mills/mill-runner-7/prep@quern-1 container terminated container=prep exit_code=0 reason=Completed ` +
+		`finished_at=2031-02-03T04:00:02Z which=state restarts=0 init=true`,
+	`04:01:00 mills/mill-runner-7/runner@quern-1 container terminated container=runner exit_code=1 reason=Error ` +
+		`started_at=2031-02-03T04:00:03Z finished_at=2031-02-03T04:01:00Z container_id=` + old +
+		` which=lastState restarts=1`,
+	`04:06:10 mills/mill-runner-7/runner@quern-1 container terminated container=runner exit_code=137 ` +
+		`reason=OOMKilled signal=9 finished_at=2031-02-03T04:06:10Z container_id=` + cid +
+		` which=state restarts=1 message="bye reason=Completed"`,
+	`- mills/mill-runner-7/dind@quern-1 container waiting container=dind reason=ImagePullBackOff restarts=0 ` +
+		`message="no such barrel"`,
+	`04:05:00 mills/mill-runner-7/debugger-x@quern-1 container running container=debugger-x ` +
+		`started_at=2031-02-03T04:05:00Z ephemeral=true`,
+	`04:06:30 mills/mill-runner-7/@quern-1 pod deleting deletion_timestamp=2031-02-03T04:06:30Z grace_seconds=30 ` +
+		`requested_at=2031-02-03T04:06:00Z`,
 	`covered mills/mill-runner-7/@quern-1 0`,
 }
 
@@ -116,7 +138,8 @@ func TestPodFields(t *testing.T) {
 		At: time.Date(2031, 2, 3, 4, 6, 10, 0, time.UTC), Clock: ingest.WallClock,
 		Source: ingest.Kube, Trust: ingest.Attested,
 		Fields: map[string]string{
-			"msg": "container terminated", "container": "runner", "exit_code": "137", "reason": "OOMKilled", "signal": "9",
+			"msg": "container terminated", "container": "runner", "exit_code": "137", "reason": "OOMKilled",
+			"signal":      "9",
 			"finished_at": "2031-02-03T04:06:10Z", "container_id": cid, "which": "state", "restarts": "1",
 			"message": "bye reason=Completed",
 		},
@@ -143,10 +166,11 @@ func TestLivingPod(t *testing.T) {
 // TestSettled: the time of a finished pod whose containers tell none.
 func TestSettled(t *testing.T) {
 	for status, want := range map[string]string{
-		`"phase":"Failed","startTime":"2031-01-01T10:00:00Z"`:                                                                                              "10:00:00",
-		`"phase":"Failed","conditions":[{"type":"Ready","lastTransitionTime":"2031-01-01T11:00:00Z"}]`:                                                     "11:00:00",
-		`"phase":"Failed","containerStatuses":[{"state":{"terminated":{"finishedAt":null}}}],"conditions":[{"lastTransitionTime":"2031-01-01T12:00:00Z"}]`: "12:00:00",
-		`"phase":"Pending","startTime":"2031-01-01T10:00:00Z"`:                                                                                             "-",
+		`"phase":"Failed","startTime":"2031-01-01T10:00:00Z"`:                                          "10:00:00",
+		`"phase":"Failed","conditions":[{"type":"Ready","lastTransitionTime":"2031-01-01T11:00:00Z"}]`: "11:00:00",
+		`"phase":"Failed","containerStatuses":[{"state":{"terminated":{"finishedAt":null}}}],` +
+			`"conditions":[{"lastTransitionTime":"2031-01-01T12:00:00Z"}]`: "12:00:00",
+		`"phase":"Pending","startTime":"2031-01-01T10:00:00Z"`: "-",
 	} {
 		got, _, err := read(t, `{"kind":"Pod","metadata":{"name":"p"},"status":{`+status+`}}`)
 		if err != nil || !strings.HasPrefix(got[0], want+" ") {
@@ -157,11 +181,12 @@ func TestSettled(t *testing.T) {
 
 func TestPool(t *testing.T) {
 	for labels, want := range map[string]string{
-		`{"labels":{"actions.github.com/scale-set-name":"a","tuist.dev/runner-pool":"b"}}`:                              "a",
-		`{"labels":{"tuist.dev/runner-pool":"b"}}`:                                                                      "b",
-		`{"labels":{"runner-deployment-name":"c"}}`:                                                                     "c",
-		`{"labels":{"pod-template-hash":"6f"},"ownerReferences":[{"kind":"ReplicaSet","name":"ci-6f","controller":1}]}`: "ci",
-		`{"labels":{"pod-template-hash":"6f"},"ownerReferences":[{"kind":"ReplicaSet","name":"other"}]}`:                "",
+		`{"labels":{"actions.github.com/scale-set-name":"a","tuist.dev/runner-pool":"b"}}`: "a",
+		`{"labels":{"tuist.dev/runner-pool":"b"}}`:                                         "b",
+		`{"labels":{"runner-deployment-name":"c"}}`:                                        "c",
+		`{"labels":{"pod-template-hash":"6f"},"ownerReferences":[{"kind":"ReplicaSet","name":"ci-6f",` +
+			`"controller":1}]}`: "ci",
+		`{"labels":{"pod-template-hash":"6f"},"ownerReferences":[{"kind":"ReplicaSet","name":"other"}]}`: "",
 		`{}`: "",
 	} {
 		var m meta
@@ -190,8 +215,10 @@ func TestNotObject(t *testing.T) {
 		`{"level":"info","msg":"Killed","pod":{"kind":"Pod","apiVersion":"v1"}}`,
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"cut`,
 		`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"cut"`,
-		"[RUNNER 2031-01-01 00:00:00Z INFO Listener] x", "kind: Pod\n", "lastState:\n  terminated:\n    exitCode: 137\n",
-		"runner: x\nverdict: none\n", "kind: Pod\nmetadata: [", "\x00\x01\x02", "apiVersion: v1\nkind: Pod\nmetadata: &a [*a]\n",
+		"[RUNNER 2031-01-01 00:00:00Z INFO Listener] x", "kind: Pod\n",
+		"lastState:\n  terminated:\n    exitCode: 137\n",
+		"runner: x\nverdict: none\n", "kind: Pod\nmetadata: [", "\x00\x01\x02",
+		"apiVersion: v1\nkind: Pod\nmetadata: &a [*a]\n",
 	} {
 		got, n, err := read(t, in)
 		if !errors.Is(err, ErrNotObject) || n != 0 || len(got) != 0 {
@@ -230,17 +257,19 @@ func TestTail(t *testing.T) {
 // TestCommandSecrets: what a runner is registered with is not kept.
 func TestCommandSecrets(t *testing.T) {
 	for in, want := range map[string]string{
-		`["./config.sh --unattended --token AB12CD --url https://github.com/o"]`: `./config.sh --unattended --token … --url https://github.com/o`,
-		`["./run.sh","--jitconfig","eyJhbGciOi"]`:                                `./run.sh --jitconfig …`,
-		`["./run.sh","--jitconfig=eyJhbGciOi","--once"]`:                         `./run.sh --jitconfig=… --once`,
-		`["sh","-c","./r --registration-token \"abc\" && x"]`:                    `sh -c ./r --registration-token "…" && x`,
-		`["/home/runner/run.sh"]`:                                                `/home/runner/run.sh`,
+		`["./config.sh --unattended --token AB12CD --url https://github.com/o"]`: `./config.sh --unattended --token ` +
+			`… --url https://github.com/o`,
+		`["./run.sh","--jitconfig","eyJhbGciOi"]`:             `./run.sh --jitconfig …`,
+		`["./run.sh","--jitconfig=eyJhbGciOi","--once"]`:      `./run.sh --jitconfig=… --once`,
+		`["sh","-c","./r --registration-token \"abc\" && x"]`: `sh -c ./r --registration-token "…" && x`,
+		`["/home/runner/run.sh"]`:                             `/home/runner/run.sh`,
 	} {
 		var got string
 		_, err := Read(
 			document.Document{},
 			[]byte(
-				`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner","command":`+in+`}]}}`,
+				`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"runner",`+
+					`"command":`+in+`}]}}`,
 			),
 			func(e ingest.Entry) bool {
 				got += e.Fields["command"]

@@ -30,7 +30,8 @@ func TestYAMLSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []string{string(one), string(list), "---\n" + string(one) + "...\n", strings.ReplaceAll(string(one), "\n", "\r\n")} {
+	for _, in := range []string{string(one), string(list), "---\n" + string(one) + "...\n",
+		strings.ReplaceAll(string(one), "\n", "\r\n")} {
 		got, n, err := read(t, in)
 		if n != 1 || err != nil {
 			t.Fatalf("n %d err %v", n, err)
@@ -42,7 +43,8 @@ func TestYAMLSame(t *testing.T) {
 }
 
 func TestYAMLShapes(t *testing.T) {
-	const item = "apiVersion: v1\n%kind: Node\n%metadata:\n%  name: NAME\n%status:\n%  conditions: [{type: Ready, status: \"True\"}]\n"
+	const item = "apiVersion: v1\n%kind: Node\n%metadata:\n%  name: NAME\n%status:\n" +
+		"%  conditions: [{type: Ready, status: \"True\"}]\n"
 	node := func(name, indent string) string {
 		return strings.NewReplacer("NAME", name, "%", indent).Replace(item)
 	}
@@ -51,14 +53,21 @@ func TestYAMLShapes(t *testing.T) {
 		`covered @a 0`, `covered @b 0`,
 	}
 	for name, in := range map[string]string{
-		"documents":      node("a", "") + "---\n" + node("b", "") + "--- # end\n",
-		"list":           "apiVersion: v1\nitems:\n- " + node("a", "  ") + "\n# note\n- " + node("b", "  ") + "kind: List\nmetadata:\n  resourceVersion: \"\"\n",
-		"indented list":  "items:\n\n  - " + node("a", "    ") + "  - " + node("b", "    ") + "kind: List\n",
-		"flow list":      `items: [{kind: Node, apiVersion: v1, metadata: {name: a}, status: {conditions: [{type: Ready, status: "True"}]}}, {kind: Node, apiVersion: v1, metadata: {name: b}, status: {conditions: [{type: Ready, status: yes, status: "True"}]}}]`,
-		"sequence":       "- " + node("a", "  ") + "- " + node("b", "  "),
-		"empty items":    "items: []\n---\n" + node("a", "") + "---\n" + node("b", ""),
-		"list of a kind": "kind: NodeList\napiVersion: v1\nitems:\n- metadata: {name: a}\n  status: {conditions: [{type: Ready, status: \"True\"}]}\n- metadata: {name: b}\n  status: {conditions: [{type: Ready, status: \"True\"}]}\n",
-		"anchors":        "items:\n- &x\n  " + node("a", "  ") + "- apiVersion: v1\n  kind: Node\n  metadata: {name: b}\n  status:\n    conditions: [{type: Ready, status: \"True\"}]\n",
+		"documents": node("a", "") + "---\n" + node("b", "") + "--- # end\n",
+		"list": "apiVersion: v1\nitems:\n- " + node("a", "  ") + "\n# note\n- " + node("b", "  ") +
+			"kind: List\nmetadata:\n  resourceVersion: \"\"\n",
+		"indented list": "items:\n\n  - " + node("a", "    ") + "  - " + node("b", "    ") + "kind: List\n",
+		"flow list": `items: [{kind: Node, apiVersion: v1, metadata: {name: a}, ` +
+			`status: {conditions: [{type: Ready, status: "True"}]}}, {kind: Node, apiVersion: v1, ` +
+			`metadata: {name: b}, status: {conditions: [{type: Ready, status: yes, status: "True"}]}}]`,
+		"sequence":    "- " + node("a", "  ") + "- " + node("b", "  "),
+		"empty items": "items: []\n---\n" + node("a", "") + "---\n" + node("b", ""),
+		"list of a kind": "kind: NodeList\napiVersion: v1\nitems:\n- metadata: {name: a}\n" +
+			"  status: {conditions: [{type: Ready, status: \"True\"}]}\n- metadata: {name: b}\n" +
+			"  status: {conditions: [{type: Ready, status: \"True\"}]}\n",
+		"anchors": "items:\n- &x\n  " + node("a", "  ") +
+			"- apiVersion: v1\n  kind: Node\n  metadata: {name: b}\n  status:\n" +
+			"    conditions: [{type: Ready, status: \"True\"}]\n",
 	} {
 		got, n, err := read(t, in)
 		if n != 2 || err != nil {
@@ -75,10 +84,13 @@ func TestYAMLScalars(t *testing.T) {
 	got, _, err := read(
 		t,
 		"kind: Pod\napiVersion: v1\nmetadata: {name: 0123, namespace: no}\nstatus:\n  containerStatuses:\n"+
-			"  - name: 1e3\n    restartCount: '2'\n    state:\n      terminated:\n        exitCode: 137\n        finishedAt: 2031-01-01T00:00:09Z\n        startedAt: null\n        reason: ~\n        message: |\n          two\n          lines\n",
+			"  - name: 1e3\n    restartCount: '2'\n    state:\n      terminated:\n        exitCode: 137\n"+
+			"        finishedAt: 2031-01-01T00:00:09Z\n        startedAt: null\n        reason: ~\n"+
+			"        message: |\n          two\n          lines\n",
 	)
 	want := []string{
-		`00:00:09 no/0123/1e3 container terminated container=1e3 exit_code=137 finished_at=2031-01-01T00:00:09Z which=state restarts=2 message="two lines"`,
+		`00:00:09 no/0123/1e3 container terminated container=1e3 exit_code=137 finished_at=2031-01-01T00:00:09Z ` +
+			`which=state restarts=2 message="two lines"`,
 		`covered no/0123 0`,
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -132,23 +144,28 @@ func TestClean(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"kind":"Pod","metadata":{"name":"p","deletionTimestamp":"2031-01-01T00:00:00Z","deletionGracePeriodSeconds":"1e9"},"status":{"phase":"Failed","containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":1}}}]}}`,
+			`{"kind":"Pod","metadata":{"name":"p","deletionTimestamp":"2031-01-01T00:00:00Z",` +
+				`"deletionGracePeriodSeconds":"1e9"},"status":{"phase":"Failed","containerStatuses":[{"name":"c",` +
+				`"state":{"terminated":{"exitCode":1}}}]}}`,
 		),
 	)
 	f.Add(
 		[]byte(
-			"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: x\n- kind: Node\nkind: List\n",
+			"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: x\n- kind: Node\n" +
+				"kind: List\n",
 		),
 	)
 	f.Add([]byte("kind: Pod\nmetadata: &a {name: x, labels: *a}\nstatus: {phase: Failed}\n"))
 	f.Add(
 		[]byte(
-			`{"type":"ADDED","object":{"kind":"Event","involvedObject":{"kind":"Pod","name":"p","fieldPath":"spec.containers{c}"},"message":"\u0000\ud800"}}x`,
+			`{"type":"ADDED","object":{"kind":"Event","involvedObject":{"kind":"Pod","name":"p",` +
+				`"fieldPath":"spec.containers{c}"},"message":"\u0000\ud800"}}x`,
 		),
 	)
 	f.Add(
 		[]byte(
-			`{"items":[{"metadata":{"name":"n"},"status":{"nodeInfo":{},"conditions":[null,{"lastTransitionTime":1}]}},`,
+			`{"items":[{"metadata":{"name":"n"},"status":{"nodeInfo":{},"conditions":[null,` +
+				`{"lastTransitionTime":1}]}},`,
 		),
 	)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -170,7 +187,8 @@ func FuzzRead(f *testing.F) {
 // checkEntry holds an entry against what package ingest promises.
 func checkEntry(t *testing.T, e ingest.Entry) {
 	t.Helper()
-	for _, s := range []string{e.Text, e.Pod, e.Namespace, e.Container, e.Node, e.PodUID, e.ContainerID, e.Fields["message"]} {
+	for _, s := range []string{e.Text, e.Pod, e.Namespace, e.Container, e.Node, e.PodUID, e.ContainerID,
+		e.Fields["message"]} {
 		bad := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
 		if bad || !utf8.ValidString(s) || len(s) > ingest.MaxText {
 			t.Fatalf("bad text %q", s)

@@ -119,7 +119,8 @@ func LoggedEvent(text string, line int) (f Fact, ok bool) {
 // quoted is the same as client-go wrote it before 1.20: Event(v1.ObjectReference{Kind:"Pod",
 // Namespace:"ci", Name:"r-1", …}): type: 'Warning' reason: 'Killing' text.
 var quoted = regexp.MustCompile(
-	`Event\(v1\.ObjectReference\{Kind:"(\w+)", Namespace:"([^"]*)", Name:"([^"]+)".*?\}\): type: '(\w+)' reason: '(\w+)' (.*)`,
+	`Event\(v1\.ObjectReference\{Kind:"(\w+)", Namespace:"([^"]*)", ` +
+		`Name:"([^"]+)".*?\}\): type: '(\w+)' reason: '(\w+)' (.*)`,
 )
 
 func quotedEvent(text string, line int) (f Fact, ok bool) {

@@ -45,18 +45,32 @@ func at(s string) time.Time {
 
 func TestKubeRows(t *testing.T) {
 	for _, tt := range []struct{ line, pod, node, text string }{
-		{"pool-runner-a   0/1   OOMKilled   3 (5m ago)   15m", "/pool-runner-a", "", "pod row status=OOMKilled ready=0/1 restarts=3 age=15m"},
-		{"   ci   pool-runner-a   1/2   Init:0/1   0   84s   <none>   node-a   <none>   <none>", "ci/pool-runner-a", "node-a", "pod row status=Init:0/1 ready=1/2 restarts=0 age=84s"},
-		{"pod/pool-runner-a 1/1 Running 0 2d3h", "/pool-runner-a", "", "pod row status=Running ready=1/1 restarts=0 age=2d3h"},
+		{"pool-runner-a   0/1   OOMKilled   3 (5m ago)   15m", "/pool-runner-a", "",
+			"pod row status=OOMKilled ready=0/1 restarts=3 age=15m"},
+		{"   ci   pool-runner-a   1/2   Init:0/1   0   84s   <none>   node-a   <none>   <none>", "ci/pool-runner-a",
+			"node-a", "pod row status=Init:0/1 ready=1/2 restarts=0 age=84s"},
+		{"pod/pool-runner-a 1/1 Running 0 2d3h", "/pool-runner-a", "",
+			"pod row status=Running ready=1/1 restarts=0 age=2d3h"},
 		{"pool-runner-a Terminating", "/pool-runner-a", "", "pod row status=Terminating"},
-		{"node-a   NotReady,SchedulingDisabled   worker   3d   v1.34.1", "/", "node-a", "node condition reason=SchedulingDisabled type=Ready status=False age=3d"},
-		{"  Warning  Failed  27s (x2 over 60s)  kubelet  Error: ErrImagePull", "/", "", `event reason=Failed type=Warning age="27s (x2 over 60s)" from=kubelet count=2 message="Error: ErrImagePull"`},
-		{"  Normal   Killing  1s   kubelet, node-a  Stopping container", "/", "node-a", `event reason=Killing type=Normal age=1s from=kubelet message="Stopping container"`},
-		{"27s   Warning   Evicted   pod/pool-runner-a   too much", "/pool-runner-a", "", `event reason=Evicted type=Warning age=27s object=Pod/pool-runner-a message="too much"`},
-		{"ci   3m   Normal   NodeNotReady   node/node-a   it is not", "ci/", "node-a", `event reason=NodeNotReady type=Normal age=3m object=Node/node-a message="it is not"`},
-		{"5m 6m 3 pool-runner-a.15a1b2c3d4e5f607 Pod spec.containers{runner} Warning BackOff kubelet, node-a Back-off", "/pool-runner-a", "node-a", `event reason=BackOff type=Warning from=kubelet object=Pod/pool-runner-a count=3 message=Back-off`},
-		{"Warning OOMKilling Memory cgroup out", "/", "", `event reason=OOMKilling type=Warning message="Memory cgroup out"`},
-		{`Error from server (BadRequest): container "runner" in pod "pool-runner-a" is waiting to start: ContainerCreating`, "/pool-runner-a", "", "container waiting container=runner reason=ContainerCreating message=ContainerCreating"},
+		{"node-a   NotReady,SchedulingDisabled   worker   3d   v1.34.1", "/", "node-a",
+			"node condition reason=SchedulingDisabled type=Ready status=False age=3d"},
+		{"  Warning  Failed  27s (x2 over 60s)  kubelet  Error: ErrImagePull", "/", "",
+			`event reason=Failed type=Warning age="27s (x2 over 60s)" from=kubelet count=2 message="Error: ` +
+				`ErrImagePull"`},
+		{"  Normal   Killing  1s   kubelet, node-a  Stopping container", "/", "node-a",
+			`event reason=Killing type=Normal age=1s from=kubelet message="Stopping container"`},
+		{"27s   Warning   Evicted   pod/pool-runner-a   too much", "/pool-runner-a", "",
+			`event reason=Evicted type=Warning age=27s object=Pod/pool-runner-a message="too much"`},
+		{"ci   3m   Normal   NodeNotReady   node/node-a   it is not", "ci/", "node-a",
+			`event reason=NodeNotReady type=Normal age=3m object=Node/node-a message="it is not"`},
+		{"5m 6m 3 pool-runner-a.15a1b2c3d4e5f607 Pod spec.containers{runner} Warning BackOff kubelet, node-a Back-off",
+			"/pool-runner-a", "node-a",
+			`event reason=BackOff type=Warning from=kubelet object=Pod/pool-runner-a count=3 message=Back-off`},
+		{"Warning OOMKilling Memory cgroup out", "/", "",
+			`event reason=OOMKilling type=Warning message="Memory cgroup out"`},
+		{`Error from server (BadRequest): container "runner" in pod "pool-runner-a" is waiting to start: ` +
+			`ContainerCreating`, "/pool-runner-a", "",
+			"container waiting container=runner reason=ContainerCreating message=ContainerCreating"},
 	} {
 		got := kubeOf(t, tt.line)
 		if len(got) != 1 {
@@ -79,7 +93,8 @@ func TestKubeRows(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"Normal words here", "Warning: disk is full", "a/b c d e f", "step 1/2 Running 3 tests", "foo Running", "1/1 OK", "NAME READY STATUS RESTARTS AGE",
+		"Normal words here", "Warning: disk is full", "a/b c d e f", "step 1/2 Running 3 tests", "foo Running",
+		"1/1 OK", "NAME READY STATUS RESTARTS AGE",
 		"Warning Something happened to us", "Normal  Lowercase",
 	} {
 		if got := kubeOf(t, line); len(got) != 0 {
@@ -131,7 +146,8 @@ func TestDescribe(t *testing.T) {
 		`pod status reason=Evicted phase=Failed message="The node was low on resource: memory."`,
 		`container terminated container=poller exit_code=0 reason=Completed which=state init=true`,
 		`container waiting container=runner reason=CrashLoopBackOff`,
-		`container terminated container=runner exit_code=137 reason=OOMKilled started_at=2026-05-04T10:00:00Z finished_at=2026-05-04T10:05:00Z which=lastState restarts=4 message="two lines"`,
+		`container terminated container=runner exit_code=137 reason=OOMKilled started_at=2026-05-04T10:00:00Z ` +
+			`finished_at=2026-05-04T10:05:00Z which=lastState restarts=4 message="two lines"`,
 		`container running container=dind-1 started_at=2026-05-04T10:00:00Z`,
 		`pod condition type=DisruptionTarget status=True`,
 		`pod condition type=Ready status=False`,
@@ -158,9 +174,12 @@ func TestDescribeNode(t *testing.T) {
 	got := kubeOf(t, `Name:               node-a
 Roles:              worker
 Conditions:
-  Type             Status  LastHeartbeatTime                 LastTransitionTime                Reason                       Message
-  ----             ------  -----------------                 ------------------                ------                       -------
-  MemoryPressure   True    Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   KubeletHasInsufficientMemory kubelet has  none
+  Type             Status  LastHeartbeatTime                 LastTransitionTime                `+
+		`Reason                       Message
+  ----             ------  -----------------                 ------------------                `+
+		`------                       -------
+  MemoryPressure   True    Mon, 04 May 2026 12:00:00 +0200   Mon, `+
+		`04 May 2026 12:05:00 +0200   KubeletHasInsufficientMemory kubelet has  none
 `)
 	if len(got) != 1 || got[0].Node != "node-a" || got[0].Fields["msg"] != "node condition" ||
 		!got[0].At.Equal(at("2026-05-04T10:05:00Z")) {
@@ -169,7 +188,8 @@ Conditions:
 }
 
 func TestFragments(t *testing.T) {
-	const want = `container terminated container=runner exit_code=137 reason=OOMKilled finished_at=2026-05-04T10:05:00Z container_id=aa which=lastState restarts=2`
+	const want = `container terminated container=runner exit_code=137 reason=OOMKilled ` +
+		`finished_at=2026-05-04T10:05:00Z container_id=aa which=lastState restarts=2`
 	for what, text := range map[string]string{
 		"json": `            "lastState": {
                 "terminated": {
@@ -222,7 +242,8 @@ func TestTwoContainers(t *testing.T) {
 	}
 	got := kubeOf(
 		t,
-		one+"  name: a\n  state:\n    running:\n      startedAt: 2026-05-04T10:05:00Z\n- containerID: x\n"+one+"  name: b\n",
+		one+"  name: a\n  state:\n    running:\n      startedAt: 2026-05-04T10:05:00Z\n- containerID: x\n"+one+
+			"  name: b\n",
 	)
 	if len(got) != 3 || got[0].Container != "a" || got[1].Container != "a" || got[2].Container != "b" {
 		t.Errorf("%+v", got)
@@ -232,11 +253,16 @@ func TestTwoContainers(t *testing.T) {
 func TestStatusFragments(t *testing.T) {
 	for text, want := range map[string]string{
 		"Reason: Evicted": "pod status reason=Evicted",
-		"  message: 'gone'\n  phase: Failed\n  reason: NodeLost\n":                                                                         "pod status reason=NodeLost phase=Failed message=gone",
-		"  - lastTransitionTime: x\n    message: m\n    reason: EvictionByEvictionAPI\n    status: \"True\"\n    type: DisruptionTarget\n": "pod condition reason=EvictionByEvictionAPI type=DisruptionTarget status=True message=m",
-		"state:\n  waiting:\n    reason: ImagePullBackOff\n":                                                                               "container waiting reason=ImagePullBackOff",
-		`{"terminated":{"exitCode":9,"reason":"Error"}}`:                                                                                   "container terminated exit_code=9 reason=Error which=state",
-		`map[lastState:map[terminated:map[exitCode:9 reason:Error]]]`:                                                                      "container terminated exit_code=9 reason=Error which=lastState",
+		"  message: 'gone'\n  phase: Failed\n  reason: NodeLost\n": "pod status reason=NodeLost phase=Failed " +
+			"message=gone",
+		"  - lastTransitionTime: x\n    message: m\n    reason: EvictionByEvictionAPI\n    status: \"True\"\n" +
+			"    type: DisruptionTarget\n": "pod condition reason=EvictionByEvictionAPI type=DisruptionTarget " +
+			"status=True message=m",
+		"state:\n  waiting:\n    reason: ImagePullBackOff\n": "container waiting reason=ImagePullBackOff",
+		`{"terminated":{"exitCode":9,"reason":"Error"}}`: "container terminated exit_code=9 " +
+			"reason=Error which=state",
+		`map[lastState:map[terminated:map[exitCode:9 reason:Error]]]`: "container terminated exit_code=9 " +
+			"reason=Error which=lastState",
 	} {
 		got := kubeOf(t, text)
 		if len(got) != 1 || got[0].Text != want {
@@ -244,7 +270,8 @@ func TestStatusFragments(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"reason: because", "status: ok", "phase: beta", "Reason: none\nStatus: fine", "message: hello", "state: open", "terminated: yes",
+		"reason: because", "status: ok", "phase: beta", "Reason: none\nStatus: fine", "message: hello", "state: open",
+		"terminated: yes",
 		"type: bug\nstatus: True story", "the job was terminated: sorry",
 	} {
 		if got := kubeOf(t, text); len(got) != 0 {

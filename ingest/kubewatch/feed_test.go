@@ -82,13 +82,15 @@ func (b *bench) want(what string, want ...string) {
 
 func pod(version int, status string) string {
 	return fmt.Sprintf(
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-runner-1","namespace":"ci","uid":"u1","resourceVersion":"%d"},"spec":{"nodeName":"n1"},"status":{%s}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-runner-1","namespace":"ci","uid":"u1",`+
+			`"resourceVersion":"%d"},"spec":{"nodeName":"n1"},"status":{%s}}`,
 		version,
 		status,
 	)
 }
 
-const up = `"containerStatuses":[{"name":"runner","restartCount":0,"state":{"running":{"startedAt":"2031-01-01T00:00:01Z"}}}]`
+const up = `"containerStatuses":[{"name":"runner","restartCount":0,` +
+	`"state":{"running":{"startedAt":"2031-01-01T00:00:01Z"}}}]`
 
 // Coverage goes on as long as the server is heard of, ends where it was heard
 // of last, and a list that tells of changes after a break is a gap.
@@ -125,7 +127,8 @@ func TestNews(t *testing.T) {
 	b.said()
 	_ = b.Delete(b.object(pod(
 		3,
-		`"containerStatuses":[{"name":"runner","restartCount":0,"state":{"terminated":{"exitCode":3,"finishedAt":"2031-01-01T00:00:09Z"}}}]`,
+		`"containerStatuses":[{"name":"runner","restartCount":0,"state":{"terminated":{"exitCode":3,`+
+			`"finishedAt":"2031-01-01T00:00:09Z"}}}]`,
 	)))
 	b.want("its last state", "container terminated container=runner exit_code=3", "mark 0")
 	if len(b.seen) > 0 {
@@ -153,7 +156,8 @@ func TestFlood(t *testing.T) {
 	e := newBench(t, "events")
 	for i := range 3 * maxEvents {
 		_ = e.Add(e.object(fmt.Sprintf(
-			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"e%d","uid":"e%d","resourceVersion":"1"},"involvedObject":{"kind":"Pod","name":"p","uid":"u1"},"reason":"R%d"}`,
+			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"e%d","uid":"e%d","resourceVersion":"1"},`+
+				`"involvedObject":{"kind":"Pod","name":"p","uid":"u1"},"reason":"R%d"}`,
 			i,
 			i,
 			i,
@@ -165,7 +169,9 @@ func TestFlood(t *testing.T) {
 	for i := range 100 { // one event, repeated every second
 		e.now = e.now.Add(time.Second)
 		_ = e.Update(e.object(fmt.Sprintf(
-			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"r","uid":"r","resourceVersion":"%d"},"involvedObject":{"kind":"Pod","name":"q","uid":"u2"},"reason":"BackOff","count":%d,"lastTimestamp":"2031-01-01T00:00:01Z"}`,
+			`{"kind":"Event","apiVersion":"v1","metadata":{"name":"r","uid":"r","resourceVersion":"%d"},`+
+				`"involvedObject":{"kind":"Pod","name":"q","uid":"u2"},"reason":"BackOff","count":%d,`+
+				`"lastTimestamp":"2031-01-01T00:00:01Z"}`,
 			i,
 			i+1,
 		)))
@@ -177,7 +183,9 @@ func TestFlood(t *testing.T) {
 
 // What a pod's object says is attested; an event says only what somebody wrote.
 func TestTrust(t *testing.T) {
-	const event = `{"kind":"Event","apiVersion":"v1","metadata":{"name":"e","uid":"e","resourceVersion":"1"},"involvedObject":{"kind":"Pod","namespace":"ci","name":"p","uid":"u1"},"reason":"Evicted","source":{"component":"kubelet","host":"n1"}}`
+	const event = `{"kind":"Event","apiVersion":"v1","metadata":{"name":"e","uid":"e","resourceVersion":"1"},` +
+		`"involvedObject":{"kind":"Pod","namespace":"ci","name":"p","uid":"u1"},"reason":"Evicted",` +
+		`"source":{"component":"kubelet","host":"n1"}}`
 	for name, c := range map[string]struct {
 		object string
 		want   ingest.Trust
@@ -230,11 +238,13 @@ func TestAdvice(t *testing.T) {
 	}{
 		{
 			pods, apierrors.NewForbidden(gr, "", errors.New("x")),
-			"may not watch pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods",
+			"may not watch pods in namespace ci: give its service account a Role with the verbs get, list, " +
+				"watch on pods",
 		},
 		{
 			nodes, apierrors.NewForbidden(gr, "", errors.New("x")),
-			"may not watch nodes in the cluster: give its service account a ClusterRole with the verbs get, list, watch on nodes",
+			"may not watch nodes in the cluster: give its service account a ClusterRole with the verbs get, list, " +
+				"watch on nodes",
 		},
 		{pods, apierrors.NewUnauthorized("x"), "the API server rejects the token"},
 		{pods, apierrors.NewNotFound(gr, ""), "the API server knows no pods in namespace ci"},

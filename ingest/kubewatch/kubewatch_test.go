@@ -186,7 +186,8 @@ func (a api) pod(name string) {
 	a.do("POST", pods,
 		`{"metadata":{"name":"`+name+`","annotations":{"note":"`+secret+
 			`"},"labels":{"actions.github.com/scale-set-name":"mill"}},
-		"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x","command":["./run.sh"],"env":[{"name":"TOKEN","value":"`+secret+`"}]}]}}`)
+		"spec":{"nodeName":"quern-1","containers":[{"name":"runner","image":"x","command":["./run.sh"],`+
+			`"env":[{"name":"TOKEN","value":"`+secret+`"}]}]}}`)
 }
 
 func (a api) status(name, status string) {
@@ -195,8 +196,11 @@ func (a api) status(name, status string) {
 }
 
 const (
-	runs = `{"phase":"Running","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":true,"restartCount":0,"state":{"running":{"startedAt":"2031-01-01T00:00:01Z"}}}]}`
-	died = `{"phase":"Failed","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,"restartCount":0,"state":{"running":null,"terminated":{"exitCode":137,"reason":"OOMKilled","startedAt":"2031-01-01T00:00:01Z","finishedAt":"2031-01-01T00:05:00Z"}}}]}`
+	runs = `{"phase":"Running","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":true,` +
+		`"restartCount":0,"state":{"running":{"startedAt":"2031-01-01T00:00:01Z"}}}]}`
+	died = `{"phase":"Failed","containerStatuses":[{"name":"runner","image":"x","imageID":"","ready":false,` +
+		`"restartCount":0,"state":{"running":null,"terminated":{"exitCode":137,"reason":"OOMKilled",` +
+		`"startedAt":"2031-01-01T00:00:01Z","finishedAt":"2031-01-01T00:05:00Z"}}}]}`
 )
 
 // TestRealAPI: a real API server, whose objects die in every way that it can tell of.
@@ -256,13 +260,19 @@ func events(a api, c *told) {
 	a.do(
 		"POST",
 		"/api/v1/namespaces/ci/events",
-		`{"metadata":{"name":"e1"},"involvedObject":{"kind":"Pod","namespace":"ci","name":"before-runner-1","uid":"u-1"},
-		"reason":"Evicted","message":"low on grain","type":"Warning","source":{"component":"kubelet","host":"quern-1"},"lastTimestamp":"2031-01-01T00:00:01Z"}`,
+		`{"metadata":{"name":"e1"},"involvedObject":{"kind":"Pod","namespace":"ci","name":"before-runner-1",`+
+			`"uid":"u-1"},
+		"reason":"Evicted","message":"low on grain","type":"Warning","source":{"component":"kubelet",`+
+			`"host":"quern-1"},`+
+			`"lastTimestamp":"2031-01-01T00:00:01Z"}`,
 	)
 	c.wait(a.T, "ci/before-runner-1@quern-1 0 event reason=Evicted")
 }
 
-const node = `"conditions":[{"type":"Ready","status":"%s","reason":"r","message":"m","lastHeartbeatTime":"%s","lastTransitionTime":"2031-01-01T00:00:0%dZ"}],"nodeInfo":{"bootID":"%s","architecture":"","containerRuntimeVersion":"","kernelVersion":"","kubeProxyVersion":"","kubeletVersion":"","machineID":"","operatingSystem":"","osImage":"","systemUUID":""}`
+const node = `"conditions":[{"type":"Ready","status":"%s","reason":"r","message":"m","lastHeartbeatTime":"%s",` +
+	`"lastTransitionTime":"2031-01-01T00:00:0%dZ"}],"nodeInfo":{"bootID":"%s","architecture":"",` +
+	`"containerRuntimeVersion":"","kernelVersion":"","kubeProxyVersion":"","kubeletVersion":"","machineID":"",` +
+	`"operatingSystem":"","osImage":"","systemUUID":""}`
 
 // nodes: conditions that change, heartbeats that say nothing, a new boot id.
 func nodes(a api, c *told) {
@@ -330,7 +340,8 @@ func denied(a api) {
 	a.do(
 		"POST",
 		rbac+"rolebindings",
-		`{"metadata":{"name":"look"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"look"},"subjects":[{"kind":"User","name":"viewer"}]}`,
+		`{"metadata":{"name":"look"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"look"},`+
+			`"subjects":[{"kind":"User","name":"viewer"}]}`,
 	)
 	c.wait(a.T, "ci/before-runner-1", "pod spec")
 	c.waitLog(a.T, "the API server lets coroner watch again")

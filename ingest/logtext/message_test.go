@@ -43,7 +43,8 @@ func TestMessage(t *testing.T) {
 		{`I0504 10:00:00.000001 1 x.go:1] "cut off in the mi`, "cut off in the mi", nil},
 		// klog JSON
 		{
-			`{"ts":1777888800000.5,"caller":"a/b.go:1","msg":"Killing","v":2,"pod":{"name":"p","namespace":"ci"},"gracePeriod":30}`,
+			`{"ts":1777888800000.5,"caller":"a/b.go:1","msg":"Killing","v":2,"pod":{"name":"p","namespace":"ci"},` +
+				`"gracePeriod":30}`,
 			"Killing",
 			map[string]string{"pod": "ci/p", "pod.name": "p", "gracePeriod": "30", "v": "2"},
 		},
@@ -60,13 +61,15 @@ func TestMessage(t *testing.T) {
 		},
 		// slog
 		{
-			`time=2026-05-04T10:00:00.000Z level=INFO source=a/b.go:7 msg="Updating job info" component=worker runnerName=r1`,
+			`time=2026-05-04T10:00:00.000Z level=INFO source=a/b.go:7 msg="Updating job info" component=worker ` +
+				`runnerName=r1`,
 			"Updating job info",
 			map[string]string{"runnerName": "r1", "component": "worker"},
 		},
 		// zap
 		{
-			"2026-05-04T10:00:00Z\tINFO\tEphemeralRunner\tPod gone\t{\"ephemeralrunner\": {\"name\":\"r1\",\"namespace\":\"ci\"}, \"exitCode\": 137}",
+			"2026-05-04T10:00:00Z\tINFO\tEphemeralRunner\tPod gone\t{\"ephemeralrunner\": {\"name\":\"r1\"," +
+				"\"namespace\":\"ci\"}, \"exitCode\": 137}",
 			"Pod gone",
 			map[string]string{
 				"logger":               "EphemeralRunner",
@@ -82,7 +85,8 @@ func TestMessage(t *testing.T) {
 		},
 		{"INFO\tsetup\tmain.go:3\tstarting", "starting", map[string]string{"caller": "main.go:3"}},
 		{
-			`{"severity":"error","ts":"2026-05-04T10:00:00Z","logger":"EphemeralRunner","message":"failed","state":{"exitCode":9,"reason":"Error"},"list":[1,2]}`,
+			`{"severity":"error","ts":"2026-05-04T10:00:00Z","logger":"EphemeralRunner","message":"failed",` +
+				`"state":{"exitCode":9,"reason":"Error"},"list":[1,2]}`,
 			"failed",
 			map[string]string{"state.exitCode": "9", "state.reason": "Error", "list": "[1,2]"},
 		},
@@ -120,7 +124,8 @@ func TestMessage(t *testing.T) {
 // TestMessagePlain: text that is not structured is its own message.
 func TestMessagePlain(t *testing.T) {
 	for _, text := range []string{
-		"", "hello", "[not] a klog line", "unit: Main process exited, code=killed, status=9/KILL", "a=b", "x.go:7: syntax error",
+		"", "hello", "[not] a klog line", "unit: Main process exited, code=killed, status=9/KILL", "a=b",
+		"x.go:7: syntax error",
 		"Error cleaning up: no", "{not json", "msg", "time flies", "see file.go:12] maybe",
 	} {
 		e := ingest.Entry{Text: text}
@@ -178,7 +183,8 @@ func TestOneFieldGivenTwice(t *testing.T) {
 // What a caller put into the room stays in front.
 func TestFieldsBehindRoom(t *testing.T) {
 	room := append(make(Fields, 0, 9), Field{"mine", "1"})
-	for _, text := range []string{"plain", `time="2026-05-04T10:00:00Z" level=info msg=m pod=first`, `I0504 10:00:00.000001       1 a.go:1] "m" pod="first"`} {
+	for _, text := range []string{"plain", `time="2026-05-04T10:00:00Z" level=info msg=m pod=first`,
+		`I0504 10:00:00.000001       1 a.go:1] "m" pod="first"`} {
 		_, fields, ok := Message(&ingest.Entry{Text: text}, room)
 		if fields.Get("mine") != "1" || ok && fields.Get("pod") != "first" {
 			t.Errorf("%s: %v", text, fields)
@@ -189,7 +195,8 @@ func TestFieldsBehindRoom(t *testing.T) {
 func BenchmarkMessage(b *testing.B) {
 	e := ingest.Entry{
 		Source: ingest.Kubelet,
-		Text:   `I0504 10:00:00.000001     777 prober.go:120] "Probe failed" probeType="Liveness" pod="ci/pool-runner-1" podUID="00000000-1111-2222-3333-444444444444"`,
+		Text: `I0504 10:00:00.000001     777 prober.go:120] "Probe failed" probeType="Liveness" ` +
+			`pod="ci/pool-runner-1" podUID="00000000-1111-2222-3333-444444444444"`,
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -30,7 +30,8 @@ func TestCleanTo(t *testing.T) {
 
 // printable agrees with clean.
 func FuzzPrintable(f *testing.F) {
-	for _, s := range []string{"", "plain text of some length", "#033[1m", "\x1b[1mred", "täglich", "\x7f", "a\tb", strings.Repeat("x", 31) + "\x00"} {
+	for _, s := range []string{"", "plain text of some length", "#033[1m", "\x1b[1mred", "täglich", "\x7f", "a\tb",
+		strings.Repeat("x", 31) + "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -33,7 +33,7 @@ const query = `{container="runner"} |= "amber"`
 type fakeLoki struct {
 	t      testing.TB
 	lines  []Line
-	pages  atomic.Int64                               // a request whose connection broke is asked again while its handler still ends
+	pages  atomic.Int64                               // a request whose connection broke comes again
 	answer func(page int, w http.ResponseWriter) bool // false: it wrote the answer of that page
 }
 
@@ -77,7 +77,8 @@ func (f *fakeLoki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.Reverse(result) // the order of the streams means nothing
 	_ = json.NewEncoder(w).
-		Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "streams", "result": result, "stats": map[string]any{}}})
+		Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "streams", "result": result,
+			"stats": map[string]any{}}})
 }
 
 func (f *fakeLoki) client(page int) *Client {
@@ -108,7 +109,9 @@ func all(t testing.TB, c *Client, from, to time.Time) (out []Line, err error) {
 // sorted brings lines into one order: those of one time have none of their own.
 func sorted(lines []Line) []Line {
 	out := slices.Clone(lines)
-	slices.SortFunc(out, func(a, b Line) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.lineKey(), b.lineKey())) })
+	slices.SortFunc(out, func(a, b Line) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.lineKey(), b.lineKey()))
+	})
 	return out
 }
 
@@ -192,9 +195,12 @@ func TestMoreOfOneTimeThanAPage(t *testing.T) {
 				t.Errorf("%d lines of one time, %d before them: %d lines and no error", n, before, len(got))
 			case n < page && err != nil:
 				t.Errorf("%d lines of one time, %d before them: %v", n, before, err)
-			case n > page && (err == nil || !strings.Contains(err.Error(), "5 lines have the time 2026-05-04T10:00:00.123456799Z") || !strings.Contains(err.Error(), query)):
+			case n > page &&
+				(err == nil || !strings.Contains(err.Error(), "5 lines have the time 2026-05-04T10:00:00.123456799Z") ||
+					!strings.Contains(err.Error(), query)):
 				t.Errorf("%d lines of one time, %d before them: %v", n, before, err)
-			case len(got) > len(lines) || slices.ContainsFunc(got, func(l Line) bool { return l.Text == "behind" }) && err != nil:
+			case len(got) > len(lines) || slices.ContainsFunc(got, func(l Line) bool { return l.Text == "behind" }) &&
+				err != nil:
 				t.Errorf("%d lines of one time, %d before them: too much came: %+v", n, before, got)
 			}
 		}
@@ -235,7 +241,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		answer func(int, http.ResponseWriter) bool
 		says   string
 	}{
-		{"a mistake in the query", answer(400, "parse error at line 1, col 2:\nsyntax error\n"), "asking Loki: 400 Bad Request to " + query + ": parse error at line 1, col 2: syntax error"},
+		{"a mistake in the query", answer(400, "parse error at line 1, col 2:\nsyntax error\n"),
+			"asking Loki: 400 Bad Request to " + query + ": parse error at line 1, col 2: syntax error"},
 		{"too many lines asked for", answer(400, "max entries limit per query exceeded"), "max entries limit"},
 		{"no access", answer(401, ""), "401 Unauthorized"},
 		{"a long page", answer(502, strings.Repeat("<p>\n", 5000)), "502 Bad Gateway"},
@@ -244,7 +251,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"nothing", answer(200, ""), "the answer is not Loki's"},
 		{"cut off", answer(200, values(`["1","x"]`)[:50]), "the answer is not Loki's"},
 		{"another API", answer(200, `{"status":"success"}`), `the query gives "", not log lines`},
-		{"numbers", answer(200, `{"data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"2"]]}]}}`), `the query gives "matrix", not log lines`},
+		{"numbers", answer(200, `{"data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"2"]]}]}}`),
+			`the query gives "matrix", not log lines`},
 		{"a time that is none", answer(200, values(`["x","y"]`)), "the answer is not Loki's"},
 		{"a time that is a number", answer(200, values(`[1,"y"]`)), "the answer is not Loki's"},
 		{"a text that is none", answer(200, values(`["1",{}]`)), "the answer is not Loki's"},
@@ -339,12 +347,15 @@ func TestEntries(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range []ingest.Entry{
-		{At: at(0), Source: ingest.Runner, Namespace: "arc", Pod: "p-runner-1", Container: "runner", Text: "√ Connected to GitHub"},
-		{At: at(1), Source: ingest.Kernel, Trust: ingest.Attested, Node: "n1", Text: "Out of memory: Killed process 1 (x)"},
+		{At: at(0), Source: ingest.Runner, Namespace: "arc", Pod: "p-runner-1", Container: "runner",
+			Text: "√ Connected to GitHub"},
+		{At: at(1), Source: ingest.Kernel, Trust: ingest.Attested, Node: "n1",
+			Text: "Out of memory: Killed process 1 (x)"},
 		{Source: ingest.Runner, Namespace: "arc", Pod: "p-runner-1", Container: "runner", Text: "begun and"},
 	} {
 		e := got[i]
-		if i < 2 && !e.At.Equal(want.At) || e.Source != want.Source || e.Trust != want.Trust || e.Node != want.Node || e.Namespace != want.Namespace ||
+		if i < 2 && !e.At.Equal(want.At) || e.Source != want.Source || e.Trust != want.Trust || e.Node != want.Node ||
+			e.Namespace != want.Namespace ||
 			e.Pod != want.Pod ||
 			e.Container != want.Container ||
 			strings.TrimSpace(e.Text) != want.Text ||
@@ -376,9 +387,12 @@ func TestEntriesTellOfAnError(t *testing.T) {
 // their times.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		`{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"a"},"values":[["2","b"],["1","a",{"structuredMetadata":{"x":"y"}}]]},{"stream":null,"values":null}]}}`,
-		`{"data":{"resultType":"matrix"}}`, `{"data":{"resultType":"streams","result":[{"values":[["1"],[],null,[1,2]]}]}}`, `{"data":null}`, `[]`, ``,
-		`{"data":{"resultType":"streams","result":[{"values":[["-9223372036854775808","\ud800"],["9223372036854775807",null]]}]}}`,
+		`{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"a"},"values":[["2","b"],` +
+			`["1","a",{"structuredMetadata":{"x":"y"}}]]},{"stream":null,"values":null}]}}`,
+		`{"data":{"resultType":"matrix"}}`,
+		`{"data":{"resultType":"streams","result":[{"values":[["1"],[],null,[1,2]]}]}}`, `{"data":null}`, `[]`, ``,
+		`{"data":{"resultType":"streams","result":[{"values":[["-9223372036854775808","\ud800"],` +
+			`["9223372036854775807",null]]}]}}`,
 	} {
 		f.Add([]byte(text))
 	}

@@ -129,9 +129,11 @@ func everyKind(seed uint64, lines int) []byte {
 	texts := []string{
 		"building", "", " indented", death + " 7", "half of " + death[:5], death[5:] + " 8", "√ Connected to GitHub",
 		"[RUNNER 2026-05-04 10:00:00Z INFO JobDispatcher] hello",
-		"2026-05-04 10:00:00Z: Listening for Jobs", "Listening for Jobs", "run-job: x", "\x1b[32mKilled\x1b[0m process 9",
+		"2026-05-04 10:00:00Z: Listening for Jobs", "Listening for Jobs", "run-job: x",
+		"\x1b[32mKilled\x1b[0m process 9",
 		"Killed\rprocess 10", "größer ✓", "Killed\ufeff process",
-		`{"level":"info","msg":"x","time":"2026-05-04T10:00:00Z","logger":"listener"}`, "time=2026-05-04T10:00:00Z level=INFO msg=x component=listener", "#1", "#033[31mKilled#033[0m process",
+		`{"level":"info","msg":"x","time":"2026-05-04T10:00:00Z","logger":"listener"}`,
+		"time=2026-05-04T10:00:00Z level=INFO msg=x component=listener", "#1", "#033[31mKilled#033[0m process",
 		"\xff\xfe", long(500), "2026-05-04T10:00:00Z " + death, "\ttab", "trailing \t ", strings.Repeat("\xff", 4000),
 		long(3000) + death, long(6000),
 	}

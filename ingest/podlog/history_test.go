@@ -46,7 +46,8 @@ type life struct {
 func runHistory(t *testing.T, seed uint64, events int) {
 	n := newNode(t)
 	l := &life{
-		node: n, t: t, rnd: rand.New(rand.NewPCG(seed, 1)), plain: map[*container][]string{}, want: map[string][]string{},
+		node: n, t: t, rnd: rand.New(rand.NewPCG(seed, 1)), plain: map[*container][]string{},
+		want: map[string][]string{},
 		half: map[*container]string{}, torn: map[*container]string{},
 	}
 	l.c = Config{LastLines: 3, Quiet: 2 * time.Second}

@@ -199,7 +199,8 @@ func TestIdentity(t *testing.T) {
 		want := ingest.Entry{
 			Source: ingest.Job, Node: "node-a", Namespace: "kube-system", Pod: "etcd-node-a",
 			PodUID:    "0123456789abcdef0123456789abcdef",
-			Container: "etcd", Doc: c.doc(), At: e.At, Clock: ingest.WallClock, Mark: e.Mark, Text: e.Text, Line: e.Line,
+			Container: "etcd", Doc: c.doc(), At: e.At, Clock: ingest.WallClock, Mark: e.Mark, Text: e.Text,
+			Line: e.Line,
 		}
 		if e.At.IsZero() || (e.Mark == nil) == (e.Text == "") || e.Mark == nil && e.Line != 1 {
 			t.Errorf("%+v", e)

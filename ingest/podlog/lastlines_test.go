@@ -87,7 +87,8 @@ func TestLastLinesOfTwoReads(t *testing.T) {
 			c.count(0, 2)
 			s.polls(1)
 			at := c.now.Format("2006-01-02T15:04:05.999999999Z07:00")
-			for _, some := range []string{"AT stdout F the li", "ne that came in two\nAT stdout " + half[0], half[1] + "\n"} {
+			for _, some := range []string{"AT stdout F the li", "ne that came in two\nAT stdout " + half[0],
+				half[1] + "\n"} {
 				c.raw(strings.ReplaceAll(some, "AT", at))
 				s.polls(1)
 			}

@@ -128,20 +128,22 @@ func TestLargePushesAreTaken(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: ``, `{"streams":null}`: ``, `{"streams":[]}`: ``,
-		`{"streams":[{"stream":{"b":"1","a":"\u0041"},"values":[["7","x\ny"],["8","",null],["9","z",{"k":"v"},1]]}]}`: `{a="A", b="1"} 7 x|y 8  9 z k=v`,
-		`{"Streams":[{"Values":[["7","x"]],"Stream":{"a":"b"}}]}`:                                                     `{a="b"} 7 x`,
-		`{"streams":[{"values":[["7","x"]]}]}`:                                                                        `{} 7 x`,
-		`{"streams":[{"values":[["7"]]}]}`:                                                                            "error",
-		`{"streams":[{"values":[[7,"x"]]}]}`:                                                                          "error",
-		`{"streams":[{"values":[["7",8]]}]}`:                                                                          "error",
-		`{"streams":[{"values":[["7","x",{"k":1}]]}]}`:                                                                "error",
-		`{"streams":[{"stream":{"a":1}}]}`:                                                                            "error",
-		`{"streams":{}}`:                                                                                              "error",
-		`[]`:                                                                                                          "error",
-		`{} {}`:                                                                                                       "error",
-		``:                                                                                                            "error",
-		`{"streams":[`:                                                                                                "error",
-		`{"streams":[{"values":[["7","x"]`:                                                                            "error",
+		`{"streams":[{"stream":{"b":"1","a":"\u0041"},"values":[["7","x\ny"],["8","",null],["9","z",{"k":"v"},1]]}]}`:
+		// the labels in their order, then time, text and metadata of each line
+		`{a="A", b="1"} 7 x|y 8  9 z k=v`,
+		`{"Streams":[{"Values":[["7","x"]],"Stream":{"a":"b"}}]}`: `{a="b"} 7 x`,
+		`{"streams":[{"values":[["7","x"]]}]}`:                    `{} 7 x`,
+		`{"streams":[{"values":[["7"]]}]}`:                        "error",
+		`{"streams":[{"values":[[7,"x"]]}]}`:                      "error",
+		`{"streams":[{"values":[["7",8]]}]}`:                      "error",
+		`{"streams":[{"values":[["7","x",{"k":1}]]}]}`:            "error",
+		`{"streams":[{"stream":{"a":1}}]}`:                        "error",
+		`{"streams":{}}`:                                          "error",
+		`[]`:                                                      "error",
+		`{} {}`:                                                   "error",
+		``:                                                        "error",
+		`{"streams":[`:                                            "error",
+		`{"streams":[{"values":[["7","x"]`:                        "error",
 	} {
 		l := Limits{}
 		l.defaults()

@@ -147,10 +147,14 @@ func TestMetadataOfAStrangerIsNoTrust(t *testing.T) {
 // Streams as Grafana's k8s-monitoring ships them.
 func TestPlainStreams(t *testing.T) {
 	text := `{"streams":[
-	 {"stream":{"job":"integrations/kubernetes/journal","instance":"n7","unit":"kubelet.service"},"values":[["1777888800000000000","E0504 10:00:00.000000 1 a.go:1] \"x\""]]},
-	 {"stream":{"job":"integrations/kubernetes/journal","instance":"n7","transport":"kernel"},"values":[["1777888800000000001","Out of memory: Killed process 1 (x)"]]},
-	 {"stream":{"namespace":"arc","pod":"p-runner-1","container":"runner","instance":"arc/p-runner-1:runner","job":"arc/runner"},"values":[["1777888800000000002","hello",{"pod_uid":"u"}]]},
-	 {"stream":{"namespace":"arc-systems","pod":"arc-controller-0","container":"manager"},"values":[["1777888800000000003","2026-05-04T10:00:00Z INFO x y"]]}]}`
+	 {"stream":{"job":"integrations/kubernetes/journal","instance":"n7","unit":"kubelet.service"},` +
+		`"values":[["1777888800000000000","E0504 10:00:00.000000 1 a.go:1] \"x\""]]},
+	 {"stream":{"job":"integrations/kubernetes/journal","instance":"n7","transport":"kernel"},` +
+		`"values":[["1777888800000000001","Out of memory: Killed process 1 (x)"]]},
+	 {"stream":{"namespace":"arc","pod":"p-runner-1","container":"runner","instance":"arc/p-runner-1:runner",` +
+		`"job":"arc/runner"},"values":[["1777888800000000002","hello",{"pod_uid":"u"}]]},
+	 {"stream":{"namespace":"arc-systems","pod":"arc-controller-0","container":"manager"},` +
+		`"values":[["1777888800000000003","2026-05-04T10:00:00Z INFO x y"]]}]}`
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte(text))

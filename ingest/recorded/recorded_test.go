@@ -60,7 +60,8 @@ func TestRecorded(t *testing.T) {
 // Only where somebody says so is a document one of these.
 func TestRecordedByNobody(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, []ingest.Entry{{Source: ingest.Kernel, Trust: ingest.Attested, Node: "n1", Text: "oom"}}); err != nil {
+	if err := Write(&b, []ingest.Entry{{Source: ingest.Kernel, Trust: ingest.Attested, Node: "n1",
+		Text: "oom"}}); err != nil {
 		t.Fatal(err)
 	}
 	err := document.Document{Name: "x" + Suffix}.Read(&b, func(e ingest.Entry) bool {
@@ -118,7 +119,8 @@ func recordedIn(t *testing.T, name, text string) (entries []ingest.Entry) {
 func FuzzRead(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"source":"kernel","trust":1,"clock":1,"at":"2026-05-04T10:00:00Z","text":"x\u001b","fields":{"a":"\u0000"}}` + "\n" + `{"mark":{"kind":1,"why":"\u202e"}}`,
+			`{"source":"kernel","trust":1,"clock":1,"at":"2026-05-04T10:00:00Z","text":"x\u001b",` +
+				`"fields":{"a":"\u0000"}}` + "\n" + `{"mark":{"kind":1,"why":"\u202e"}}`,
 		),
 	)
 	f.Fuzz(func(t *testing.T, data []byte) {

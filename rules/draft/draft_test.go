@@ -26,9 +26,12 @@ func TestDraftKnowsItsLine(t *testing.T) {
 	const uid, other = "0a0b0c0d-1111-2222-3333-444455556666", "9f9e9d9c-1111-2222-3333-444455556666"
 	for _, c := range []struct{ line, like, unlike string }{
 		{"power cut in rack 7, shedding load", "power cut in rack 12, shedding load", "power cut test passed"},
-		{"reaper: pod " + uid + " took 3.5s too long", "reaper: pod " + other + " took 12s too long", "reaper: nothing to do"},
-		{`it's "quoted" [and] (bracketed) {and: yaml} # 1`, `it's "quoted" [and] (bracketed) {and: yaml} # 22`, "it is quoted"},
-		{"snapshot " + strings.Repeat("ab", 32) + " of 10.0.0.7 is gone", "snapshot " + strings.Repeat("cd", 32) + " of 10.0.0.12 is gone", "snapshot is there"},
+		{"reaper: pod " + uid + " took 3.5s too long", "reaper: pod " + other + " took 12s too long",
+			"reaper: nothing to do"},
+		{`it's "quoted" [and] (bracketed) {and: yaml} # 1`, `it's "quoted" [and] (bracketed) {and: yaml} # 22`,
+			"it is quoted"},
+		{"snapshot " + strings.Repeat("ab", 32) + " of 10.0.0.7 is gone", "snapshot " + strings.Repeat("cd", 32) +
+			" of 10.0.0.12 is gone", "snapshot is there"},
 	} {
 		e := ingest.Entry{Source: ingest.Systemd, Trust: ingest.Attested, Node: "node-1", Text: c.line}
 		yaml := draft.Signal(&e)

@@ -315,20 +315,33 @@ func gramsOf(text string, size int) map[string]bool {
 }
 
 // commonplace are words that the logs of every node are full of.
-const commonplace = ` kubelet kubernetes.io containerd container runner Runner started for pod= pod " pods volume volumes mount succeeded ` +
-	` failed failed for failed to for container for volume with the event name time= level=info level=error msg="error error: status ` +
-	` starting stopped state creating created deleting update updated process systemd systemd[1]: /var/lib/kubelet/pods/ ` +
-	` node image session request connection message response namespace default service running received returns sandbox task cgroup ` +
-	` start Start Started Starting Stopped Stopping name: name= Name manager Manager register registered successfully successful error= Error ` +
-	` resource resources source source= unit from by user user: user= timeout time: timed out execute executing Executing reached attached ` +
-	` connect connected connecting pulled pulling Pulling Pulled killed Killed killing caller called calling reason Reason message= finished ` +
-	` removed removing RemoveContainer StartContainer StopContainer container id sandbox id returns successfully restart restarting process ` +
-	` exited exit code exit status status= type= context deadline exceeded not found cannot because of the and was has been is to ` +
+const commonplace = ` kubelet kubernetes.io containerd container runner Runner started for pod= pod " pods volume ` +
+	`volumes mount succeeded ` +
+	` failed failed for failed to for container for volume with the event name time= level=info level=error ` +
+	`msg="error error: status ` +
+	` starting stopped state creating created deleting update updated process systemd systemd[1]: ` +
+	`/var/lib/kubelet/pods/ ` +
+	` node image session request connection message response namespace default service running received returns ` +
+	`sandbox task cgroup ` +
+	` start Start Started Starting Stopped Stopping name: name= Name manager Manager register registered ` +
+	`successfully successful error= Error ` +
+	` resource resources source source= unit from by user user: user= timeout time: timed out execute executing ` +
+	`Executing reached attached ` +
+	` connect connected connecting pulled pulling Pulling Pulled killed Killed killing caller called calling reason ` +
+	`Reason message= finished ` +
+	` removed removing RemoveContainer StartContainer StopContainer container id sandbox id returns successfully ` +
+	`restart restarting process ` +
+	` exited exit code exit status status= type= context deadline exceeded not found cannot because of the and was ` +
+	`has been is to ` +
 	` config configure configuration command override commit INFO WARN ERROR info warn deleted successfully ` +
-	` disconnected connected reconnected signal signals operation operations operationExecutor.VerifyControllerAttachedVolume ` +
-	` MountVolume.SetUp reconciler_common.go controller Controller by user aborted permission session Session closed closing refused ` +
-	` probe Probe readiness liveness healthy unhealthy ready network address certificate version Version received Received to the server ` +
-	` scope scope: Deactivated Consumed CPU time memory usage machine Machine kernel device filesystem garbage collection duration `
+	` disconnected connected reconnected signal signals operation operations ` +
+	`operationExecutor.VerifyControllerAttachedVolume ` +
+	` MountVolume.SetUp reconciler_common.go controller Controller by user aborted permission session Session ` +
+	`closed closing refused ` +
+	` probe Probe readiness liveness healthy unhealthy ready network address certificate version Version received ` +
+	`Received to the server ` +
+	` scope scope: Deactivated Consumed CPU time memory usage machine Machine kernel device filesystem garbage ` +
+	`collection duration `
 
 // likely is how often a byte stands in the logs of nodes, roughly, the most
 // common being 1.

@@ -122,11 +122,13 @@ func TestPagesAreInWords(t *testing.T) {
 func TestSays(t *testing.T) {
 	all := allRules(t)
 	for id, want := range map[string]string{
-		"cgroup-OOM-kernel-kill": "The kernel killed ‹task› (pid ‹pid›) because the ‹level› reached its memory limit[ of ‹limit›].",
-		"completed-runner":       "The runner did its work[ (‹result›)] and ended well.",
-		"completed-job-log":      "The runner is healthy[; a step ended with code ‹code›].",
-		"runner-crash-signal":    "The container's main process died by its own fault (exit ‹code›, signal ‹number›).",
-		"completed-exit":         "The container ended with 0[; without the runner's output that hides a crash as well as a success].",
+		"cgroup-OOM-kernel-kill": "The kernel killed ‹task› (pid ‹pid›) because the ‹level› reached its memory " +
+			"limit[ of ‹limit›].",
+		"completed-runner":    "The runner did its work[ (‹result›)] and ended well.",
+		"completed-job-log":   "The runner is healthy[; a step ended with code ‹code›].",
+		"runner-crash-signal": "The container's main process died by its own fault (exit ‹code›, signal ‹number›).",
+		"completed-exit": "The container ended with 0[; without the runner's output that hides a crash as well " +
+			"as a success].",
 	} {
 		i := slices.IndexFunc(all, func(r manual.Rule) bool { return r.ID == id })
 		if got := all[i].Says; got != want {
@@ -158,9 +160,12 @@ func TestTextIsNotMarkup(t *testing.T) {
 func TestOwnRules(t *testing.T) {
 	own := `
 signals:
-  - {name: rackd.power-cut, source: systemd, reach: node, doc: The rack lost its power., printed: rackd, match: 'power cut in rack (?P<rack>\d+)'}
+  - {name: rackd.power-cut, source: systemd, reach: node, doc: The rack lost its power., printed: rackd, ` +
+		`match: 'power cut in rack (?P<rack>\d+)'}
 verdicts:
-  - {id: node-crash-power, verdict: node-crash, precedence: 864, confidence: confirmed, doc: Power., decisive: 'filter(rackd.power-cut, .near)', summary: 'Rack ${d.rack} lost its power.', tests: [{name: the power goes}]}`
+  - {id: node-crash-power, verdict: node-crash, precedence: 864, confidence: confirmed, doc: Power., ` +
+		`decisive: 'filter(rackd.power-cut, .near)', summary: 'Rack ${d.rack} lost its power.', ` +
+		`tests: [{name: the power goes}]}`
 	b, err := rules.Load(book.Files, fstest.MapFS{"own.yaml": {Data: []byte(own)}})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +175,8 @@ verdicts:
 		t.Fatal("no page")
 	}
 	text := p.Markdown("")
-	for _, want := range []string{"### node-crash-power", "> Rack ‹rack› lost its power.", "| `rackd.power-cut` | The rack lost its power. | systemd | rackd |", "its own test: the power goes"} {
+	for _, want := range []string{"### node-crash-power", "> Rack ‹rack› lost its power.",
+		"| `rackd.power-cut` | The rack lost its power. | systemd | rackd |", "its own test: the power goes"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q:\n%s", want, text)
 		}

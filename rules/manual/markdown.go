@@ -95,7 +95,8 @@ func (d *document) confused(list []Confusion) {
 func (d *document) writeDecided(p Page) {
 	d.writeLine("## What decides it")
 	d.writeLine(
-		"The rules in the order in which they are tried, among those of all labels. The first that fits is the verdict.",
+		"The rules in the order in which they are tried, among those of all labels. The first that fits is the " +
+			"verdict.",
 	)
 	for _, r := range p.Rules {
 		d.writeRule(r)
@@ -151,7 +152,8 @@ func (d *document) writeSignals(list []Signal) {
 	d.writeTable("| signal | it says | from | printed by |", "|---|---|---|---|")
 	for _, s := range list {
 		d.writeTable(
-			fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, tableCell(s.Doc), strings.Join(s.Sources, ", "), tableCell(s.Printed)),
+			fmt.Sprintf("| `%s` | %s | %s | %s |", s.Name, tableCell(s.Doc), strings.Join(s.Sources, ", "),
+				tableCell(s.Printed)),
 		)
 	}
 }
@@ -228,7 +230,8 @@ func factsPage(book *rules.Rulebook) string {
 	d := &document{}
 	d.writeLine("# Facts")
 	d.writeLine(
-		"A fact is a condition with a name. Rules and other facts use it like a word; `rules/book/*.yaml` has what stands behind it.",
+		"A fact is a condition with a name. Rules and other facts use it like a word; " +
+			"`rules/book/*.yaml` has what stands behind it.",
 	)
 	d.writeTable("| fact | what it says |", "|---|---|")
 	for _, f := range book.Facts {
@@ -241,7 +244,8 @@ func signalsPage(book *rules.Rulebook) string {
 	d := &document{}
 	d.writeLine("# Signals")
 	d.writeLine(
-		"A signal is a line that a program is known to print. Which sources may prove it stands in the second column: from any other it is a claim.",
+		"A signal is a line that a program is known to print. Which sources may prove it stands in the second " +
+			"column: from any other it is a claim.",
 	)
 	d.writeTable("| signal | sources | what the line says | printed by |", "|---|---|---|---|")
 	for _, s := range book.Signals {

@@ -128,7 +128,8 @@ func TestKeyLineInsideOfALine(t *testing.T) {
 		body2 = "f+8SrXjLmDyGpOeI2cVb6ZaHnQ4tKwTuR1xYsM9PkF7AdCgEoBvJh3iN5lUzWq0S"
 	)
 	r := with(t, Pattern{Kind: "x", Begins: []string{"ab_"}, Chars: "a-z", Least: 3})
-	for _, around := range []string{"%", "Catch exception during request %", "10:00:01.5 [build] %", "##[debug]:%", "#12 0.345 %",
+	for _, around := range []string{"%", "Catch exception during request %", "10:00:01.5 [build] %", "##[debug]:%",
+		"#12 0.345 %",
 		`{"msg":"%","time":"10:00:01"}`, "web-1  | %"} {
 		for _, line := range []string{body, body2, body2 + "aB3xY9", body2 + "aB3xY9+/0QwZ"} {
 			want := strings.ReplaceAll(around, "%", "[redacted:private-key]")
@@ -153,7 +154,8 @@ func TestKeyLineInsideOfALine(t *testing.T) {
 func TestShortBeginnings(t *testing.T) {
 	r := with(t, Pattern{Kind: "short", Begins: []string{"hf_"}, Chars: "a-z", Least: 4})
 	for text, want := range map[string]string{
-		"hf_abcd": "[redacted:short]", "x hf_abcd.": "x [redacted:short].", "xhf_abcdef ": "x[redacted:short] ", "hf_abc hf_ABCD hf_": "hf_abc hf_ABCD hf_",
+		"hf_abcd": "[redacted:short]", "x hf_abcd.": "x [redacted:short].", "xhf_abcdef ": "x[redacted:short] ",
+		"hf_abc hf_ABCD hf_": "hf_abc hf_ABCD hf_",
 	} {
 		if got, _ := r.Text(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -46,15 +46,22 @@ func TestFindsWhatRegexpFinds(t *testing.T) {
 		"", "a", "b", "ab", "aab", "aaab", "abab", "ba", "xay", "a\nb", "\n", "abc", "ABC", "aBc", "k", "K", "s",
 		"foo bar", "foo-bar", "foo_bar baz", "a,b,,c", "1,2,3", "12-34", `"quoted" text`, `a="b" c="d"`, `a="b`,
 		"日本", "é日é", "aéé日b", "é: x", "\u017f", "a\xc3", "\xa9a",
-		"--", "aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaab", strings.Repeat("ab", 40) + "c", "x: y: z", "é", "aéb", "a\xffb", "\u212a",
+		"--", "aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaab", strings.Repeat("ab", 40) + "c", "x: y: z", "é", "aéb", "a\xffb",
+		"\u212a",
 	}
 	for _, expr := range []string{
-		``, `a`, `^a`, `a$`, `^$`, `^a$`, `a|b`, `ab|a`, `a|ab`, `(a|ab)(c|bcd)?`, `(a*)(a|b)`, `(a+?)(b*)`, `a??b`, `(?:ab)+`, `(?:ab)*?c`,
-		`(ab)*(c)?`, `((a)|(b))+`, `(?:(a)|b)*`, `(a)?b`, `(?:(a)b|(a)c)`, `a{2}`, `a{2,}b`, `a{0,2}b`, `(a{1,3}?)(a*)`, `(?:ab){2,3}`, `(?:a(b)?){2}`,
-		`[^"]*"`, `"([^"]*)"`, `(\w+)="([^"]*)"`, `(?P<k>\w+)=(?P<v>\S+)`, `\bfoo\b`, `\Bo`, `o\b`, `(?m)^b$`, `(?m)a$`, `(?s)a.b`, `a.b`, `(?i)abc`, `(?i)k`, `(?i)[k]s?`,
-		`(?i)é`, `é`, `[^a]`, `[^\x00-\x7f]`, `.`, `..`, `.*`, `.*?`, `.+b`, `.*?b`, `(.*)(b.*)`, `(\S.*) bar`, `\d+(?:,[\d-]+)*`, `(\d+)(?:,(\d+))*$`, `[\d-]*(?:,[\d-]+)*,c`,
-		`(?:a|b|)+c`, `(a*)*`, `(a*)+b`, `(?:a?)*b`, `(|a)b`, `\z`, `\Aab`, `x*`, `(?:x|y)*?z`, `^\W*(\w+)`, `^(?P<unit>\S+): (?P<rest>.*)$`, `a{0}b`, `(?:foo|food|bar)(?:[- ]bar)?$`, `^a|b$`, `(^a|c)b`,
-		`(?U)a+b`, `[a-c]+?c`, `(.{0,3})c`, `.{0,200}c`, `[[:alpha:]]+ [[:alpha:]]+`, `\x{41}`, `a\Q.*\Eb`, `[z-a]`, `(`, `a**`,
+		``, `a`, `^a`, `a$`, `^$`, `^a$`, `a|b`, `ab|a`, `a|ab`, `(a|ab)(c|bcd)?`, `(a*)(a|b)`, `(a+?)(b*)`, `a??b`,
+		`(?:ab)+`, `(?:ab)*?c`,
+		`(ab)*(c)?`, `((a)|(b))+`, `(?:(a)|b)*`, `(a)?b`, `(?:(a)b|(a)c)`, `a{2}`, `a{2,}b`, `a{0,2}b`, `(a{1,3}?)(a*)`,
+		`(?:ab){2,3}`, `(?:a(b)?){2}`,
+		`[^"]*"`, `"([^"]*)"`, `(\w+)="([^"]*)"`, `(?P<k>\w+)=(?P<v>\S+)`, `\bfoo\b`, `\Bo`, `o\b`, `(?m)^b$`, `(?m)a$`,
+		`(?s)a.b`, `a.b`, `(?i)abc`, `(?i)k`, `(?i)[k]s?`,
+		`(?i)é`, `é`, `[^a]`, `[^\x00-\x7f]`, `.`, `..`, `.*`, `.*?`, `.+b`, `.*?b`, `(.*)(b.*)`, `(\S.*) bar`,
+		`\d+(?:,[\d-]+)*`, `(\d+)(?:,(\d+))*$`, `[\d-]*(?:,[\d-]+)*,c`,
+		`(?:a|b|)+c`, `(a*)*`, `(a*)+b`, `(?:a?)*b`, `(|a)b`, `\z`, `\Aab`, `x*`, `(?:x|y)*?z`, `^\W*(\w+)`,
+		`^(?P<unit>\S+): (?P<rest>.*)$`, `a{0}b`, `(?:foo|food|bar)(?:[- ]bar)?$`, `^a|b$`, `(^a|c)b`,
+		`(?U)a+b`, `[a-c]+?c`, `(.{0,3})c`, `.{0,200}c`, `[[:alpha:]]+ [[:alpha:]]+`, `\x{41}`, `a\Q.*\Eb`, `[z-a]`,
+		`(`, `a**`,
 	} {
 		for _, s := range texts {
 			same(t, expr, s)
@@ -81,7 +88,8 @@ func TestFindWithin(t *testing.T) {
 		"x",
 	}
 	for _, expr := range []string{
-		`(a|aa)+$`, `(?:a+)+b`, `(.*)(.*)(.*)(.*)x`, `(\S.*) bar`, `(?:\w+-)*x`, `x`, `^x`, `(é|k)+x$`, `[é日]x`, `(a*)*x`,
+		`(a|aa)+$`, `(?:a+)+b`, `(.*)(.*)(.*)(.*)x`, `(\S.*) bar`, `(?:\w+-)*x`, `x`, `^x`, `(é|k)+x$`, `[é日]x`,
+		`(a*)*x`,
 	} {
 		re := MustCompile(expr)
 		at, want := make([]int, re.Size()), make([]int, re.Size())
@@ -118,7 +126,8 @@ func TestNothingIsAllocated(t *testing.T) {
 		`^(?P<unit>\S+): (?:main|Main) process exited, code=(?P<how>killed|dumped|exited), status=(\d+)(?:/(\w+))?`,
 	)
 	room := make([]int, 16)
-	for _, s := range []string{"a.service: Main process exited, code=killed, status=9/KILL", "a.service: Main process is no more", ""} {
+	for _, s := range []string{"a.service: Main process exited, code=killed, status=9/KILL",
+		"a.service: Main process is no more", ""} {
 		if n := testing.AllocsPerRun(100, func() { re.Find(s, re.Room(room)) }); n != 0 {
 			t.Errorf("%q: %v allocations", s, n)
 		}
@@ -137,7 +146,8 @@ func TestErrors(t *testing.T) {
 
 // Any expression on any text, as package regexp does it.
 func FuzzFindsWhatRegexpFinds(f *testing.F) {
-	for _, expr := range []string{`(a|ab)(c|bcd)?(d*)`, `^(\S+): (.*?)(?:, x=(\d+))?$`, `(?:,[\d-]+)*,cpuset=([^,]*)`, `(a*?)(?:b|(c))+\b`, `(?i)k(?:[^"]|x){2,3}`} {
+	for _, expr := range []string{`(a|ab)(c|bcd)?(d*)`, `^(\S+): (.*?)(?:, x=(\d+))?$`, `(?:,[\d-]+)*,cpuset=([^,]*)`,
+		`(a*?)(?:b|(c))+\b`, `(?i)k(?:[^"]|x){2,3}`} {
 		f.Add(expr, "abcd: 1,2-3,cpuset=/, x=12")
 	}
 	f.Fuzz(func(t *testing.T, expr, s string) {

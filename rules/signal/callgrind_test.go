@@ -10,7 +10,8 @@ import (
 // The finder takes no more instructions for everyday lines than it did, within a tenth.
 func TestHotLoopTakesNoMoreInstructions(t *testing.T) {
 	bench.Hot{Test: "TestFindUnderCallgrind", MB: callgrindMB, Instructions: 4_100_000,
-		Functions: `literal\.\(\*Finder\)\.(Next|nextGram|skipFast|knowsWord|markOf|placesOf|holdsAt)|literal\.wordAt`}.Hold(t)
+		Functions: `literal\.\(\*Finder\)\.(Next|nextGram|skipFast|knowsWord|markOf|placesOf|holdsAt)|` +
+			`literal\.wordAt`}.Hold(t)
 }
 
 const callgrindMB = 8

@@ -165,7 +165,8 @@ func (c *compiler) compileShape(d *Def, s shapeSpec) {
 		if slices.Contains(d.Sources, ingest.Kernel) && !sh.match.anchored {
 			c.errs.Add(
 				at,
-				"signal %s: a kernel line can name a process or a file, whose name anybody chooses: begin every alternative with ^",
+				"signal %s: a kernel line can name a process or a file, "+
+					"whose name anybody chooses: begin every alternative with ^",
 				d.Name,
 			)
 		}

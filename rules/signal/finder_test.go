@@ -97,7 +97,8 @@ func TestScanOfAnEverydayLineAllocatesNothing(t *testing.T) {
 	b := defaultBook(t)
 	e := ingest.Entry{
 		Source: ingest.Kubelet,
-		Text:   `I0301 10:00:00.000000     812 reconciler_common.go:251] "operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`,
+		Text: `I0301 10:00:00.000000     812 reconciler_common.go:251] ` +
+			`"operationExecutor.VerifyControllerAttachedVolume started for volume" pod="ci/amber"`,
 	}
 	buf := []byte(strings.Repeat(e.Text+"\n", 100))
 	if n := testing.AllocsPerRun(100, func() { b.Scan(&e); b.Next(buf, 0) }); n != 0 {
@@ -107,8 +108,10 @@ func TestScanOfAnEverydayLineAllocatesNothing(t *testing.T) {
 
 // What is looked for first misses no mask.
 func FuzzMayMask(f *testing.F) {
-	for _, text := range []string{"{id}", "< the-container >", "a[REDACTED-1]", "Hidden", "masked", "removed", "*#*#", "xXxX",
-		"0a1b2c...", "a0b1c2d…", `x \"deadbeef01\"`, `"..."`, `"…"`, "plain", `"` + noID + `"`, "{x:1}", "xxx", "abcde...", "{é id}"} {
+	for _, text := range []string{"{id}", "< the-container >", "a[REDACTED-1]", "Hidden", "masked", "removed", "*#*#",
+		"xXxX",
+		"0a1b2c...", "a0b1c2d…", `x \"deadbeef01\"`, `"..."`, `"…"`, "plain", `"` + noID + `"`, "{x:1}", "xxx",
+		"abcde...", "{é id}"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -190,7 +190,8 @@ var (
 		`(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:,]|$)`,
 	)
 	cgroupContainer = regex.MustCompile(
-		`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)([0-9a-f]{64}|[0-9a-f]{12})(?:\.scope)?(?:[/,:]|$)`,
+		`(?:(?:cri-containerd|crio|docker|libpod)[-:]|/(?:kata_)?|kata_overhead/)` +
+			`([0-9a-f]{64}|[0-9a-f]{12})(?:\.scope)?(?:[/,:]|$)`,
 	)
 	allPods = regex.MustCompile(
 		`kubepods(?:-burstable|-besteffort)?(?:\.slice)?$|kubepods/(?:burstable|besteffort|guaranteed)$`,

@@ -15,7 +15,10 @@ import (
 // word that has to be looked at.
 var (
 	mask = regexp.MustCompile(
-		`\{\{[^{}"]{1,40}\}\}|[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)`,
+		`\{\{[^{}"]{1,40}\}\}|` +
+			`[{<](?i:[\w -]*(?:id|uid|hash|container|sandbox)[\w -]*)[}>]|` +
+			`[\[<{(]?(?i:redacted|masked|removed|hidden)\b[\w:-]*[\]>})]?|` +
+			`[*#]{4,}|[xX]{4,}|\b[0-9a-f]{6,63}(?:\.\.\.|…)`,
 	)
 	maskable = regexp.MustCompile(mask.String() + `|(?:for|ontainer|andbox|id|_id:) ?\\?"[^"\\ ]{0,72}\\?"`)
 )

@@ -11,7 +11,8 @@ import (
 // A masked id is no id: the line still says what happened.
 func TestMaskedIDs(t *testing.T) {
 	b := defaultBook(t)
-	for _, id := range []string{"{container-id}", "<container id>", "[REDACTED]", "<redacted>", "[redacted:token]", "****", "xxxxxxxx", "1a2b3c4d5e6f", "1a2b3c…", "...", "", "$CID", "${ID}",
+	for _, id := range []string{"{container-id}", "<container id>", "[REDACTED]", "<redacted>", "[redacted:token]",
+		"****", "xxxxxxxx", "1a2b3c4d5e6f", "1a2b3c…", "...", "", "$CID", "${ID}",
 		"sha256:ffffffff…", "sha256:0123456789ab", "***", "{{ .id }}", "n/a", "null", "ID", "[id]"} {
 		e := attested(
 			ingest.Containerd,
@@ -25,7 +26,8 @@ func TestMaskedIDs(t *testing.T) {
 	}
 	for _, text := range []string{
 		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"web\" with timeout 30 (s)"`,
-		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"` + strings.Repeat("1", 64) + `\" with timeout x"`,
+		`time="2026-03-01T10:00:00Z" level=info msg="StopContainer for \"` + strings.Repeat("1", 64) +
+			`\" with timeout x"`,
 	} {
 		e := attested(ingest.Containerd, text)
 		for _, s := range b.Scan(&e) {
@@ -41,22 +43,31 @@ func TestMaskedIDs(t *testing.T) {
 func TestMaskedPods(t *testing.T) {
 	b := defaultBook(t)
 	const klog = "I0301 10:00:00.000000     812 kubelet.go:2421] "
-	const uid, id = "0a0b0c0d-1111-2222-3333-444455556666", "ab00000000000000000000000000000000000000000000000000000000000012"
+	const uid, id = "0a0b0c0d-1111-2222-3333-444455556666",
+		"ab00000000000000000000000000000000000000000000000000000000000012"
 	for _, c := range []struct {
 		source     ingest.Source
 		text, name string
 		masked     bool
 	}{
-		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["{namespace}/{pod}"]`, "kubelet.delete-asked", true},
+		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["{namespace}/{pod}"]`, "kubelet.delete-asked",
+			true},
 		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/amber-1"]`, "kubelet.delete-asked", false},
 		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/xxxxxxxx"]`, "kubelet.delete-asked", true},
 		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/redacted-7"]`, "kubelet.delete-asked", true},
-		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/hidden-gem-7"]`, "kubelet.delete-asked", false},
-		{ingest.Kubelet, klog + `"Eviction manager: pod is evicted successfully" pod="<redacted>"`, "kubelet.pod-evicted", true},
-		{ingest.Kubelet, klog + `"Eviction manager: pod is evicted successfully" pod="ci/amber-1"`, "kubelet.pod-evicted", false},
-		{ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods/burstable/pod<redacted>/<redacted>,task_memcg=/kubepods/burstable/pod<redacted>/<redacted>,task=a,pid=7,uid=0",
+		{ingest.Kubelet, klog + `"SyncLoop DELETE" source="api" pods=["ci/hidden-gem-7"]`, "kubelet.delete-asked",
+			false},
+		{ingest.Kubelet, klog + `"Eviction manager: pod is evicted successfully" pod="<redacted>"`,
+			"kubelet.pod-evicted", true},
+		{ingest.Kubelet, klog + `"Eviction manager: pod is evicted successfully" pod="ci/amber-1"`,
+			"kubelet.pod-evicted", false},
+		{ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0," +
+			"oom_memcg=/kubepods/burstable/pod<redacted>/<redacted>," +
+			"task_memcg=/kubepods/burstable/pod<redacted>/<redacted>,task=a,pid=7,uid=0",
 			"kernel.oom-kill", true},
-		{ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods.slice/kubepods-burstable.slice,task_memcg=/kubepods/burstable/pod" + uid + "/" + id + ",task=a,pid=7,uid=0",
+		{ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0," +
+			"oom_memcg=/kubepods.slice/kubepods-burstable.slice,task_memcg=/kubepods/burstable/pod" + uid + "/" + id +
+			",task=a,pid=7,uid=0",
 			"kernel.oom-kill", false},
 	} {
 		e := attested(c.source, c.text)

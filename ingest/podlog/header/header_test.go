@@ -10,7 +10,8 @@ const stamped = "2026-05-04T10:00:00.123456789Z std"
 var lineSeeds = []string{
 	stamped + "out F hello", stamped + "out P half", stamped + "err P:x y", stamped + "out P", stamped + "out",
 	"2026-05-04T10:00:00+02:00 stdout F x",
-	"2026-05-04T10:00:00Z  stdout F x", "2026-05-04 10:00:00Z stdout P x", "", " ", "{", `{"log":"x\n","stream":"stdout","time":"2026-05-04T10:00:00.5Z"}`,
+	"2026-05-04T10:00:00Z  stdout F x", "2026-05-04 10:00:00Z stdout P x", "", " ", "{",
+	`{"log":"x\n","stream":"stdout","time":"2026-05-04T10:00:00.5Z"}`,
 	stamped + "out F 2026-05-04T10:00:00Z stdout P x", "\xff\x00\r", "9999-99-99T99:99:99Z stdout P x",
 }
 
