@@ -32,7 +32,7 @@ type harmlessSpec struct {
 func (r reader) harmless(n *yaml.Node) (s harmlessSpec) {
 	s.why.Pos = r.Pos(n)
 	r.Object(n, "harmless", map[string]func(*yaml.Node){
-		"why": r.Text(&s.why), "reasons": r.Texts(&s.reasons), "lines": r.Texts(&s.lines), "but": r.Texts(&s.but),
+		"why": r.Text(&s.why), "reasons": r.Texts(&s.reasons), "lines": r.Patterns(&s.lines), "but": r.Patterns(&s.but),
 	})
 	return s
 }

@@ -142,7 +142,7 @@ func (r reader) readLabel(n *yaml.Node) (s labelSpec) {
 			r.Object(
 				n,
 				"advice_by_line",
-				map[string]func(*yaml.Node){"says": r.Text(&o.says), "advice": r.Text(&o.advice)},
+				map[string]func(*yaml.Node){"says": r.Pattern(&o.says), "advice": r.Text(&o.advice)},
 			)
 			s.byLine = append(s.byLine, o)
 		}),

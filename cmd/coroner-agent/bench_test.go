@@ -450,8 +450,9 @@ func patterns(n *yaml.Node) (all []string) {
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "match" {
 			for _, p := range append([]*yaml.Node{c}, c.Content...) {
-				if _, err := regexp.Compile(p.Value); err == nil && p.Value != "" {
-					all = append(all, regexp.MustCompile(`\?P?<\w+>`).ReplaceAllString(p.Value, "?:"))
+				expr := strings.ReplaceAll(p.Value, "\n", "") // one over several lines is joined
+				if _, err := regexp.Compile(expr); err == nil && expr != "" {
+					all = append(all, regexp.MustCompile(`\?P?<\w+>`).ReplaceAllString(expr, "?:"))
 				}
 			}
 			continue

@@ -1,6 +1,8 @@
 package book_test
 
 import (
+	"io/fs"
+	"strings"
 	"testing"
 
 	"coroner/rules"
@@ -17,6 +19,26 @@ func TestBookCompiles(t *testing.T) {
 	for _, l := range rules.Labels {
 		if b.Labels[l] == nil {
 			t.Errorf("label %s has no entry", l)
+		}
+	}
+}
+
+// A rule is read by people: no line is wider than half a screen. A long expression goes
+// over several lines of a block, a long text or condition over several lines as it is.
+func TestLinesFit(t *testing.T) {
+	names, err := fs.Glob(book.Files, "*.yaml")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d files: %v", len(names), err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(book.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if n := len([]rune(line)); n > 120 {
+				t.Errorf("%s:%d has %d columns", name, i+1, n)
+			}
 		}
 	}
 }

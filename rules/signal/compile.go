@@ -222,7 +222,7 @@ func parsePattern(s yamlfile.Text, mistakes *yamlfile.Errors) *syntax.Regexp {
 	}
 	p := s.Pos
 	if e, ok := err.(*syntax.Error); ok {
-		p.Col += max(0, strings.Index(s.Value, e.Expr))
+		p = s.AtOffset(max(0, strings.Index(s.Value, e.Expr)))
 	}
 	mistakes.Add(p, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	return &syntax.Regexp{Op: syntax.OpNoMatch}

@@ -35,9 +35,9 @@ type secretSpec struct {
 func (r reader) readSecret(n *yaml.Node) (s secretSpec) {
 	s.name.Pos = r.Pos(n)
 	s.fields = map[string]yamlfile.Text{}
-	text := func(key string, into *yamlfile.Text) func(*yaml.Node) {
+	one := func(read func(*yamlfile.Text) func(*yaml.Node), key string, into *yamlfile.Text) func(*yaml.Node) {
 		return func(n *yaml.Node) {
-			*into = r.Scalar(n)
+			read(into)(n)
 			s.fields[key] = *into
 		}
 	}
@@ -49,10 +49,11 @@ func (r reader) readSecret(n *yaml.Node) (s secretSpec) {
 	}
 	r.Object(n, "secret", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc),
-		"begins": list("begins", &s.begins), "chars": text("chars", &s.chars),
+		"begins": list("begins", &s.begins), "chars": one(r.Text, "chars", &s.chars),
 		"keys": list("keys", &s.keys), "except": list("except", &s.except),
-		"words": list("words", &s.words), "match": text("match", &s.match), "needs": text("needs", &s.needs),
-		"like": text("like", &s.like), "unlike": text("unlike", &s.unlike),
+		"words": list("words", &s.words), "match": one(r.Pattern, "match", &s.match),
+		"needs": one(r.Text, "needs", &s.needs),
+		"like":  one(r.Pattern, "like", &s.like), "unlike": one(r.Pattern, "unlike", &s.unlike),
 		"least": r.Int(&s.least), "before": r.Int(&s.before),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.secretTest(n)) }),
 	})

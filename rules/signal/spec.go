@@ -83,15 +83,13 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 	var others []shapeSpec
 	r.Object(n, "signal", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "printed": r.Text(&s.printed),
-		"source": r.Texts(&s.source), "message": r.Texts(&own.messages), "match": r.Text(&own.match),
-		"where": r.Pairs(
-			&own.where,
-		), "captures": r.Pairs(&s.captures), "fills": r.Pairs(&s.fills), "writers": r.Pairs(&s.writers),
+		"source": r.Texts(&s.source), "message": r.Texts(&own.messages), "match": r.Pattern(&own.match),
+		"where": r.PatternPairs(&own.where), "captures": r.Pairs(&s.captures), "fills": r.Pairs(&s.fills),
+		"writers": r.Pairs(&s.writers),
 		"or":      r.List(func(n *yaml.Node) { others = append(others, r.readShape(n)) }),
 		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach),
-		"ends": r.Bool(
-			&s.ends,
-		), "starts": r.Bool(&s.starts), "exit": r.Bool(&s.exit), "frame": r.Bool(&s.frame), "alarm": r.Bool(&s.alarm),
+		"ends": r.Bool(&s.ends), "starts": r.Bool(&s.starts), "exit": r.Bool(&s.exit), "frame": r.Bool(&s.frame),
+		"alarm": r.Bool(&s.alarm),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	s.shapes = append([]shapeSpec{own}, others...)
@@ -100,7 +98,7 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 
 func (r reader) readShape(n *yaml.Node) (s shapeSpec) {
 	r.Object(n, "shape", map[string]func(*yaml.Node){
-		"message": r.Texts(&s.messages), "match": r.Text(&s.match), "where": r.Pairs(&s.where),
+		"message": r.Texts(&s.messages), "match": r.Pattern(&s.match), "where": r.PatternPairs(&s.where),
 	})
 	return s
 }

@@ -33,7 +33,7 @@ type SymptomSpec struct {
 func (r reader) readWords(n *yaml.Node) (s wordsSpec) {
 	s.name.Pos = r.Pos(n)
 	r.Object(n, "words", map[string]func(*yaml.Node){
-		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "any": r.Texts(&s.any),
+		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "any": r.Patterns(&s.any),
 	})
 	return s
 }

@@ -15,8 +15,9 @@ import (
 type Text struct {
 	Value string
 	Pos
-	block bool // | or >: value starts on the following line
-	lines []string
+	block  bool // | or >: value starts on the following line
+	lines  []string
+	pieces []string // of a Pattern that is written over several lines
 }
 
 // At returns the place of the character at 1-based line and column of the
@@ -37,6 +38,17 @@ func (s Text) At(line, col int) Pos {
 		p.Col = col + len(first) - len(strings.TrimLeft(first, " "))
 	}
 	return p
+}
+
+// AtOffset returns the place of the i-th byte of the value.
+func (s Text) AtOffset(i int) Pos {
+	for line, piece := range s.pieces {
+		if i < len(piece) {
+			return s.At(line+1, i+1)
+		}
+		i -= len(piece)
+	}
+	return s.At(1, i+1)
 }
 
 // Reader turns one YAML file into specs and remembers where everything stood.
@@ -140,13 +152,17 @@ func (r *Reader) List(f func(*yaml.Node)) func(*yaml.Node) {
 
 // Each calls f for every pair of a mapping.
 func (r *Reader) Each(f func(key, value Text)) func(*yaml.Node) {
+	return r.each(func(k, v *yaml.Node) { f(r.Scalar(k), r.Scalar(v)) })
+}
+
+func (r *Reader) each(f func(key, value *yaml.Node)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Kind != yaml.MappingNode {
 			r.errs.Add(r.Pos(n), "must be a mapping")
 			return
 		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			f(r.Scalar(n.Content[i]), r.Scalar(n.Content[i+1]))
+			f(n.Content[i], n.Content[i+1])
 		}
 	}
 }
@@ -159,6 +175,26 @@ func (r *Reader) Text(into *Text) func(*yaml.Node) {
 // Texts reads a list of values, or one.
 func (r *Reader) Texts(into *[]Text) func(*yaml.Node) {
 	return r.List(func(n *yaml.Node) { *into = append(*into, r.Scalar(n)) })
+}
+
+// Pattern reads a regular expression. One that is written over several lines of a block
+// is joined, with nothing between: no line that it is held against has a line's end.
+func (r *Reader) Pattern(into *Text) func(*yaml.Node) {
+	return func(n *yaml.Node) { *into = r.pattern(n) }
+}
+
+// Patterns reads a list of regular expressions, or one.
+func (r *Reader) Patterns(into *[]Text) func(*yaml.Node) {
+	return r.List(func(n *yaml.Node) { *into = append(*into, r.pattern(n)) })
+}
+
+func (r *Reader) pattern(n *yaml.Node) Text {
+	s := r.Scalar(n)
+	if n.Style&yaml.LiteralStyle != 0 {
+		s.pieces = strings.Split(strings.TrimRight(s.Value, "\n"), "\n")
+		s.Value = strings.Join(s.pieces, "")
+	}
+	return s
 }
 
 // Bool reads true or false.
@@ -209,6 +245,11 @@ func anyOf(words []string) string {
 
 // Pair is a key of a mapping and its value.
 type Pair struct{ Key, Value Text }
+
+// PatternPairs reads a mapping of any keys to regular expressions.
+func (r *Reader) PatternPairs(into *[]Pair) func(*yaml.Node) {
+	return r.each(func(k, v *yaml.Node) { *into = append(*into, Pair{r.Scalar(k), r.pattern(v)}) })
+}
 
 // Pairs reads a mapping of any keys.
 func (r *Reader) Pairs(into *[]Pair) func(*yaml.Node) {
