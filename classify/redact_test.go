@@ -18,9 +18,10 @@ import (
 // Redaction changes no verdict: no incident's differs from the one without it.
 func TestRedactionChangesNoVerdict(t *testing.T) {
 	b := loadBook(t)
-	none := b.WithSecretsOf(withoutSecrets(t))
+	none := *b
+	none.Book = b.Book.WithSecretsOf(withoutSecrets(t).Book)
 	for _, in := range incidents(t) {
-		if got, want := judge(b, entries(in), in), judge(none, entries(in), in); !sameVerdict(got, want) {
+		if got, want := judge(b, entries(in), in), judge(&none, entries(in), in); !sameVerdict(got, want) {
 			t.Errorf("%s: %s (%s) by %s, without redaction %s (%s) by %s", in.Name, got.Label, got.Confidence,
 				got.Rule, want.Label, want.Confidence, want.Rule)
 		}

@@ -53,13 +53,6 @@ func Load(systems ...fs.FS) (*Rulebook, error) {
 	return book, nil
 }
 
-// WithSecretsOf is a copy of the rulebook that takes out what another one does.
-func (b *Rulebook) WithSecretsOf(other *Rulebook) *Rulebook {
-	c := *b
-	c.Book = b.Book.WithSecretsOf(other.Book)
-	return &c
-}
-
 // Rule returns the verdict rule with that id, or nil.
 func (b *Rulebook) Rule(id string) *Rule {
 	for _, r := range b.Rules {

@@ -26,6 +26,7 @@ func (b *builder) mergeLayer(s specs) {
 	yamlfile.Overlay(&b.errs, &b.specs.facts, s.facts, func(x factSpec) yamlfile.Text { return x.name })
 	yamlfile.Overlay(&b.errs, &b.specs.verdicts, s.verdicts, func(x ruleSpec) yamlfile.Text { return x.id })
 	yamlfile.Overlay(&b.errs, &b.specs.labels, s.labels, func(x labelSpec) yamlfile.Text { return x.name })
+	yamlfile.Overlay(&b.errs, &b.specs.order, s.order, func(x familySpec) yamlfile.Text { return x.name })
 	b.specs.harmless = append(b.specs.harmless, s.harmless...)
 }
 

@@ -2,14 +2,17 @@ package rules
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"coroner/rules/yamlfile"
 )
 
-// orderRules puts the rules into the order in which they are tried: by precedence, of
-// two with the same by name, and one that names a neighbour beside that.
+// orderRules puts the rules into the order in which they are tried: as the families list
+// them, or by a precedence of their own, of two with the same by name, and one that names
+// a neighbour beside that.
 func (b *builder) orderRules() {
+	b.numberFamilies()
 	slices.SortStableFunc(b.book.Rules, func(x, y *Rule) int {
 		return cmp.Or(cmp.Compare(y.Precedence, x.Precedence), cmp.Compare(x.ID, y.ID))
 	})
@@ -20,6 +23,38 @@ func (b *builder) orderRules() {
 		b.checkPlace(s)
 	}
 }
+
+// numberFamilies gives the rules of each family their numbers, counted down from the
+// family's. A rule that says itself where it stands, as one may that is laid over a
+// built-in one, keeps to that.
+func (b *builder) numberFamilies() {
+	specs, listed := map[string]ruleSpec{}, map[string]bool{}
+	for _, s := range b.specs.verdicts {
+		specs[s.id.Value] = s
+	}
+	last := math.MaxInt
+	for _, family := range b.specs.order {
+		if family.at >= last {
+			b.errs.Add(family.name.Pos, "family %q begins at %d, but the rules before it count down to %d",
+				family.name.Value, family.at, last)
+		}
+		for i, id := range family.rules {
+			last = family.at - i
+			s, known := specs[id.Value]
+			if !known || listed[id.Value] {
+				b.errs.Add(id.Pos, "the order names rule %q, which is not there or was named before%s", id.Value,
+					yamlfile.Nearest(id.Value, b.book.ruleIDs(nil)))
+			}
+			listed[id.Value] = true
+			if rule := b.book.Rule(id.Value); rule != nil && s.precedence == 0 && !s.placed() {
+				rule.Precedence = last
+			}
+		}
+	}
+}
+
+// placed says whether a rule names its neighbour.
+func (s ruleSpec) placed() bool { return s.before.Value != "" || s.after.Value != "" }
 
 // neighbour is the rule that s is to stand beside, and on which side.
 func (s ruleSpec) neighbour() (id yamlfile.Text, before bool) {
@@ -43,7 +78,7 @@ func (b *builder) placeRule(s ruleSpec) {
 		b.errs.Add(id.Pos, "rule %s: give one of precedence, before and after", rule.ID)
 		return
 	case other == nil || other == rule:
-		b.errs.Add(id.Pos, "unknown rule %q%s", id.Value, yamlfile.Nearest(id.Value, b.ruleIDs(rule)))
+		b.errs.Add(id.Pos, "unknown rule %q%s", id.Value, yamlfile.Nearest(id.Value, b.book.ruleIDs(rule)))
 		return
 	}
 	all := slices.DeleteFunc(b.book.Rules, func(r *Rule) bool { return r == rule })
@@ -70,8 +105,8 @@ func (b *builder) checkPlace(s ruleSpec) {
 	}
 }
 
-func (b *builder) ruleIDs(but *Rule) (out []string) {
-	for _, r := range b.book.Rules {
+func (b *Rulebook) ruleIDs(but *Rule) (out []string) {
+	for _, r := range b.Rules {
 		if r != but {
 			out = append(out, r.ID)
 		}

@@ -73,6 +73,12 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 		{"secret by two letters", "secrets:\n  - {name: pin, keys: [door, pw]}\n", "a.yaml:2:24", `"pw" has less`},
 		{"secret without its group", "secrets:\n  - {name: pin, words: [door], match: door (.*)}\n",
 			"a.yaml:2:39", "has no group (?P<secret>"},
+		{"a place for no rule", "order:\n  - {family: f, at: 5000, rules: [evicted-kubelt]}\n", "a.yaml:2:35",
+			"did you mean evicted-kubelet?"},
+		{"a place for a rule that has one", "order:\n  - {family: f, at: -9, rules: [evicted-kubelet]}\n",
+			"a.yaml:2:33", "was named before"},
+		{"families that overlap", "order:\n  - {family: f, at: 3, rules: [x]}\n" +
+			"verdicts:\n  - {id: x, verdict: unknown, when: ended, summary: s}\n", "a.yaml:2:14", "count down to -1"},
 		{"beside no rule",
 			"verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    before: evicted-kubelt\n    summary: s\n",
 			"a.yaml:5:13", "did you mean evicted-kubelet?"},
@@ -314,5 +320,36 @@ func TestRuleStandsBesideItsNeighbour(t *testing.T) {
 	}
 	if want := []string{"unknown-c", "unknown-b", "evicted-kubelet", "unknown-a"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A rule that replaces a built-in one takes its place in the order, unless it names
+// another; a number is one of those that the list shows, as it was before there were
+// families.
+func TestPlaceOfAReplacedRule(t *testing.T) {
+	plain, err := load(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(b *rules.Rulebook, id string) int {
+		return slices.IndexFunc(b.Rules, func(r *rules.Rule) bool { return r.ID == id })
+	}
+	for own, next := range map[string]string{
+		"":                           plain.Rules[place(plain, "evicted-kubelet")+1].ID,
+		", before: node-crash-boot":  "node-crash-boot",
+		", precedence: 861":          "node-crash-boot",
+		", after: none-unrecognised": "",
+	} {
+		b, err := load(t, "verdicts:\n  - {id: evicted-kubelet, verdict: evicted, when: ended"+own+", summary: s}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if at := place(b, "evicted-kubelet") + 1; at < len(b.Rules) {
+			got = b.Rules[at].ID
+		}
+		if got != next {
+			t.Errorf("%q stands before %q, want %q", own, got, next)
+		}
 	}
 }

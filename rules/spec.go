@@ -45,11 +45,19 @@ type ruledOutSpec struct{ when, because yamlfile.Text }
 
 type byLineSpec struct{ says, advice yamlfile.Text }
 
+// familySpec is a part of the order in which the rules are tried.
+type familySpec struct {
+	name  yamlfile.Text
+	at    int // the precedence of its first rule
+	rules []yamlfile.Text
+}
+
 // specs are the sections of rulebook files, as written.
 type specs struct {
 	signals  signal.Specs
 	facts    []factSpec
 	verdicts []ruleSpec
+	order    []familySpec
 	labels   []labelSpec
 	harmless []harmlessSpec
 }
@@ -65,6 +73,7 @@ func (r reader) document(n *yaml.Node, into *specs) {
 	maps.Copy(sections, map[string]func(*yaml.Node){
 		"facts":    r.List(func(n *yaml.Node) { into.facts = append(into.facts, r.readFact(n)) }),
 		"verdicts": r.List(func(n *yaml.Node) { into.verdicts = append(into.verdicts, r.readRule(n)) }),
+		"order":    r.List(func(n *yaml.Node) { into.order = append(into.order, r.readFamily(n)) }),
 		"labels":   r.List(func(n *yaml.Node) { into.labels = append(into.labels, r.readLabel(n)) }),
 		"harmless": r.List(func(n *yaml.Node) { into.harmless = append(into.harmless, r.harmless(n)) }),
 	})
@@ -92,13 +101,19 @@ func (r reader) readFact(n *yaml.Node) (s factSpec) {
 	return s
 }
 
+func (r reader) readFamily(n *yaml.Node) (s familySpec) {
+	s.name.Pos = r.Pos(n)
+	r.Object(n, "family of the order", map[string]func(*yaml.Node){
+		"family": r.Text(&s.name), "at": r.Int(&s.at), "rules": r.Texts(&s.rules),
+	})
+	return s
+}
+
 func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 	s.id.Pos = r.Pos(n)
 	r.Object(n, "verdict rule", map[string]func(*yaml.Node){
 		"id": r.Text(&s.id), "kind": r.Text(&s.kind), "verdict": r.Text(&s.verdict), "doc": r.Text(&s.doc),
-		"precedence": r.Int(
-			&s.precedence,
-		), "before": r.Text(&s.before), "after": r.Text(&s.after),
+		"precedence": r.Int(&s.precedence), "before": r.Text(&s.before), "after": r.Text(&s.after),
 		"when": r.Text(&s.when), "decisive": r.Texts(&s.decisive), "over": r.Texts(&s.over),
 		"confidence": r.Text(&s.confidence), "confirmed_because": r.Text(&s.because),
 		"initiator": r.Text(&s.texts.initiator), "retry": r.Text(&s.retry),

@@ -42,3 +42,38 @@ func TestLinesFit(t *testing.T) {
 		}
 	}
 }
+
+// The order of the built-in rules is one list: each stands in it, and none says besides
+// where it is.
+func TestOrderIsOneList(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order, err := fs.ReadFile(book.Files, "order.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.Rules {
+		if !strings.Contains(string(order), "\n      - "+r.ID+"\n") {
+			t.Errorf("%s has no place in order.yaml", r.ID)
+		}
+	}
+	names, err := fs.Glob(book.Files, "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(book.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"precedence: ", "before: ", "after: "} {
+			for rule := range strings.SplitSeq(string(data), "\n  - id: ") {
+				if id, body, _ := strings.Cut(rule, "\n"); b.Rule(id) != nil && strings.Contains(body, "\n    "+word) {
+					t.Errorf("%s: rule %s has a place of its own, %s", name, id, word)
+				}
+			}
+		}
+	}
+}

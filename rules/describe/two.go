@@ -38,7 +38,8 @@ func Two(to io.Writer, book *rules.Rulebook, a, b *rules.Rule) error {
 // orderOf says what their order comes from.
 func orderOf(winner, loser *rules.Rule) string {
 	if winner.Precedence == loser.Precedence {
-		return fmt.Sprintf("both have precedence %d, so their names decide", winner.Precedence)
+		return fmt.Sprintf("both have precedence %d: one asks to stand beside the other, or their names decide",
+			winner.Precedence)
 	}
 	return fmt.Sprintf("precedence %d and %d", winner.Precedence, loser.Precedence)
 }
