@@ -163,16 +163,22 @@ images: build
 
 # Everything that a release consists of, into dist/: the programs for each platform, the
 # images (for this machine's processor), the chart, the sources, a manifest for krew, what
-# is in each (SPDX), and checksums. RELEASE_URL is the folder that it will be downloaded
-# from. The agent for the other processor takes Debian's gcc-aarch64-linux-gnu (or
+# is in each (SPDX), and checksums. OWNER is whose the project is on GitHub; elsewhere
+# RELEASE_URL is the folder that it will be downloaded from and RELEASE_HOME its page.
+# Without either nothing is built. The agent for the other processor takes Debian's gcc-aarch64-linux-gnu (or
 # gcc-x86-64-linux-gnu); without it that archive is left out, and said to be.
-RELEASE_URL ?=
-release: bin/helm
+OWNER        ?=
+RELEASE_URL  ?=
+RELEASE_HOME ?=
+RELEASE      := $(GO) run ./deploy/release -owner '$(OWNER)' -url '$(RELEASE_URL)' -homepage '$(RELEASE_HOME)'
+release:
+	@$(RELEASE) -check
+	$(MAKE) bin/helm
 	rm -rf dist
 	$(MAKE) images
 	bin/helm package deploy/chart/coroner --destination dist
 	git archive --format=tar.gz --prefix=coroner-$(VERSION)/ --output=dist/coroner_$(VERSION)_source.tar.gz HEAD
-	$(GO) run ./deploy/release $(if $(RELEASE_URL),-url $(RELEASE_URL))
+	$(RELEASE)
 
 # Deaths on the cluster that KUBECONFIG names, with the chart and the images; takes ten
 # minutes and kubectl. CORONER_KUBE_LOAD loads an archive of images into the nodes

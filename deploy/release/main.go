@@ -11,13 +11,16 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"coroner/deploy/chart"
@@ -26,15 +29,19 @@ import (
 
 func main() {
 	out := flag.String("out", "dist", "folder for the release")
-	url := flag.String(
-		"url",
-		"https://github.com/OWNER/coroner/releases/download/v"+chart.Version,
-		"where the archives will be",
-	)
-	home := flag.String("homepage", "https://github.com/OWNER/coroner", "the project's page")
+	owner := flag.String("owner", "", "whose the project is on GitHub, where -url and -homepage are not given")
+	url := flag.String("url", "", "where the archives will be")
+	home := flag.String("homepage", "", "the project's page")
 	program := flag.String("licences", "", "only write the licences of this program to the folder, for a Dockerfile")
+	check := flag.Bool("check", false, "only look whether it is said where the release will be found")
 	flag.Parse()
-	run := func() error { return makeRelease(*out, *url, *home) }
+	run := func() error {
+		at, err := addressesOf(*owner, *url, *home)
+		if err != nil || *check {
+			return err
+		}
+		return makeRelease(*out, at)
+	}
 	if *program != "" {
 		run = func() error { return licences(*out, *program) }
 	}
@@ -44,8 +51,30 @@ func main() {
 	}
 }
 
+// addresses are where a release will be found: its archives and the project's page.
+type addresses struct{ url, home string }
+
+// ownerForm is a name on GitHub. OWNER is what pages say in the place of one.
+var ownerForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$`)
+
+// addressesOf works them out. The sources do not know whose the project is: whoever makes
+// a release says it, else krew would be sent to a page that is not there.
+func addressesOf(owner, url, home string) (addresses, error) {
+	page := "https://github.com/" + owner + "/coroner"
+	at := addresses{
+		url:  cmp.Or(url, page+"/releases/download/v"+chart.Version),
+		home: cmp.Or(home, page),
+	}
+	named := ownerForm.MatchString(owner) && owner != "OWNER"
+	if !named && (url == "" || home == "") || strings.Contains(at.url+at.home, "/OWNER/") {
+		return addresses{}, fmt.Errorf("no owner %q: say whose the project is on GitHub, make release OWNER=NAME, "+
+			"or where it is found, RELEASE_URL= and RELEASE_HOME=", owner)
+	}
+	return at, nil
+}
+
 // makeRelease makes the archives, the manifest and the checksums.
-func makeRelease(out, url, home string) error {
+func makeRelease(out string, at addresses) error {
 	created, err := epochTime()
 	if err != nil {
 		return err
@@ -63,7 +92,7 @@ func makeRelease(out, url, home string) error {
 		fmt.Printf("%s %.1f MiB\n", filepath.Join(out, a.name), float64(a.size)/(1<<20))
 		made = append(made, a)
 	}
-	manifest := krewManifest(made, url, home)
+	manifest := krewManifest(made, at)
 	return errors.Join(os.WriteFile(filepath.Join(out, "coroner.krew.yaml"), manifest, 0o644), checksums(out))
 }
 

@@ -34,7 +34,7 @@ func checksums(out string) error {
 }
 
 // krewManifest is the manifest by which kubectl krew installs kubectl coroner.
-func krewManifest(made []archive, url, home string) []byte {
+func krewManifest(made []archive, at addresses) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
@@ -49,7 +49,7 @@ spec:
     one labelled verdict why a CI runner died, with its evidence. "kubectl coroner
     NAME" asks a running coroner server; "kubectl coroner explain" reads files.
   platforms:
-`, chart.Version, home)
+`, chart.Version, at.home)
 	for _, a := range made {
 		if a.program != "coroner" {
 			continue
@@ -63,7 +63,7 @@ spec:
       - {from: LICENSE, to: .}
       - {from: LICENSING.md, to: .}
       - {from: THIRD-PARTY.txt, to: .}
-`, a.os, a.arch, url, a.name, a.sum)
+`, a.os, a.arch, at.url, a.name, a.sum)
 	}
 	return out.Bytes()
 }

@@ -71,7 +71,8 @@ func TestKrew(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(krewManifest(made, "https://example.com/v", "https://example.com"), &m); err != nil {
+	at := addresses{"https://example.com/v", "https://example.com"}
+	if err := yaml.Unmarshal(krewManifest(made, at), &m); err != nil {
 		t.Fatal(err)
 	}
 	if m.Metadata.Name != "coroner" || m.Spec.Version != "v"+chart.Version || len(m.Spec.Platforms) != 1 {
@@ -114,5 +115,30 @@ func TestMissingCompilerIsSaid(t *testing.T) {
 	}
 	if !strings.HasSuffix(compilers["arm64"], "-gcc") {
 		t.Error(compilers)
+	}
+}
+
+// No release is made for an owner that nobody named: its manifest would lead to a page
+// that is not there, or to somebody else's.
+func TestOwnerIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		owner, url, home string
+		want             addresses
+	}{
+		{"", "", "", addresses{}},
+		{"OWNER", "", "", addresses{}},
+		{"a/b", "", "", addresses{}},
+		{"", "https://example.com/v", "", addresses{}},
+		{"", "", "https://example.com", addresses{}},
+		{"", "https://github.com/OWNER/coroner/v", "https://example.com", addresses{}},
+		{"", "https://example.com/v", "https://example.com", addresses{"https://example.com/v", "https://example.com"}},
+		{"mills", "", "", addresses{"https://github.com/mills/coroner/releases/download/v" + chart.Version,
+			"https://github.com/mills/coroner"}},
+		{"mills", "https://example.com/v", "", addresses{"https://example.com/v", "https://github.com/mills/coroner"}},
+	} {
+		got, err := addressesOf(c.owner, c.url, c.home)
+		if got != c.want || (err != nil) != (c.want == addresses{}) {
+			t.Errorf("owner %q, %q, %q: %+v, %v", c.owner, c.url, c.home, got, err)
+		}
 	}
 }
