@@ -195,14 +195,25 @@ soak: build bin/loki
 
 # The tables: each of coroner's readers beside the programs that people use today
 # (ripgrep, mtail, journalctl, cat, where they are installed), and the server's growth.
-# All of it takes an hour or two; CORONER_BENCH=quick leaves out the largest sizes.
+# make performance is that without the benchmarks of single functions, and writes the
+# figures into docs/performance.md. All of it takes an hour or two; CORONER_BENCH=quick
+# leaves out the largest sizes.
 # CORONER_BENCH_DATA keeps the generated logs, CORONER_BENCH_JOURNAL the journal.
 CORONER_BENCH ?= 1
 BENCH_ENTRIES ?= 200000
+MEASURED      ?= ./rules/signal ./cmd/coroner-agent ./classify/ledger ./classify/docket
 bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem
+	$(MAKE) --no-print-directory performance
+
+# docs/performance.md: what the benchmarks note, with ✓ and ✗ at its bars.
+.PHONY: performance
+performance: export CORONER_BENCH_FIGURES := $(CURDIR)/bin/figures.json
+performance:
+	@mkdir -p bin; rm -f $(CORONER_BENCH_FIGURES)
 	CORONER_BENCH_ENTRIES=$(BENCH_ENTRIES) $(GO) test ./ingest/journal -run '^$$' -bench Node -benchtime 1x -timeout 120m
-	CORONER_BENCH=$(CORONER_BENCH) $(GO) test ./rules/signal ./cmd/coroner-agent ./classify/ledger ./classify/docket -run '^TestBench' -v -count=1 -p 1 -timeout 120m
+	CORONER_BENCH=$(CORONER_BENCH) $(GO) test $(MEASURED) -run '^TestBench' -v -count=1 -p 1 -timeout 120m
+	$(GO) test ./fixtures/bench -run '^TestPerformancePage$$' -count=1 -performance $(CORONER_BENCH_FIGURES)
 
 # The benchmarks as they are beside those at BASE, in turn, and what benchstat makes of the
 # two: make benchstat BASE=v1.2.0 BENCH=ScanBuffer PKGS=./rules/signal

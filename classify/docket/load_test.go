@@ -240,8 +240,14 @@ func growth(t *testing.T, what string, sizes []int, measure func(n int) figures)
 		xs, lines, verdicts = append(xs, float64(n)), append(lines, float64(f.best)), append(verdicts,
 			float64(f.judging))
 	}
+	line, verdict := bench.Exponent(xs, lines), bench.Exponent(xs, verdicts)
 	t.Logf("%-6s exponent: for a line %.2f, for a verdict %.2f (0 = the same however many, 1 = linear)", what,
-		bench.Exponent(xs, lines), bench.Exponent(xs, verdicts))
+		line, verdict)
+	topic := "the server, growth with " + what
+	if err := bench.Note(bench.Figure{Topic: topic, What: "a line", Value: line, Unit: "(0 the same, 1 linear)"},
+		bench.Figure{Topic: topic, What: "a verdict", Value: verdict, Unit: "(0 the same, 1 linear)"}); err != nil {
+		t.Error(err)
+	}
 }
 
 // What one core takes while very many cases are open, and what those cost.

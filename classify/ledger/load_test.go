@@ -37,7 +37,12 @@ func TestBenchVerdicts(t *testing.T) {
 		t.Logf("%9d %12.1f %14d", next, micros, l.Size()/int64(next))
 		xs, ys = append(xs, float64(next)), append(ys, micros)
 	}
-	t.Logf("exponent %.2f (0 = the same however many)", bench.Exponent(xs, ys))
+	exponent := bench.Exponent(xs, ys)
+	t.Logf("exponent %.2f (0 = the same however many)", exponent)
+	if err := bench.Note(bench.Figure{Topic: "the ledger, growth with verdicts", What: "to record one",
+		Value: exponent, Unit: "(0 the same, 1 linear)"}); err != nil {
+		t.Error(err)
+	}
 }
 
 // insert records verdicts, some in one write.

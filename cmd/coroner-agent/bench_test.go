@@ -182,6 +182,19 @@ func TestBenchPodLogs(t *testing.T) {
 			median(speed),
 			float64(size)/1e6/d.Seconds(),
 		)
+		f := bench.Figure{Topic: "the agent's pod logs", What: fmt.Sprintf("%d files, 5 %% hits", n),
+			Unit: "MB/s of a core", Value: median(speed)}
+		if n == 1 {
+			f.What, f.AtLeast = "one file, 5 % hits", 300
+		}
+		note(t, f)
+	}
+}
+
+func note(t *testing.T, figures ...bench.Figure) {
+	t.Helper()
+	if err := bench.Note(figures...); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -321,6 +334,8 @@ func TestBenchIdle(t *testing.T) {
 	}
 	fmt.Printf("| pod logs | 2000 quiet files | %.2f %% of a core | %d wakeups/s | reached %s behind |\n",
 		used.Seconds()*10, calls/10, time.Since(reached).Round(time.Millisecond))
+	note(t, bench.Figure{Topic: "the agent's pod logs", What: "2 000 quiet files", Unit: "% of a core", AtMost: 1,
+		Value: used.Seconds() * 10})
 }
 
 // switches is how often this process has slept.
@@ -548,7 +563,18 @@ func (p program) measure(f *floods) {
 				"VmRSS"),
 			memory(cmd.Process.Pid, "VmHWM"),
 		)
+		cost := bench.Figure{Topic: p.name, What: fmt.Sprintf("%d lines a second", pace), Unit: "% of a core",
+			Value: share}
+		if p.name == "coroner-agent" && pace == 1000 {
+			cost.AtMost = 1.2
+		}
+		note(p.t, cost)
 	}
+	size := bench.Figure{Topic: p.name, What: "memory at most", Unit: "MiB", Value: memory(cmd.Process.Pid, "VmHWM")}
+	if p.name == "coroner-agent" {
+		size.AtMost = 40
+	}
+	note(p.t, size)
 	if path := os.Getenv("CORONER_BENCH_PROFILE"); path != "" && p.name == "coroner-agent" {
 		go f.write(10000, 12*time.Second)
 		profile(p.t, path)

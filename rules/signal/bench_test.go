@@ -175,7 +175,8 @@ func TestBenchScan(t *testing.T) {
 	ten, dir := tenfold(t, book), bench.Folder()
 	list := patternFile(t, book)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, hits := range []float64{0.001, 0.01, 0.1} {
+	for _, c := range []struct{ hits, bar float64 }{{0.001, 4}, {0.01, 3}, {0.1, 1}} {
+		hits := c.hits
 		path := filepath.Join(dir, fmt.Sprintf("mix-%g.log", hits))
 		if err := (bench.Mix{Size: 1e9, Hits: hits, Seed: 1}).WriteFile(path); err != nil {
 			t.Fatal(err)
@@ -199,7 +200,17 @@ func TestBenchScan(t *testing.T) {
 		} else {
 			t.Log(bench.Missing("ripgrep"))
 		}
-		race(t, fmt.Sprintf("Scan of 1 GB, %g %% of the lines are hits", 100*hits), contenders, path)
+		results := race(t, fmt.Sprintf("Scan of 1 GB, %g %% of the lines are hits", 100*hits), contenders, path)
+		what := fmt.Sprintf("%g %% hits", 100*hits)
+		note(t, bench.Figure{Topic: "scan", What: what, Unit: "MB/s of a core", Value: 1000 / results[0].CPU.Seconds()})
+		if bench.Has("rg") {
+			beside := ", ripgrep -j1 beside it"
+			if results[2].Stopped {
+				beside += ", stopped before its end"
+			}
+			note(t, bench.Figure{Topic: "scan", What: what + beside, AtLeast: c.bar, Unit: "times as long",
+				Value: results[2].CPU.Seconds() / results[0].CPU.Seconds()})
+		}
 	}
 }
 
@@ -217,17 +228,9 @@ func patternFile(t *testing.T, b *Book) string {
 // reads as much and understands less.
 func TestBenchCommands(t *testing.T) {
 	bench.Asked(t, "coroner signals beside ripgrep, coroner explain beside cat")
-	bin, list, dir := filepath.Join(
-		t.TempDir(),
-		"coroner",
-	), patternFile(
-		t,
-		defaultBook(t),
-	), filepath.Join(
-		bench.Folder(),
-		"four",
-	)
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/coroner").CombinedOutput(); err != nil {
+	bin, list := filepath.Join(t.TempDir(), "coroner"), patternFile(t, defaultBook(t))
+	dir := filepath.Join(bench.Folder(), "four")
+	if out, err := exec.Command("go", "build", "-o", bin, "../../cmd/coroner").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -245,24 +248,35 @@ func TestBenchCommands(t *testing.T) {
 		folder = append(folder, bench.Contender{Name: "ripgrep -c -f", Cmd: []string{"rg", "-c", "-f", list, dir}})
 	}
 	race5(t, "A folder of four logs of 1 GB, 0.1 % hits", 4000, folder)
-	race5(t, "One log of 1 GB, 0.1 % hits", 1000, []bench.Contender{
+	one := race5(t, "One log of 1 GB, 0.1 % hits", 1000, []bench.Contender{
 		{Name: "coroner explain", Cmd: []string{bin, "explain", file}},
 		{Name: "coroner signals --count", Cmd: []string{bin, "signals", "--count", file}},
 		{Name: "cat", Cmd: []string{"cat", file}}, {Name: "wc -l", Cmd: []string{"wc", "-l", file}},
 	})
+	note(t, bench.Figure{Topic: "explain of 1 GB", What: "processor time beside cat", AtMost: 30, Unit: "times",
+		Value: one[0].CPU.Seconds() / one[2].CPU.Seconds()},
+		bench.Figure{Topic: "explain of 1 GB", What: "on the clock", Unit: "s", Value: one[0].Wall.Seconds()})
 }
 
-func race5(t *testing.T, title string, mb float64, contenders []bench.Contender) {
+func note(t *testing.T, figures ...bench.Figure) {
+	t.Helper()
+	if err := bench.Note(figures...); err != nil {
+		t.Error(err)
+	}
+}
+
+func race5(t *testing.T, title string, mb float64, contenders []bench.Contender) []bench.Result {
 	t.Helper()
 	results, err := bench.Race(5, contenders...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bench.Table(os.Stdout, title, mb, "MB", results)
+	return results
 }
 
 // race runs the contenders, and mtail on the first thousandth of the log.
-func race(t *testing.T, title string, contenders []bench.Contender, path string) {
+func race(t *testing.T, title string, contenders []bench.Contender, path string) []bench.Result {
 	t.Helper()
 	results, err := bench.Race(5, contenders...)
 	if err != nil {
@@ -274,6 +288,7 @@ func race(t *testing.T, title string, contenders []bench.Contender, path string)
 		t.Log(bench.Missing("mtail"))
 	}
 	bench.Table(os.Stdout, title, 1000, "MB", results)
+	return results
 }
 
 // mtail is too slow for the whole log: its time for 1 MB, less that for an
