@@ -46,27 +46,29 @@ func (b *builder) numberFamilies() {
 					yamlfile.Nearest(id.Value, b.book.ruleIDs(nil)))
 			}
 			listed[id.Value] = true
-			if rule := b.book.Rule(id.Value); rule != nil && s.precedence == 0 && !s.placed() {
+			if rule := b.book.Rule(id.Value); rule != nil && !s.place.given() {
 				rule.Precedence = last
 			}
 		}
 	}
 }
 
-// placed says whether a rule names its neighbour.
-func (s ruleSpec) placed() bool { return s.before.Value != "" || s.after.Value != "" }
+// given says whether a rule says where it stands.
+func (p placeSpec) given() bool {
+	return p.precedence != 0 || p.before.Value != "" || p.after.Value != ""
+}
 
-// neighbour is the rule that s is to stand beside, and on which side.
-func (s ruleSpec) neighbour() (id yamlfile.Text, before bool) {
-	if s.before.Value != "" {
-		return s.before, true
+// neighbour is the rule that another is to stand beside, and on which side.
+func (p placeSpec) neighbour() (id yamlfile.Text, before bool) {
+	if p.before.Value != "" {
+		return p.before, true
 	}
-	return s.after, false
+	return p.after, false
 }
 
 // placeRule puts a rule that names a neighbour directly beside it.
 func (b *builder) placeRule(s ruleSpec) {
-	id, before := s.neighbour()
+	id, before := s.place.neighbour()
 	if id.Value == "" {
 		return
 	}
@@ -74,7 +76,7 @@ func (b *builder) placeRule(s ruleSpec) {
 	switch {
 	case rule == nil:
 		return // it did not compile
-	case s.precedence != 0 || s.before.Value != "" && s.after.Value != "":
+	case s.place.precedence != 0 || s.place.before.Value != "" && s.place.after.Value != "":
 		b.errs.Add(id.Pos, "rule %s: give one of precedence, before and after", rule.ID)
 		return
 	case other == nil || other == rule:
@@ -93,7 +95,7 @@ func (b *builder) placeRule(s ruleSpec) {
 // checkPlace holds that a rule stands on the side of its neighbour that it asks for:
 // another rule's wish can be against it.
 func (b *builder) checkPlace(s ruleSpec) {
-	id, before := s.neighbour()
+	id, before := s.place.neighbour()
 	at := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == s.id.Value })
 	other := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == id.Value })
 	if id.Value != "" && at >= 0 && other >= 0 && (at < other) != before {

@@ -96,7 +96,7 @@ func (b *builder) compileRule(s ruleSpec) {
 		def = &LabelDef{Domain: "none", Retry: "unknown"}
 	}
 	r := &Rule{
-		ID: s.id.Value, Label: label, Precedence: s.precedence, Doc: s.doc.Value, Tests: s.tests, pos: s.id.Pos,
+		ID: s.id.Value, Label: label, Precedence: s.place.precedence, Doc: s.doc.Value, Tests: s.tests, pos: s.id.Pos,
 		Because:    s.because.Value,
 		Confidence: Confidence(b.errs.OneOf(s.confidence, "confidence", string(Probable), confidences...)),
 		Domain:     b.errs.OneOf(s.domain, "domain", def.Domain, domains...),

@@ -18,16 +18,22 @@ type factSpec struct{ name, doc, value yamlfile.Text }
 type ruleSpec struct {
 	conditionsSpec
 	id, kind, verdict, confidence, because, retry, domain yamlfile.Text
-	doc, before, after                                    yamlfile.Text
+	doc                                                   yamlfile.Text
 	texts                                                 textsSpec
 	needs                                                 []yamlfile.Text
-	precedence                                            int
+	place                                                 placeSpec
 	tests                                                 []RuleTest
 }
 
 type conditionsSpec struct {
 	when, sure     yamlfile.Text
 	decisive, over []yamlfile.Text
+}
+
+// placeSpec is where a rule stands in the order, if it says so itself.
+type placeSpec struct {
+	precedence    int
+	before, after yamlfile.Text
 }
 
 type textsSpec struct{ summary, advice, initiator, resource yamlfile.Text }
@@ -113,7 +119,7 @@ func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 	s.id.Pos = r.Pos(n)
 	r.Object(n, "verdict rule", map[string]func(*yaml.Node){
 		"id": r.Text(&s.id), "kind": r.Text(&s.kind), "verdict": r.Text(&s.verdict), "doc": r.Text(&s.doc),
-		"precedence": r.Int(&s.precedence), "before": r.Text(&s.before), "after": r.Text(&s.after),
+		"precedence": r.Int(&s.place.precedence), "before": r.Text(&s.place.before), "after": r.Text(&s.place.after),
 		"when": r.Text(&s.when), "decisive": r.Texts(&s.decisive), "over": r.Texts(&s.over),
 		"confidence": r.Text(&s.confidence), "confirmed_because": r.Text(&s.because),
 		"initiator": r.Text(&s.texts.initiator), "retry": r.Text(&s.retry),

@@ -28,30 +28,43 @@ import (
 
 type cli struct {
 	daemon.Flags
-	Node   string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in small letters." placeholder:"NAME"`
+	Node string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in small letters." placeholder:"NAME"`
+	Connection
+	Cluster string `name:"cluster" help:"Name of this node's cluster. Default: that of the token, else the server's own." placeholder:"NAME"`
+
+	Reading
+	Sending
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// Connection is how the server is reached.
+type Connection struct {
 	Server string `name:"server.url" help:"Address of coroner serve." default:"http://127.0.0.1:9095" placeholder:"URL"`
 	Token  string `name:"server.token-file" help:"File with the token for the server, read at each use." placeholder:"FILE"`
 	CA     string `name:"server.ca-file" help:"Certificate authority of the server. Default: the system's." placeholder:"FILE"`
 	Cert   string `name:"server.cert-file" help:"Client certificate, for mutual TLS." placeholder:"FILE"`
 	Key    string `name:"server.key-file" help:"Its key." placeholder:"FILE"`
+	Name   string `name:"server.name" help:"Name in the server's certificate, where the address has another." placeholder:"NAME"`
+}
 
-	Name    string `name:"server.name" help:"Name in the server's certificate, where the address has another." placeholder:"NAME"`
-	Cluster string `name:"cluster" help:"Name of this node's cluster. Default: that of the token, else the server's own." placeholder:"NAME"`
-
+// Reading is what of the node is read.
+type Reading struct {
 	Journal    []string      `name:"journal" help:"Journal folders, tried in this order." default:"${journals}" placeholder:"DIR"`
 	Pods       string        `name:"pods" help:"Folder of the pods' logs." default:"/var/log/pods" placeholder:"DIR"`
 	Follow     []string      `name:"follow" help:"Glob NAMESPACE/POD/CONTAINER of the logs to follow; may be given several times." default:"${follow}" placeholder:"GLOB"`
 	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods, as coroner serve has it; may be given several times. They are followed too. One that says more of the pod than * makes a controller of what it fits, whatever it is called." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
 	MaxAge     time.Duration `name:"max-age" help:"How far a first start, and a changed rulebook, looks back." default:"4h"`
 	Last       int           `name:"last-lines" help:"How many of a container's last lines are sent when it ends or falls silent." default:"10"`
+}
 
+// Sending is what is kept until the server has it, and when it is sent.
+type Sending struct {
 	State     string        `name:"state" help:"Folder for the spool and the positions." default:"/var/lib/coroner-agent" placeholder:"DIR"`
 	SpoolSize int64         `name:"spool.max-bytes" help:"Largest size of the spool; beyond, context goes first, then the oldest evidence." default:"536870912"`
 	Batch     time.Duration `name:"batch-interval" help:"Time between two pushes while there is something to send." default:"500ms"`
 	Idle      time.Duration `name:"idle-interval" help:"Time between two pushes that only say how far the node was read." default:"5s"`
 	Rulebook  time.Duration `name:"rulebook-interval" help:"How often the server is asked for its rulebook." default:"1m"`
-
-	Version kong.VersionFlag `help:"Print the version."`
 }
 
 // memoryGoal is what the garbage collector aims to stay under, when much is read

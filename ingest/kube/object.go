@@ -191,25 +191,35 @@ type terminated struct {
 
 // eventBody is what an Event of v1 or of events.k8s.io/v1 has at its top.
 type eventBody struct {
-	Type           text    `json:"type"`
-	Reason         text    `json:"reason"`
-	Message        text    `json:"message"`
-	Note           text    `json:"note"`
-	Count          text    `json:"count"`
-	FirstTimestamp text    `json:"firstTimestamp"`
-	LastTimestamp  text    `json:"lastTimestamp"`
-	EventTime      text    `json:"eventTime"`
-	Source         emitter `json:"source"`
-	Reporter       text    `json:"reportingComponent"`
-	Controller     text    `json:"reportingController"`
-	Instance       text    `json:"reportingInstance"`
-	Involved       *ref    `json:"involvedObject"`
-	Regarding      *ref    `json:"regarding"`
-	Series         series  `json:"series"`
-	OldCount       text    `json:"deprecatedCount"`
-	OldFirst       text    `json:"deprecatedFirstTimestamp"`
-	OldLast        text    `json:"deprecatedLastTimestamp"`
-	OldSource      emitter `json:"deprecatedSource"`
+	Type           text `json:"type"`
+	Reason         text `json:"reason"`
+	Message        text `json:"message"`
+	Note           text `json:"note"`
+	Count          text `json:"count"`
+	FirstTimestamp text `json:"firstTimestamp"`
+	LastTimestamp  text `json:"lastTimestamp"`
+	EventTime      text `json:"eventTime"`
+	reporter
+	Involved  *ref   `json:"involvedObject"`
+	Regarding *ref   `json:"regarding"`
+	Series    series `json:"series"`
+	oldEvent
+}
+
+// reporter is who saw what an event tells of; v1 and events.k8s.io say it in different words.
+type reporter struct {
+	Source     emitter `json:"source"`
+	Reporter   text    `json:"reportingComponent"`
+	Controller text    `json:"reportingController"`
+	Instance   text    `json:"reportingInstance"`
+}
+
+// oldEvent is what events.k8s.io keeps of an event as it was in v1.
+type oldEvent struct {
+	OldCount  text    `json:"deprecatedCount"`
+	OldFirst  text    `json:"deprecatedFirstTimestamp"`
+	OldLast   text    `json:"deprecatedLastTimestamp"`
+	OldSource emitter `json:"deprecatedSource"`
 }
 
 type emitter struct {

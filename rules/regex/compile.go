@@ -31,9 +31,15 @@ type node struct {
 	ways     []*node // in the order of preference
 	next     *node
 
-	first          set  // what the character here can be for this node and those after it to match
-	bare           bool // they can match without a character here
-	begun, settled bool // first and bare are known, sure is
+	settled bool // sure is known
+	ahead
+}
+
+// ahead is what the next character can be.
+type ahead struct {
+	first set  // for this node and those after it to match
+	bare  bool // they can match without a character here
+	begun bool // both are known
 }
 
 // compiler makes nodes from the end of an expression to its begin.

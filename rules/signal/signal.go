@@ -35,25 +35,34 @@ type Def struct {
 	Doc     string          // what the line means
 	Printed string          // which program prints it, since when
 
-	shapes   []shape // what the line can look like
-	captures []capture
-	subject  map[string]bool     // captures that name whose evidence it is; nil = all identities
-	writers  map[string][]writer // of an event: who may say its reason
-	literals []string            // every matching text contains one of these
+	form // how its lines are known
 
-	frame bool // it quotes somebody else's words: those can be a symptom
-
-	Reach  Reach
-	Alarm  bool              // the line alone speaks of a death: it is never passed over as nothing
-	Starts bool              // the pod or a container of it began when this was written
-	Ends   bool              // the pod or its container was over when this was written
-	Exit   bool              // carries an exit record: exit_code, reason, signal, …
-	Fills  map[string]string // verdict field <- capture
+	Reach Reach
+	Effect
+	Fills map[string]string // verdict field <- capture
 
 	Tests  []Test
 	at     yamlfile.Pos
 	quiet  quiet
 	number int // its place in Rulebook.Signals
+}
+
+// form is how the lines of a signal are known, and read.
+type form struct {
+	shapes   []shape // what the line can look like
+	captures []capture
+	subject  map[string]bool     // captures that name whose evidence it is; nil = all identities
+	writers  map[string][]writer // of an event: who may say its reason
+	literals []string            // every matching text contains one of these
+	frame    bool                // it quotes somebody else's words: those can be a symptom
+}
+
+// Effect is what a line of a signal means for the pod that it is about.
+type Effect struct {
+	Alarm  bool // the line alone speaks of a death: it is never passed over as nothing
+	Starts bool // the pod or a container of it began when this was written
+	Ends   bool // the pod or its container was over when this was written
+	Exit   bool // carries an exit record: exit_code, reason, signal, …
 }
 
 // At is where the rulebook defines the signal.

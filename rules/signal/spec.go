@@ -62,13 +62,13 @@ func (s *Specs) ReasonTexts() (out []string) {
 }
 
 type signalSpec struct {
-	name, doc, printed        yamlfile.Text
-	source, subject, reach    []yamlfile.Text
-	captures, fills, writers  []yamlfile.Pair
-	ends, exit, alarm, starts bool
-	frame                     bool
-	shapes                    []shapeSpec // the first is the signal's own, or: gives the others
-	tests                     []Test
+	name, doc, printed       yamlfile.Text
+	source, subject, reach   []yamlfile.Text
+	captures, fills, writers []yamlfile.Pair
+	effect                   Effect
+	frame                    bool
+	shapes                   []shapeSpec // the first is the signal's own, or: gives the others
+	tests                    []Test
 }
 
 type shapeSpec struct {
@@ -88,8 +88,8 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 		"writers": r.Pairs(&s.writers),
 		"or":      r.List(func(n *yaml.Node) { others = append(others, r.readShape(n)) }),
 		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach),
-		"ends": r.Bool(&s.ends), "starts": r.Bool(&s.starts), "exit": r.Bool(&s.exit), "frame": r.Bool(&s.frame),
-		"alarm": r.Bool(&s.alarm),
+		"ends": r.Bool(&s.effect.Ends), "starts": r.Bool(&s.effect.Starts), "exit": r.Bool(&s.effect.Exit),
+		"alarm": r.Bool(&s.effect.Alarm), "frame": r.Bool(&s.frame),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	s.shapes = append([]shapeSpec{own}, others...)
