@@ -106,10 +106,8 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
 	b.differential(&v, all.env, f)
 	if claimed := all.foundLabel(); claimed != found.foundLabel() && b.isDeath(claimed) && claimed != Unknown {
-		v.Open = append(
-			v.Open,
-			OpenLabel{claimed, "lines that nobody attests say so; they do not outweigh what is proven"},
-		)
+		const why = "lines that nobody attests say so; they do not outweigh what is proven"
+		v.Open = append(v.Open, OpenLabel{claimed, why})
 	}
 	if v.Death() || len(c.Evidence) == 0 {
 		v.Missing = missingSources(c, f)

@@ -19,8 +19,14 @@ func (b *builder) orderRules() {
 	for _, s := range b.specs.verdicts {
 		b.placeRule(s)
 	}
-	for _, s := range b.specs.verdicts {
-		b.checkPlace(s)
+	ids := b.book.ruleIDs(nil)
+	for _, s := range b.specs.verdicts { // another rule's wish can be against it
+		id, before := s.place.neighbour()
+		at, other := slices.Index(ids, s.id.Value), slices.Index(ids, id.Value)
+		if at >= 0 && other >= 0 && (at < other) != before {
+			b.errs.Add(id.Pos, "rule %s and another one cannot both stand where they ask to: "+
+				"before and after go in a circle", s.id.Value)
+		}
 	}
 }
 
@@ -69,13 +75,10 @@ func (p placeSpec) neighbour() (id yamlfile.Text, before bool) {
 // placeRule puts a rule that names a neighbour directly beside it.
 func (b *builder) placeRule(s ruleSpec) {
 	id, before := s.place.neighbour()
-	if id.Value == "" {
-		return
-	}
 	rule, other := b.book.Rule(s.id.Value), b.book.Rule(id.Value)
 	switch {
-	case rule == nil:
-		return // it did not compile
+	case id.Value == "" || rule == nil: // it names none, or did not compile
+		return
 	case s.place.precedence != 0 || s.place.before.Value != "" && s.place.after.Value != "":
 		b.errs.Add(id.Pos, "rule %s: give one of precedence, before and after", rule.ID)
 		return
@@ -90,21 +93,6 @@ func (b *builder) placeRule(s ruleSpec) {
 	}
 	rule.Precedence = other.Precedence
 	b.book.Rules = slices.Insert(all, at, rule)
-}
-
-// checkPlace holds that a rule stands on the side of its neighbour that it asks for:
-// another rule's wish can be against it.
-func (b *builder) checkPlace(s ruleSpec) {
-	id, before := s.place.neighbour()
-	at := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == s.id.Value })
-	other := slices.IndexFunc(b.book.Rules, func(r *Rule) bool { return r.ID == id.Value })
-	if id.Value != "" && at >= 0 && other >= 0 && (at < other) != before {
-		b.errs.Add(
-			id.Pos,
-			"rule %s and another one cannot both stand where they ask to: before and after go in a circle",
-			s.id.Value,
-		)
-	}
 }
 
 func (b *Rulebook) ruleIDs(but *Rule) (out []string) {

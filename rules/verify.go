@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"coroner/rules/casefile"
-)
+import "coroner/rules/casefile"
 
 // Verify evaluates every condition of the rulebook on a case, whether or not
 // Judge would reach it, and returns the errors that Judge takes for "no". A
