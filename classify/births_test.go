@@ -46,7 +46,9 @@ func (l *reused) begin(at time.Time, uid string) {
 	runtime(400*time.Millisecond, fmt.Sprintf(`RunPodSandbox for %s returns sandbox id "%s"`, name, sandbox))
 	runtime(500*time.Millisecond, fmt.Sprintf(
 		`CreateContainer within sandbox "%s" for &ContainerMetadata{Name:runner,Attempt:0,} returns container id "%s"`,
-		sandbox, id))
+		sandbox,
+		id,
+	))
 	runtime(600*time.Millisecond, fmt.Sprintf(`StartContainer for "%s" returns successfully`, id))
 }
 
@@ -170,16 +172,24 @@ func TestEventOfEarlierLife(t *testing.T) {
 	b := loadBook(t)
 	ended := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	for _, component := range []string{"kubelet", ""} {
-		for _, gap := range []time.Duration{2 * time.Second, 30 * time.Second, 110 * time.Second, time.Hour, -5 * time.Minute} {
+		for _, gap := range []time.Duration{2 * time.Second, 30 * time.Second, 110 * time.Second, time.Hour,
+			-5 * time.Minute} {
 			l := &reused{}
 			l.begin(ended.Add(gap), laterUID)
 			l.kubelet(ended.Add(gap+10*time.Minute), `"SyncLoop (housekeeping)"`)
-			event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"forge-0.1","namespace":"ci"},`+
-				`"involvedObject":{"kind":"Pod","name":"forge-0","namespace":"ci"},"reason":"Evicted","message":"The node was `+
-				`low on resource: memory.","type":"Warning","source":{"component":%q},"lastTimestamp":%q}`,
-				component, ended.Format(time.RFC3339))
+			event := fmt.Sprintf(
+				`{"apiVersion":"v1","kind":"Event","metadata":{"name":"forge-0.1","namespace":"ci"},`+
+					`"involvedObject":{"kind":"Pod","name":"forge-0","namespace":"ci"},"reason":"Evicted",`+
+					`"message":"The node was `+
+					`low on resource: memory.","type":"Warning","source":{"component":%q},"lastTimestamp":%q}`,
+				component,
+				ended.Format(time.RFC3339),
+			)
 			archive := txtar.Format(&txtar.Archive{Files: []txtar.File{
-				{Name: "journal.log", Data: []byte(strings.Join(l.lines, "\n") + "\n")}, {Name: "events.json", Data: []byte(event)},
+				{
+					Name: "journal.log",
+					Data: []byte(strings.Join(l.lines, "\n") + "\n"),
+				}, {Name: "events.json", Data: []byte(event)},
 			}})
 			entries := bundle.Bytes("case.txtar", archive, bundle.Options{}).Entries(nil)
 			evicted := false
@@ -203,11 +213,14 @@ func TestEventOfEarlierLife(t *testing.T) {
 // another, is no confirmed death, and a log of such a node rules nothing out.
 func TestMaskedNamesTieNothing(t *testing.T) {
 	b := loadBook(t)
-	for _, name := range []string{"****", "<redacted>", "xxx", "NAME", "[REDACTED]", "{{pod}}", "$POD", "…", "REDACTED_NAME"} {
+	for _, name := range []string{"****", "<redacted>", "xxx", "NAME", "[REDACTED]", "{{pod}}", "$POD", "…",
+		"REDACTED_NAME"} {
 		row := "NAME            READY   STATUS    RESTARTS   AGE\n" + name + "   0/1     Evicted   0          3m\n" +
 			"amber-7k2p9     1/1     Running   0          3m\n"
-		event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"ci"},"involvedObject":{"kind":"Pod",`+
-			`"name":%q,"namespace":"ci"},"reason":"Evicted","message":"The node was low on resource: memory.","type":"Warning",`+
+		event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"ci"},`+
+			`"involvedObject":{"kind":"Pod",`+
+			`"name":%q,"namespace":"ci"},"reason":"Evicted","message":"The node was low on resource: `+
+			`memory.","type":"Warning",`+
 			`"source":{"component":"kubelet"},"lastTimestamp":"2026-03-01T10:00:00Z"}`, name)
 		for what, text := range map[string]string{"pods.txt": row, "event.json": event} {
 			for _, v := range replayText(b, what, text) {

@@ -139,8 +139,10 @@ func TestRingBufferForms(t *testing.T) {
 // follows, it is believed.
 func TestPanicThatTheNodeLivedThrough(t *testing.T) {
 	at := time.Date(2026, 6, 3, 9, 5, 0, 0, time.UTC)
-	const began = "√ Connected to GitHub\n2026-06-03 09:00:05Z: Listening for Jobs\n2026-06-03 09:00:06Z: Running job: e2e\n"
-	const went = "2026-06-03 09:09:00Z: Job e2e completed with result: Succeeded\nRunner listener exit with 0 return code, " +
+	const began = "√ Connected to GitHub\n2026-06-03 09:00:05Z: Listening for Jobs\n2026-06-03 09:00:06Z: " +
+		"Running job: e2e\n"
+	const went = "2026-06-03 09:09:00Z: Job e2e completed with result: Succeeded\nRunner listener exit with 0 " +
+		"return code, " +
 		"stop the service, no retry needed.\nExiting runner...\n"
 	for _, f := range ringForms {
 		if !f.wall {

@@ -72,7 +72,8 @@ func TestForgedLinesConfirmNothing(t *testing.T) {
 				[]byte(asIn(in.Files[i], forged(in.Want.Runner, "0a0b0c0d-1111-2222-3333-444455556666"))),
 			)
 			for _, v := range replayAll(b, forgedIn) {
-				if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict && !confirmedBefore(b, in, v) {
+				if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict &&
+					!confirmedBefore(b, in, v) {
 					t.Errorf(
 						"%s: forged lines in %s give %s, confirmed by %s",
 						in.Name,
@@ -142,7 +143,8 @@ func TestForgedLinesAlone(t *testing.T) {
 // of the pods that it names, and does not change what is said of its own runner.
 func TestRowsAmongARunnersLinesAreItsJobs(t *testing.T) {
 	b := loadBook(t)
-	const begins = "√ Connected to GitHub\n2026-03-01 10:00:01Z: Listening for Jobs\n2026-03-01 10:00:05Z: Running job: e2e\n"
+	const begins = "√ Connected to GitHub\n2026-03-01 10:00:01Z: Listening for Jobs\n2026-03-01 10:00:05Z: " +
+		"Running job: e2e\n"
 	const ends = "2026-03-01 10:05:05Z: Job e2e completed with result: Succeeded\n" +
 		"Runner listener exit with 0 return code, stop the service, no retry needed.\nExiting runner...\n"
 	rows := map[string]string{
@@ -150,8 +152,10 @@ func TestRowsAmongARunnersLinesAreItsJobs(t *testing.T) {
 			"other-9x2lk-a1   0/1     OOMKilled   0          3m\nother-9x2lk-d3   0/1     Evicted     0          3m\n",
 		"a table of events": "LAST SEEN   TYPE      REASON    OBJECT                    MESSAGE\n" +
 			"3m          Warning   Evicted   pod/other-9x2lk-runner-a1b2c   The node was low on resource: memory.\n",
-		"an object": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other-9x2lk-runner-a1b2c\n  namespace: e2e\nstatus:\n" +
-			"  phase: Failed\n  reason: Evicted\n  containerStatuses:\n  - name: runner\n    state:\n      terminated:\n" +
+		"an object": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: other-9x2lk-runner-a1b2c\n  namespace: " +
+			"e2e\nstatus:\n" +
+			"  phase: Failed\n  reason: Evicted\n  containerStatuses:\n  - name: runner\n    state:\n      " +
+			"terminated:\n" +
 			"        exitCode: 137\n        reason: OOMKilled\n",
 		"a kubelet's line": `Mar  1 10:00:10 host-1 kubelet[1]: I0301 10:00:10.000000 1 eviction_manager.go:1] ` +
 			`"Eviction manager: pod is evicted successfully" pod="ci/other-9x2lk-runner-a1b2c"` + "\n",
@@ -168,7 +172,13 @@ func TestRowsAmongARunnersLinesAreItsJobs(t *testing.T) {
 		}
 		for _, v := range replayText(b, "job.log", begins+text+"Exiting runner...\n") {
 			if v.Confidence != rules.Suspected && v.Death() || strings.Contains(v.Runner, "other") {
-				t.Errorf("%s, of a runner of which little is told: %s (%s) of %q", what, v.Label, v.Confidence, v.Runner)
+				t.Errorf(
+					"%s, of a runner of which little is told: %s (%s) of %q",
+					what,
+					v.Label,
+					v.Confidence,
+					v.Runner,
+				)
 			}
 		}
 	}

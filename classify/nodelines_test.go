@@ -11,22 +11,28 @@ import (
 // group that nobody knows, makes no verdict of the node; one of all pods does.
 func TestPidsLimitOfAPodIsNotItsNodes(t *testing.T) {
 	b := loadBook(t)
-	const uid, id = "0a0b0c0d_1111_2222_3333_444455556666", "ab00000000000000000000000000000000000000000000000000000000000012"
+	const uid, id = "0a0b0c0d_1111_2222_3333_444455556666",
+		"ab00000000000000000000000000000000000000000000000000000000000012"
 	for path, node := range map[string]bool{
-		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uid + ".slice/cri-containerd-" + id + ".scope": false,
-		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uid + ".slice":                                 false,
-		"/kubepods/besteffort/pod" + strings.ReplaceAll(uid, "_", "-") + "/" + id + "/actions_job":                         false,
-		"/kubepods/burstable/pod<redacted>/<redacted>":                                                                     false,
-		"/kubepods.slice/kubepods-pod****.slice":                                                                           false,
-		"/docker/" + id + "/init":                                                                                          false,
-		"/lxc.payload.runner-7/system.slice":                                                                               false,
-		"/machine.slice/libpod-" + id + ".scope/container":                                                                 false,
-		"/system.slice/actions.runner.example.mill-3.service":                                                              false,
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uid + ".slice/cri-containerd-" + id +
+			".scope": false,
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uid +
+			".slice": false,
+		"/kubepods/besteffort/pod" + strings.ReplaceAll(uid, "_", "-") + "/" + id +
+			"/actions_job": false,
+		"/kubepods/burstable/pod<redacted>/" +
+			"<redacted>": false,
+		"/kubepods.slice/kubepods-pod****.slice":              false,
+		"/docker/" + id + "/init":                             false,
+		"/lxc.payload.runner-7/system.slice":                  false,
+		"/machine.slice/libpod-" + id + ".scope/container":    false,
+		"/system.slice/actions.runner.example.mill-3.service": false,
 		"/runner":         false,
 		"/kubepods.slice": true,
 		"/":               true,
 	} {
-		text := "2026-03-01T10:00:00.000000+00:00 host-1 kernel: cgroup: fork rejected by pids controller in " + path + "\n" +
+		text := "2026-03-01T10:00:00.000000+00:00 host-1 kernel: cgroup: fork rejected by pids controller in " +
+			path + "\n" +
 			"2026-03-01T10:00:09.000000+00:00 host-1 kernel: eth0: renamed from veth3c\n"
 		for _, v := range replayText(b, "kern.log", text) {
 			if got := v.Label == rules.ResourceExhaustion && v.Rule == "resource-exhaustion-node"; got != node {
@@ -35,10 +41,13 @@ func TestPidsLimitOfAPodIsNotItsNodes(t *testing.T) {
 		}
 	}
 	for text, node := range map[string]bool{
-		`E0301 10:00:00.000000 700 manager.go:1] "Failed to run mount" err="fork/exec /usr/bin/mount: resource temporarily unavailable"`:                             true,
-		`E0301 10:00:00.000000 700 remote_runtime.go:1] "ExecSync cmd from runtime service failed" err="fork/exec /proc/self/exe: resource temporarily unavailable"`: false,
+		`E0301 10:00:00.000000 700 manager.go:1] "Failed to run mount" err="fork/exec /usr/bin/mount: resource ` +
+			`temporarily unavailable"`: true,
+		`E0301 10:00:00.000000 700 remote_runtime.go:1] "ExecSync cmd from runtime service failed" ` +
+			`err="fork/exec /proc/self/exe: resource temporarily unavailable"`: false,
 	} {
-		for _, v := range replayText(b, "kubelet.log", "2026-03-01T10:00:00.000000+00:00 host-1 kubelet[700]: "+text+"\n") {
+		for _, v := range replayText(b, "kubelet.log",
+			"2026-03-01T10:00:00.000000+00:00 host-1 kubelet[700]: "+text+"\n") {
 			if got := v.Label == rules.ResourceExhaustion && v.Rule == "resource-exhaustion-node"; got != node {
 				t.Errorf("%s: %s (%s) by %s", text, v.Label, v.Confidence, v.Rule)
 			}

@@ -61,7 +61,8 @@ func TestPoolCaseOpensAndResolves(t *testing.T) {
 // says nothing of either.
 func TestPoolsAreToldApart(t *testing.T) {
 	removed := func(pool string) string {
-		return "2026-04-07T00:00:00Z\tINFO\tAutoscalingRunnerSet\tAutoscaling runner set is in outdated phase, removing the listener\t" +
+		return "2026-04-07T00:00:00Z\tINFO\tAutoscalingRunnerSet\tAutoscaling runner set is in outdated phase, " +
+			"removing the listener\t" +
 			`{"autoscalingrunnerset": {"name":"` + pool + `","namespace":"ci"}}` + "\n"
 	}
 	made := strings.Replace(removed("gull"), "Autoscaling runner set is in outdated phase, removing the listener",

@@ -15,7 +15,8 @@ import (
 // with 137 or 143 is probably its cause, where the kill itself is not in what was read; a
 // readiness probe, another container's, one failure, an old one or another code is not.
 func TestProbeThatKilled(t *testing.T) {
-	const live, start = "Liveness probe failed: HTTP probe failed with statuscode: 500", "Startup probe failed: dial tcp: refused"
+	const live, start = "Liveness probe failed: HTTP probe failed with statuscode: 500", "Startup probe failed: " +
+		"dial tcp: refused"
 	for _, c := range []struct {
 		what, message, container, at string
 		count, code                  int
@@ -25,9 +26,11 @@ func TestProbeThatKilled(t *testing.T) {
 		{"liveness", live, "runner", "13:21:10", 3, 137, "Error", "liveness"},
 		{"liveness, stopped in time", live, "runner", "13:21:10", 3, 143, "Error", "liveness"},
 		{"startup", start, "runner", "13:21:10", 30, 137, "Error", "kubelet"},
-		{"one that says it", "Liveness probe failed: x, will be restarted", "runner", "13:21:10", 1, 137, "Error", "liveness"},
+		{"one that says it", "Liveness probe failed: x, will be restarted", "runner", "13:21:10", 1, 137,
+			"Error", "liveness"},
 		{"readiness", "Readiness probe failed: dial tcp: refused", "runner", "13:21:10", 9, 137, "Error", ""},
-		{"readiness that quotes", "Readiness probe failed: Liveness probe failed", "runner", "13:21:10", 9, 137, "Error", ""},
+		{"readiness that quotes", "Readiness probe failed: Liveness probe failed", "runner", "13:21:10", 9, 137,
+			"Error", ""},
 		{"one failure", live, "runner", "13:21:10", 1, 137, "Error", ""},
 		{"long before", live, "runner", "13:10:00", 3, 137, "Error", ""},
 		{"after the end", live, "runner", "13:22:10", 3, 137, "Error", ""},
@@ -36,13 +39,19 @@ func TestProbeThatKilled(t *testing.T) {
 		{"a good end", live, "runner", "13:21:10", 3, 0, "Completed", ""},
 		{"out of memory", live, "runner", "13:21:10", 3, 137, "OOMKilled", ""},
 	} {
-		pod := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"reed-1","namespace":"ci","uid":"%s"},"spec":{"nodeName":"fen-2",`+
-			`"containers":[{"name":"runner"},{"name":"dind"}]},"status":{"phase":"Failed","containerStatuses":[{"name":"runner","restartCount":0,`+
-			`"containerID":"containerd://%s","state":{"terminated":{"exitCode":%d,"reason":%q,"startedAt":"2026-11-09T13:00:04Z",`+
+		pod := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"reed-1","namespace":"ci","uid":`+
+			`"%s"},"spec":{"nodeName":"fen-2",`+
+			`"containers":[{"name":"runner"},{"name":"dind"}]},"status":{"phase":"Failed","containerStatuses":`+
+			`[{"name":"runner","restartCount":0,`+
+			`"containerID":"containerd://%s","state":{"terminated":{"exitCode":%d,"reason":%q,"startedAt":`+
+			`"2026-11-09T13:00:04Z",`+
 			`"finishedAt":"2026-11-09T13:21:40Z"}}}]}}`, laterUID, strings.Repeat("9e10", 16), c.code, c.reason)
-		event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"reed-1.1","namespace":"ci"},"involvedObject":{"kind":"Pod",`+
-			`"name":"reed-1","namespace":"ci","uid":"%s","fieldPath":"spec.containers{%s}"},"reason":"Unhealthy","message":%q,"type":"Warning",`+
-			`"count":%d,"source":{"component":"kubelet","host":"fen-2"},"lastTimestamp":"2026-11-09T%sZ"}`, laterUID, c.container, c.message, c.count, c.at)
+		event := fmt.Sprintf(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"reed-1.1","namespace":`+
+			`"ci"},"involvedObject":{"kind":"Pod",`+
+			`"name":"reed-1","namespace":"ci","uid":"%s","fieldPath":"spec.containers{%s}"},"reason":`+
+			`"Unhealthy","message":%q,"type":"Warning",`+
+			`"count":%d,"source":{"component":"kubelet","host":"fen-2"},"lastTimestamp":`+
+			`"2026-11-09T%sZ"}`, laterUID, c.container, c.message, c.count, c.at)
 		in := fixtures.Incident{Name: "probe", Files: []txtar.File{
 			{Name: "pod.json", Data: []byte(pod)}, {Name: "event.json", Data: []byte(event)},
 		}}

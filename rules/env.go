@@ -189,7 +189,7 @@ func (b *Rulebook) addCase(env map[string]any, c *casefile.Case, f casefile.Find
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": c.PoolOf(f.Fills), "nobody": c.Nobody(), "main": c.MainContainer(),
+		"pool": poolOf(c, f), "nobody": c.Nobody(), "main": c.MainContainer(),
 	}
 	covered := map[string]any{}
 	for s, ok := range f.Covered {

@@ -86,7 +86,7 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	v := Verdict{
 		Cluster: c.Cluster, Runner: runnerOf(c, all.Findings), Namespace: c.Namespace,
 		Node: c.Node, PodUID: c.UID,
-		Pool: c.PoolOf(all.Fills), JudgedBy: JudgedBy{Rulebook: b.Hash}, Revision: 1,
+		Pool: poolOf(c, all.Findings), JudgedBy: JudgedBy{Rulebook: b.Hash}, Revision: 1,
 		Job:  jobOf(all.Findings),
 		Exit: Exit{Reason: f.Exit.Reason, Signal: f.Exit.Signal},
 	}
@@ -125,6 +125,14 @@ func runnerOf(c *casefile.Case, f casefile.Findings) string {
 		return ""
 	}
 	return cmp.Or(c.Name, f.Fills["runner"])
+}
+
+// poolOf is the pool that a case is, else the one that its runner is of as lines say.
+func poolOf(c *casefile.Case, f casefile.Findings) string {
+	if c.Kind == casefile.OfPool {
+		return c.Name
+	}
+	return f.Fills["pool"]
 }
 
 // deciding are the signals of the lines that decide.

@@ -15,7 +15,6 @@ import (
 // rule of higher precedence fits too.
 type Rule struct {
 	ID         string
-	Kind       casefile.Kind // of the cases that it is tried on
 	Label      Label
 	Precedence int
 	Doc        string
@@ -36,6 +35,7 @@ type Rule struct {
 
 // conditions are when a rule fits.
 type conditions struct {
+	Kind     casefile.Kind // of the cases that it is tried on
 	when     *program
 	sure     *program // else the verdict is one step weaker
 	decisive []*program

@@ -160,7 +160,7 @@ type Verdict struct {
 // with something that lives, since when and until when that is so.
 type Standing struct {
 	Kind    casefile.Kind `json:"kind"`
-	Attempt int           `json:"attempt,omitempty"` // of a runner whose container was started again in its pod: which of its lives ended
+	Attempt int           `json:"attempt,omitempty"` // which life of a container that was started again
 	State   State         `json:"state,omitempty"`   // "" where it is about an end
 	Since   *time.Time    `json:"since,omitempty"`   // the first sign of it
 	Until   *time.Time    `json:"until,omitempty"`   // the first sign that it was over

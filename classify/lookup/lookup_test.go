@@ -50,7 +50,8 @@ func verdict(runner string, revision int) *rules.Verdict {
 // them: fields are added, never renamed or removed.
 const contract = `{"id": "1", "recorded_at": "2026-05-04T10:00:00Z",
 	"runner": "amber", "namespace": "arc", "node": "n1", "pod_uid": "uid-amber", "pool": "linux",
-	"verdict": "cgroup-OOM", "confidence": "confirmed", "kind": "runner", "domain": "workload", "initiator": "kernel", ` +
+	"verdict": "cgroup-OOM", "confidence": "confirmed", "domain": "workload", "kind": "runner", ` +
+	`"initiator": "kernel", ` +
 	`"retry": "useless", "resource": "memory",
 	"rule": "cgroup-OOM-kernel-kill", "rulebook": "abc", "revision": 1, "died_at": "2026-05-04T09:59:00Z",
 	"exit": {"code": 137, "reason": "OOMKilled", "signal": 9},
@@ -66,7 +67,8 @@ const contract = `{"id": "1", "recorded_at": "2026-05-04T10:00:00Z",
 // and empty.
 const bare = `{"id": "2", "recorded_at": "2026-05-04T10:00:00Z", "runner": "", "namespace": "", "node": "", ` +
 	`"pod_uid": "",
-	"verdict": "unknown", "confidence": "suspected", "kind": "runner", "domain": "", "initiator": "", "retry": "", "rule": "", ` +
+	"verdict": "unknown", "confidence": "suspected", "kind": "runner", "domain": "", "initiator": "", ` +
+	`"retry": "", "rule": "", ` +
 	`"rulebook": "", "revision": 1, "died_at": null,
 	"exit": {"code": null, "reason": "", "signal": 0}, "job": {"name": "", "id": "", "run_id": "", "repository": "", ` +
 	`"step": ""},

@@ -51,15 +51,6 @@ func (k *Kind) UnmarshalText(word []byte) error {
 	return nil
 }
 
-// PoolOf is the pool that the case is, else that its runner is of as lines say; "" where
-// none does.
-func (c *Case) PoolOf(fills map[string]string) string {
-	if c.Kind == OfPool {
-		return c.Name
-	}
-	return fills["pool"]
-}
-
 // WithOnly is the case with a part of its evidence; nil where that is all of it, or
 // nothing.
 func (c *Case) WithOnly(some func(*Evidence) bool) *Case {

@@ -92,15 +92,19 @@ func TestMaskedPods(t *testing.T) {
 
 // Names of pods and nodes that somebody wrote over are none, names that only look odd are.
 func TestMasksName(t *testing.T) {
-	for _, word := range []string{"****", "***", "<redacted>", "xxx", "XXX", "xxxx-runner", "NAME", "[REDACTED]", "{{pod}}", "{{ .pod }}",
-		"$POD", "${NODE_NAME}", "…", "...", "amber-…", "amber-4k...", "REDACTED_NAME", "redacted-pod", "pod_redacted", "HOST", "NODE_NAME",
+	for _, word := range []string{"****", "***", "<redacted>", "xxx", "XXX", "xxxx-runner", "NAME",
+		"[REDACTED]", "{{pod}}", "{{ .pod }}",
+		"$POD", "${NODE_NAME}", "…", "...", "amber-…", "amber-4k...", "REDACTED_NAME", "redacted-pod",
+		"pod_redacted", "HOST", "NODE_NAME",
 		"<node>", "(hidden)", "---", "ci/<pod>", "null", "#####", "node name", "%POD%", "«pod»"} {
 		if !MasksName(word) {
 			t.Errorf("%q is taken for a name", word)
 		}
 	}
-	for _, word := range []string{"", "amber-4kx2p", "ci/amber-4kx2p", "node-1", "host-1", "MILL-3", "node", "pod", "host", "my-runner",
-		"hidden-gem-7", "ip-10-0-0-1.ec2.internal", "name-7", "xx", "x1", "www", "fe80::1", "mill_3", "aaa", "10.0.0.1"} {
+	for _, word := range []string{"", "amber-4kx2p", "ci/amber-4kx2p", "node-1", "host-1", "MILL-3", "node",
+		"pod", "host", "my-runner",
+		"hidden-gem-7", "ip-10-0-0-1.ec2.internal", "name-7", "xx", "x1", "www", "fe80::1", "mill_3", "aaa",
+		"10.0.0.1"} {
 		if MasksName(word) {
 			t.Errorf("%q is taken for a mask", word)
 		}
