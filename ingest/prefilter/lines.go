@@ -51,7 +51,8 @@ func NewLines(r io.Reader) *Lines {
 func (l *Lines) Head(n int) ([]byte, error) { return l.r.Peek(n) }
 
 // Next returns the next line without its end, valid until the next call. At
-// the end of the document err is io.EOF.
+// the end of the document err is io.EOF. Of many empty lines behind each other,
+// which say no more than one, it returns a few only.
 func (l *Lines) Next() ([]byte, error) {
 	l.Number++
 	l.Cut = 0
@@ -64,7 +65,23 @@ func (l *Lines) Next() ([]byte, error) {
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, err
 	}
+	if len(line) == 1 && line[0] == '\n' {
+		l.skipEmpty()
+		return nil, nil
+	}
 	return TrimEOL(line), nil
+}
+
+// skipEmpty passes over the empty lines that follow, as far as they are buffered.
+func (l *Lines) skipEmpty() {
+	more, _ := l.r.Peek(l.r.Buffered()) // no error: it is there
+	n := 0
+	for n < len(more) && more[n] == '\n' {
+		n++
+	}
+	_, _ = l.r.Discard(n) // no error: it is buffered
+	l.Number += n
+	l.canSkip, l.printable = max(l.canSkip, 0)-n, max(l.printable, 0)-n
 }
 
 // Uninteresting says whether next finds nothing in the line b and cleaning would

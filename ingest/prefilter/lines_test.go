@@ -29,6 +29,25 @@ func all(t *testing.T, r io.Reader) (lines []string, cut int) {
 	}
 }
 
+// Empty lines say no more than one, and lines keep their numbers behind any number of them.
+func TestManyEmptyLines(t *testing.T) {
+	const many = 1 << 20
+	l, calls := NewLines(strings.NewReader("a\n"+strings.Repeat("\n", many)+"b\n")), 0
+	last := ""
+	for ; ; calls++ {
+		b, err := l.Next()
+		if err == io.EOF {
+			break
+		}
+		if len(b) > 0 {
+			last = string(b)
+		}
+	}
+	if last != "b" || l.Number-1 != many+2 || calls > 100 {
+		t.Errorf("the last line is %q, number %d, after %d calls", last, l.Number-1, calls)
+	}
+}
+
 func TestLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "a": "a", "a\n": "a", "a\nb": "a|b", "a\r\nb\r\n": "a|b", "a\n\nb": "a||b", "\n": "",
