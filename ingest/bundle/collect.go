@@ -22,7 +22,8 @@ type collector struct {
 	links  []found
 	dirs   seen
 	files  seen
-	stdin  bool // taken already
+	given  []string // the paths themselves, without links
+	stdin  bool     // taken already
 }
 
 // found is a path, the name its document gets, and where it came from.
@@ -33,12 +34,15 @@ type found struct {
 
 func (c *collector) collectAll(paths []string) {
 	for i, p := range paths {
+		if to, err := filepath.EvalSymlinks(p); err == nil {
+			c.given = append(c.given, to)
+		}
 		c.addGiven(found{p, docName(p), i})
 	}
 	for len(c.links) > 0 {
 		l := c.links[0]
 		c.links = c.links[1:]
-		c.addPath(l)
+		c.followLink(l)
 	}
 	for i := range paths {
 		if dirs := c.dirs.roots[i]; dirs != "" &&
@@ -96,6 +100,29 @@ func (c *collector) addStream(f found, r *bufio.Reader) {
 		in.stream, in.spool, in.size = nil, file, size
 	}
 	c.inputs = append(c.inputs, in)
+}
+
+// followLink takes what a link in a folder leads to: a file, or a folder below one that
+// was given. Whoever packed the folder chose where its links lead, and a link to / would
+// have the whole machine read.
+func (c *collector) followLink(f found) {
+	if info, err := os.Stat(f.path); err == nil && info.IsDir() && !c.isBelowGiven(f.path) {
+		c.bundle.addProblem(f.name, "is a link to a folder outside of what was given: skipped; give that folder, too")
+		return
+	}
+	c.addPath(f)
+}
+
+// isBelowGiven says whether a path leads into one of the given folders, or to one.
+func (c *collector) isBelowGiven(path string) bool {
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(c.given, func(root string) bool {
+		below, err := filepath.Rel(root, to)
+		return err == nil && filepath.IsLocal(below)
+	})
 }
 
 // addPath takes a path, following a symbolic link.
