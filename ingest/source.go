@@ -12,7 +12,7 @@ var programs = map[string]Source{
 	"kubelet-wrapper": Kubelet, "kubelet-eks": Kubelet, "snap.kubelet-eks.daemon": Kubelet,
 
 	"containerd": Containerd, "dockerd": Containerd, "docker": Containerd, "cri-dockerd": Containerd,
-	"crio": Containerd, "cri-o": Containerd, "microk8s.daemon-containerd": Containerd,
+	"crio": Containerd, "cri-o": Containerd, "conmon": Containerd, "microk8s.daemon-containerd": Containerd,
 	"snap.microk8s.daemon-containerd": Containerd, "containerd-shim": Containerd, "containerd-shim-runc-v2": Containerd,
 
 	"kata": Kata, "kata-runtime": Kata, "kata-shim": Kata, "kata-proxy": Kata, "kata-containers": Kata,

@@ -160,8 +160,7 @@ func (c *containers) tieToStream(d *draft, text string) {
 	s := d.stream
 	if s.Pod == "" && s.ID == "" { // a container's line, but nobody knows which container's
 		d.Trust = ingest.Claimed
-		if src, _ := logtext.ProgramOf(text); s.source == ingest.Job &&
-			(src == ingest.Controller || src == ingest.Listener) {
+		if src, _ := logtext.ProgramOf(text); s.source == ingest.Job && src != ingest.Unknown {
 			d.Source = src
 		}
 	}

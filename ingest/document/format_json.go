@@ -1,6 +1,11 @@
 package document
 
-import "coroner/ingest/logtext"
+import (
+	"strings"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
 
 // jsonLine reads a line that is one JSON object of a kind that wraps a log
 // line. Any other JSON is the program's own text: false.
@@ -26,9 +31,43 @@ func (f *recordLines) jsonRecord(torn bool, b []byte) bool {
 		f.r.loki.yieldRecord()
 	case c.audit:
 		return f.bareAudit(b, torn)
-	case torn && f.openPretty(b):
-	default:
-		return false
+	case !(torn && f.openPretty(b)):
+		f.yieldCarried()
+		return f.wrappedLine()
 	}
 	return true
+}
+
+// wrappedLine reads a line of a known program's form that a shipper put into an object.
+func (f *recordLines) wrappedLine() bool {
+	v := f.rec.text
+	if v.Kind != '"' {
+		v = f.rec.log
+	}
+	text := logtext.Cleaned(logtext.TrimNewline(v.Text()))
+	if src, _ := logtext.ProgramOf(text); v.Kind != '"' || src == ingest.Unknown {
+		return false
+	}
+	f.r.account.lines++
+	d := draft{Entry: ingest.Entry{Line: f.r.n, Cut: f.r.in.Cut}, wraps: shipped, unidentified: true}
+	f.r.attribute(&d, text, text)
+	return true
+}
+
+// yieldCarried yields a runner's last lines, which a controller kept in its own record.
+// They are the runner's claims, whoever keeps them.
+func (f *recordLines) yieldCarried() {
+	c := ingest.Container{Namespace: f.rec.namespace.Text(), Pod: f.rec.pod.Text(), Name: "runner"}
+	if f.rec.carried.Kind != '"' || c.Pod == "" {
+		return
+	}
+	s := f.r.containers.streamOf(c)
+	s.source, s.trust, s.listens = ingest.Runner, ingest.Claimed, false
+	for line := range strings.Lines(f.rec.carried.Text()) {
+		d := draft{Entry: ingest.Entry{Line: f.r.n}, stream: s, wraps: shipped}
+		line = logtext.Cleaned(logtext.TrimNewline(line))
+		if text := f.r.unwrapLine(&d, line, stamped|running, maxDepth); text != "" {
+			f.r.containers.yieldLine(&d, text)
+		}
+	}
 }

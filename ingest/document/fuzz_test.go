@@ -31,6 +31,7 @@ var seeds = []string{
 	"lastState:\n  terminated:\n    exitCode: 1\nname: x\nmetadata:\n  name: p\n" +
 		"  deletionTimestamp: 2026-05-04T10:00:00Z\n",
 	"p-a-b 0/1 OOMKilled 1 (5m ago) 2h\n3s (x2 over 5m) Warning Failed pod/x y\n",
+	`{"deathLog":"x\ny","pod":"p","namespace":"n","message":"I0504 10:00:00.000001 1 a.go:1] \"m\""}`,
 	`{"":0}`, "{\"log\":\"0\\a\"\"time\":\"",
 	"\xff\xfea\x00\n\x00", "\x1b[31mx\x1b]0;y\x07#033[0m\r\n\x00\xff",
 }
@@ -43,7 +44,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(runPath, []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		entries, limit := 0, 4*bytes.Count(data, []byte("\n"))+len(data)/8+100
+		lines := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(`\n`)) // those in a JSON string as well
+		entries, limit := 0, 4*lines+len(data)/8+100
 		err := Document{Name: name}.Read(bytes.NewReader(data), func(e ingest.Entry) bool {
 			entries++
 			checkEntry(t, e)

@@ -37,8 +37,9 @@ func (f *recordLines) takeLine(b []byte) (taken bool, err error) {
 // kind of line has.
 type members struct {
 	journald.Record
-	log, line, labels, stamp logtext.Value
-	stdstream, audit         bool
+	log, line, labels, stamp      logtext.Value
+	text, carried, pod, namespace logtext.Value // a shipper's line; a runner's last ones, and whose they are
+	stdstream, audit              bool
 }
 
 // setMember takes one member.
@@ -57,6 +58,16 @@ func (c *members) setMember(n *journald.Names, key []byte, v logtext.Value) {
 		c.audit = bytes.HasPrefix(v.Raw, []byte(logtext.AuditAPI))
 	case "timestamp", "time", "tsNs":
 		c.stamp = v
+	case "message", "textPayload", "_raw":
+		c.text = v
+	case "jsonPayload":
+		c.text = v.Member("message", "MESSAGE")
+	case "deathLog":
+		c.carried = v
+	case "pod":
+		c.pod = v
+	case "namespace":
+		c.namespace = v
 	default:
 		c.Record.Set(n, key, v)
 	}

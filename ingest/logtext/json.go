@@ -2,6 +2,7 @@ package logtext
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -159,6 +160,19 @@ func (v Value) sharedText() string {
 		return unsafe.String(unsafe.SliceData(v.Raw), len(v.Raw))
 	}
 	return v.Text()
+}
+
+// Member is the member of an object that has one of these names, the first one, or none.
+func (v Value) Member(names ...string) Value {
+	o, ok := ScanObject(v.Raw)
+	for ok {
+		var key []byte
+		var inner Value
+		if key, inner, ok = o.Next(); ok && slices.Contains(names, string(key)) {
+			return inner
+		}
+	}
+	return Value{}
 }
 
 // BytesOf is s as bytes that are only read.
