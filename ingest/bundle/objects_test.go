@@ -77,6 +77,23 @@ func TestObjects(t *testing.T) {
 
 // TestStreamIsNoObject: what a container printed is its own, whatever it looks
 // like.
+// TestObjectsThatTellNothing: whoever hands in an object of another kind is told that
+// nothing was read of it.
+func TestObjectsThatTellNothing(t *testing.T) {
+	for name, text := range map[string]string{
+		"map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\ndata:\n  a: b\n",
+		"map.json": `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}]}`,
+		"pod.json": pod,
+	} {
+		b := open(t, filepath.Join(files(t, map[string]string{name: text}), name))
+		outline(b)
+		told := len(b.Problems()) == 1 && strings.Contains(fmt.Sprint(b.Problems()), "kinds that tell of no death")
+		if told != (name != "pod.json") {
+			t.Errorf("%s: %v", name, b.Problems())
+		}
+	}
+}
+
 func TestStreamIsNoObject(t *testing.T) {
 	const dir = "n_p_aaaaaaaa-0000-4000-8000-000000000001/runner/"
 	for _, name := range []string{"pods/" + dir + "0.log", "containers/p_n_runner-" + strings.Repeat("0a", 32) +

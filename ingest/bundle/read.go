@@ -220,7 +220,8 @@ func (r *reading) readObjects(doc document.Document, in io.Reader, sure bool) er
 		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emitEntry)
 	}
 	data = decodedText(data)
-	_, err := kube.Read(doc, data, r.emitEntry)
+	silent := true
+	objects, err := kube.Read(doc, data, func(e ingest.Entry) bool { silent = false; return r.emitEntry(e) })
 	tail := (*kube.TailError)(nil)
 	switch {
 	case r.stopped:
@@ -228,6 +229,8 @@ func (r *reading) readObjects(doc document.Document, in io.Reader, sure bool) er
 		err = doc.Read(bytes.NewReader(data), r.emitEntry)
 	case errors.As(err, &tail):
 		err = r.readRest(doc, data[tail.Offset:], tail.Line)
+	case err == nil && silent && objects > 0:
+		r.bundle.addProblem(r.doc, "holds objects of kinds that tell of no death: skipped")
 	case err == nil && (path.Ext(doc.Name) == ".log" || ingest.JobsPlace(doc.Name)):
 		r.markMixed()
 	}

@@ -104,6 +104,23 @@ func (r *reader) readNode(o *object) {
 	r.coverKind(ingest.Entry{Node: id.Node}, 0)
 }
 
+// isMachine says whether objects of the kind ask for a node: those of Cluster API and
+// its providers, and of Karpenter.
+func isMachine(kind string) bool { return strings.HasSuffix(kind, "Machine") || kind == "NodeClaim" }
+
+// readMachine yields the conditions of what is to become a node. Its node has its name
+// until it names one.
+func (r *reader) readMachine(o *object) {
+	node := o.Status.NodeName
+	if o.Status.NodeRef != nil {
+		node = o.Status.NodeRef.Name
+	}
+	id := ingest.Entry{Node: nameText(eitherSet(node, o.Metadata.Name))}
+	for _, c := range o.Status.Conditions {
+		r.emitFact(id, "machine condition", c.LastTransitionTime.timeValue(), c.asPairs())
+	}
+}
+
 // ephemeralRunner yields the status of an EphemeralRunner of
 // actions.github.com/v1alpha1; its pod has the same name. The object tells the
 // time of its failures only (bare booleans before 0.12).

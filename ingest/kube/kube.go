@@ -147,6 +147,10 @@ func (r *reader) readObject(o *object) bool {
 		r.runnerSet(o)
 	case "AutoscalingRunnerSet":
 		r.runnerPool(o)
+	default:
+		if isMachine(kind) {
+			r.readMachine(o)
+		}
 	}
 	return true
 }

@@ -164,6 +164,27 @@ func TestLivingPod(t *testing.T) {
 }
 
 // TestSettled: the time of a finished pod whose containers tell none.
+// TestMachine: what is to become a node tells its conditions under the node's name, or
+// its own until it names one.
+func TestMachine(t *testing.T) {
+	const conditions = `"conditions":[{"type":"Bootstrapped","status":"False","reason":"BootstrapFailed","message":"no key"}]`
+	const text = `machine condition reason=BootstrapFailed type=Bootstrapped status=False message="no key"`
+	for in, node := range map[string]string{
+		`{"apiVersion":"a/v1","kind":"Machine","metadata":{"name":"m"},"status":{"nodeRef":{"name":"n"},` + conditions + `}}`: "n",
+		`{"apiVersion":"a/v1","kind":"AppleMachine","metadata":{"name":"m"},"status":{` + conditions + `}}`:                   "m",
+		`{"apiVersion":"a/v1","kind":"NodeClaim","metadata":{"name":"m"},"status":{"nodeName":"k",` + conditions + `}}`:       "k",
+	} {
+		lines, n, err := read(t, in)
+		want := []string{"- @" + node + " " + text}
+		if diff := cmp.Diff(want, lines); err != nil || n != 1 || diff != "" {
+			t.Errorf("%s: %v\n%s", in, err, diff)
+		}
+	}
+	if lines, _, _ := read(t, `{"apiVersion":"a/v1","kind":"Machinery","metadata":{"name":"m"},"status":{`+conditions+`}}`); len(lines) > 0 {
+		t.Error(lines)
+	}
+}
+
 func TestSettled(t *testing.T) {
 	for status, want := range map[string]string{
 		`"phase":"Failed","startTime":"2031-01-01T10:00:00Z"`:                                          "10:00:00",

@@ -106,7 +106,7 @@ type resources struct {
 	Limits map[string]text `json:"limits"`
 }
 
-// stat is the status of a Pod, a Node, an EphemeralRunner or a set of them.
+// stat is the status of a Pod, a Node, a machine, an EphemeralRunner or a set of them.
 type stat struct {
 	runnerState
 	poolCounts
@@ -122,7 +122,7 @@ type stat struct {
 	Containers          []containerStatus `json:"containerStatuses"`
 	EphemeralContainers []containerStatus `json:"ephemeralContainerStatuses"`
 
-	NodeInfo *nodeInfo `json:"nodeInfo"`
+	nodeOf
 }
 
 // runnerState is what an EphemeralRunner knows of itself and its job.
@@ -143,6 +143,13 @@ type poolCounts struct {
 	PendingRunners  text `json:"pendingEphemeralRunners"`
 	RunningRunners  text `json:"runningEphemeralRunners"`
 	FailedRunners   text `json:"failedEphemeralRunners"`
+}
+
+// nodeOf is what a Node says of itself, and a machine or a NodeClaim of the node that it became.
+type nodeOf struct {
+	NodeInfo *nodeInfo `json:"nodeInfo"`
+	NodeRef  *ref      `json:"nodeRef"`
+	NodeName text      `json:"nodeName"`
 }
 
 type nodeInfo struct {
