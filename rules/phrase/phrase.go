@@ -46,8 +46,8 @@ var causeNames = []string{"message", "err", "error", "said", "status"}
 // bareHeads are messages of structured lines that say only that something is
 // so; what it is stands in their fields.
 var bareHeads = []string{
-	"container waiting", "container terminated", "pod status", "pod condition", "event", "Reconciler error",
-	"Error syncing pod, skipping", "Unhandled Error",
+	"container waiting", "container terminated", "pod status", "pod condition", "machine condition", "event",
+	"Reconciler error", "Error syncing pod, skipping", "Unhandled Error",
 }
 
 // causeIn is the cause in a line's own words, or "" where it has only a head.
