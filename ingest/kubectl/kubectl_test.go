@@ -187,6 +187,23 @@ Conditions:
 	}
 }
 
+// TestNodeConditionsAlone: rows of a node's conditions are read below their head, without
+// the line that names the section, and whatever stands in their message.
+func TestNodeConditionsAlone(t *testing.T) {
+	const head = `  Type             Status  LastHeartbeatTime                 LastTransitionTime                Reason            Message
+  ----             ------  -----------------                 ------------------                ------            -------
+`
+	const row = "  Ready            False   Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   KubeletNotReady   runtime is down: no answer\n"
+	got := kubeOf(t, head+row)
+	if len(got) != 1 || got[0].Fields["msg"] != "node condition" || got[0].Fields["status"] != "False" ||
+		got[0].Fields["message"] != "runtime is down: no answer" {
+		t.Fatalf("%+v", got)
+	}
+	if got := kubeOf(t, row); len(got) > 0 {
+		t.Errorf("of a row without a head: %+v", got)
+	}
+}
+
 func TestFragments(t *testing.T) {
 	const want = `container terminated container=runner exit_code=137 reason=OOMKilled ` +
 		`finished_at=2026-05-04T10:05:00Z container_id=aa which=lastState restarts=2`

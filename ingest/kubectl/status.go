@@ -73,9 +73,12 @@ func conditionMsg(kind string) string {
 	return "pod condition"
 }
 
-// describedCondition reads a row below describe's `Conditions:`. A node's has
-// two times, a reason and a message.
+// describedCondition reads a row below describe's `Conditions:`, or below the head of a
+// node's where that line was left out. A node's has two times, a reason and a message.
 func (k *Text) describedCondition(raw, s string) bool {
+	if k.of.Pod == "" && strings.HasPrefix(s, "Type ") && strings.Contains(s, " LastHeartbeatTime ") {
+		k.table = "conditions"
+	}
 	if k.table != "conditions" || raw == s {
 		return false
 	}

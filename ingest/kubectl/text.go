@@ -82,12 +82,15 @@ func (k *Text) Read(raw string, line int) bool {
 		return false
 	}
 	k.announced(s)
+	if k.describedCondition(raw, s) {
+		return true
+	}
 	p, ok := keyValue(raw)
 	if !ok {
 		if k.closeBrace(raw, s) {
 			return true
 		}
-		return k.describedCondition(raw, s) || k.readRow(s) || k.continueValue(raw, s)
+		return k.readRow(s) || k.continueValue(raw, s)
 	}
 	if k.readRow(s) {
 		return true
