@@ -82,7 +82,8 @@ func TestObjects(t *testing.T) {
 func TestObjectsThatTellNothing(t *testing.T) {
 	for name, text := range map[string]string{
 		"map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\ndata:\n  a: b\n",
-		"map.json": `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}]}`,
+		"map.json": `{"apiVersion":"v1","kind":"List","items":[` +
+			`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}]}`,
 		"pod.json": pod,
 	} {
 		b := open(t, filepath.Join(files(t, map[string]string{name: text}), name))

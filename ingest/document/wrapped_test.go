@@ -40,21 +40,27 @@ func TestWrappedInJSON(t *testing.T) {
 // hands on the runner's claims, and its own record stays.
 func TestCarriedLastLines(t *testing.T) {
 	const head = `{"level":"info","ts":"2026-05-04T10:00:00Z","msg":"kept","controller":"pod","reconcileID":"r",`
-	const last = `"deathLog":"2026-05-04T09:59:58Z Running job: mill\n[WORKER 2026-05-04 09:59:59Z INFO JobRunner] hi\n\n"}`
+	const last = `"deathLog":"2026-05-04T09:59:58Z Running job: mill\n` +
+		`[WORKER 2026-05-04 09:59:59Z INFO JobRunner] hi\n\n"}`
 	entries, _ := readAll(t, Document{}, head+`"pod":"amber-1","namespace":"ci",`+last)
 	if len(entries) != 3 || entries[2].Source != ingest.Controller {
 		t.Fatalf("entries %+v", entries)
 	}
 	for i, want := range []string{"Running job: mill", "hi"} {
 		e := entries[i]
-		if e.Text != want || e.Source != ingest.Runner || e.Trust != ingest.Claimed || e.Pod != "amber-1" || e.Namespace != "ci" {
+		if e.Text != want || e.Source != ingest.Runner || e.Trust != ingest.Claimed || e.Pod != "amber-1" ||
+			e.Namespace != "ci" {
 			t.Errorf("line %d: %+v", i, e)
 		}
 	}
 	if e := one(t, "", head+last); e.Source != ingest.Controller {
 		t.Errorf("of no pod: %+v", e)
 	}
-	entries, _ = readAll(t, Document{Name: runPath}, `2026-05-04T10:00:00Z stdout F `+head+`"pod":"b","namespace":"ci",`+last)
+	entries, _ = readAll(
+		t,
+		Document{Name: runPath},
+		`2026-05-04T10:00:00Z stdout F `+head+`"pod":"b","namespace":"ci",`+last,
+	)
 	for _, e := range entries {
 		if e.Pod != "pool-runner-a" {
 			t.Errorf("a job's line speaks for another pod: %+v", e)

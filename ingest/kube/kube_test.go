@@ -167,20 +167,20 @@ func TestLivingPod(t *testing.T) {
 // TestMachine: what is to become a node tells its conditions under the node's name, or
 // its own until it names one.
 func TestMachine(t *testing.T) {
-	const conditions = `"conditions":[{"type":"Bootstrapped","status":"False","reason":"BootstrapFailed","message":"no key"}]`
+	const machine = `{"apiVersion":"a/v1","kind":"%s","metadata":{"name":"m"},"status":{%s"conditions":[` +
+		`{"type":"Bootstrapped","status":"False","reason":"BootstrapFailed","message":"no key"}]}}`
 	const text = `machine condition reason=BootstrapFailed type=Bootstrapped status=False message="no key"`
-	for in, node := range map[string]string{
-		`{"apiVersion":"a/v1","kind":"Machine","metadata":{"name":"m"},"status":{"nodeRef":{"name":"n"},` + conditions + `}}`: "n",
-		`{"apiVersion":"a/v1","kind":"AppleMachine","metadata":{"name":"m"},"status":{` + conditions + `}}`:                   "m",
-		`{"apiVersion":"a/v1","kind":"NodeClaim","metadata":{"name":"m"},"status":{"nodeName":"k",` + conditions + `}}`:       "k",
+	for kind, c := range map[string]struct{ names, node string }{
+		"Machine":      {`"nodeRef":{"name":"n"},`, "n"},
+		"AppleMachine": {"", "m"},
+		"NodeClaim":    {`"nodeName":"k",`, "k"},
 	} {
-		lines, n, err := read(t, in)
-		want := []string{"- @" + node + " " + text}
-		if diff := cmp.Diff(want, lines); err != nil || n != 1 || diff != "" {
-			t.Errorf("%s: %v\n%s", in, err, diff)
+		lines, n, err := read(t, fmt.Sprintf(machine, kind, c.names))
+		if diff := cmp.Diff([]string{"- @" + c.node + " " + text}, lines); err != nil || n != 1 || diff != "" {
+			t.Errorf("%s: %v\n%s", kind, err, diff)
 		}
 	}
-	if lines, _, _ := read(t, `{"apiVersion":"a/v1","kind":"Machinery","metadata":{"name":"m"},"status":{`+conditions+`}}`); len(lines) > 0 {
+	if lines, _, _ := read(t, fmt.Sprintf(machine, "Machinery", "")); len(lines) > 0 {
 		t.Error(lines)
 	}
 }

@@ -190,10 +190,10 @@ Conditions:
 // TestNodeConditionsAlone: rows of a node's conditions are read below their head, without
 // the line that names the section, and whatever stands in their message.
 func TestNodeConditionsAlone(t *testing.T) {
-	const head = `  Type             Status  LastHeartbeatTime                 LastTransitionTime                Reason            Message
-  ----             ------  -----------------                 ------------------                ------            -------
-`
-	const row = "  Ready            False   Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   KubeletNotReady   runtime is down: no answer\n"
+	const head = "  Type    Status  LastHeartbeatTime                 LastTransitionTime                Reason   Message\n" +
+		"  ----    ------  -----------------                 ------------------                ------   -------\n"
+	const row = "  Ready   False   Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   Broken   " +
+		"runtime is down: no answer\n"
 	got := kubeOf(t, head+row)
 	if len(got) != 1 || got[0].Fields["msg"] != "node condition" || got[0].Fields["status"] != "False" ||
 		got[0].Fields["message"] != "runtime is down: no answer" {

@@ -125,8 +125,8 @@ func TestSays(t *testing.T) {
 		"cgroup-OOM-kernel-kill": "The kernel killed ‹task› (pid ‹pid›) because the ‹level› reached its memory " +
 			"limit[ of ‹limit›].",
 		"completed-runner": "The runner did its work[ (‹result›)] and ended well.",
-		"completed-job-log": "The runner is healthy[; a step ended with code ‹code›[, which is SIGKILL; memory is the " +
-			"usual cause]].",
+		"completed-job-log": "The runner is healthy[; a step ended with code ‹code›[, which is SIGKILL; memory is " +
+			"the usual cause]].",
 		"runner-crash-signal": "The container's main process died by its own fault (exit ‹code›, signal ‹number›).",
 		"completed-exit": "The container ended with 0[; without the runner's output that hides a crash as well " +
 			"as a success].",
