@@ -190,7 +190,8 @@ Conditions:
 // TestNodeConditionsAlone: rows of a node's conditions are read below their head, without
 // the line that names the section, and whatever stands in their message.
 func TestNodeConditionsAlone(t *testing.T) {
-	const head = "  Type    Status  LastHeartbeatTime                 LastTransitionTime                Reason   Message\n" +
+	const head = "  Type    Status  LastHeartbeatTime                 LastTransitionTime                " +
+		"Reason   Message\n" +
 		"  ----    ------  -----------------                 ------------------                ------   -------\n"
 	const row = "  Ready   False   Mon, 04 May 2026 12:00:00 +0200   Mon, 04 May 2026 12:05:00 +0200   Broken   " +
 		"runtime is down: no answer\n"
