@@ -31,11 +31,20 @@ const (
 	maxAfter  = 200 // and behind it
 )
 
+// hasBracket says whether a text can have an element's end: most lines have none, and to
+// look for one costs little.
+func hasBracket(text string) bool {
+	return strings.IndexByte(text, '>') >= 0 || strings.Contains(text, "&gt;") || strings.Contains(text, "u003")
+}
+
 // elementAt is where the value begins and ends of a name that stands in the text from
 // start to end, if it is an element's.
 func elementAt(text string, start, end int) (from, to int, ok bool) {
 	begin := nameBegins(text, start)
 	before, after := text[max(0, begin-maxBefore):begin], text[end:min(len(text), end+maxAfter)]
+	if !hasBracket(after) {
+		return 0, 0, false
+	}
 	for _, e := range elements {
 		m := e.after.FindString(after)
 		if m == "" || !e.before.MatchString(before) {
