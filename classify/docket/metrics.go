@@ -23,20 +23,24 @@ type Metrics struct {
 	forced    prometheus.Counter
 	short     prometheus.Counter
 
-	pools map[string]bool // that have a label of their own; used by who judges, one at a time
+	pools map[pool]bool // that have a label of their own; used by who judges, one at a time
 }
 
 // maxPools is how many pools are told apart in metrics: what a pool is called, logs
 // say.
 const maxPools = 500
 
-// poolLabel is the label of a verdict's pool.
-func (m *Metrics) poolLabel(name string) string {
-	if !m.pools[name] && len(m.pools) >= maxPools {
-		return "others"
+// pool is a pool of a cluster.
+type pool struct{ cluster, name string }
+
+// whose are the labels of a verdict's cluster and pool.
+func (m *Metrics) whose(v *rules.Verdict) pool {
+	p := pool{v.Cluster, v.Pool}
+	if !m.pools[p] && len(m.pools) >= maxPools {
+		return pool{name: "others"}
 	}
-	m.pools[name] = true
-	return name
+	m.pools[p] = true
+	return p
 }
 
 // NewMetrics registers the docket's metrics. A runner's name is never a label.
@@ -46,12 +50,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	return &Metrics{
-		pools: map[string]bool{},
+		pools: map[pool]bool{},
 		verdicts: vec("coroner_verdicts_total", "First verdicts recorded, one for each runner that ended.",
-			"verdict", "confidence", "domain", "pool"),
+			"verdict", "confidence", "domain", "cluster", "pool"),
 		revisions: vec("coroner_verdict_revisions_total",
 			"Verdicts changed by late evidence: what they are and were, and what changed (label, confidence, detail).",
-			"verdict", "confidence", "domain", "pool", "was", "change"),
+			"verdict", "confidence", "domain", "cluster", "pool", "was", "change"),
 		latency: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "coroner_verdict_latency_seconds",
 			Help:    "Time from a death to its first verdict.",
@@ -89,12 +93,13 @@ func (m *Metrics) received(b *batch) {
 
 func (m *Metrics) countJudged(v *rules.Verdict, now time.Time) {
 	m.matches.WithLabelValues(v.Rule).Inc()
+	of := m.whose(v)
 	if was := v.Revises; was != nil {
-		m.revisions.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.poolLabel(v.Pool),
+		m.revisions.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, of.cluster, of.name,
 			string(was.Label), v.Change()).Inc()
 		return
 	}
-	m.verdicts.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, m.poolLabel(v.Pool)).Inc()
+	m.verdicts.WithLabelValues(string(v.Label), string(v.Confidence), v.Domain, of.cluster, of.name).Inc()
 	if v.DiedAt != nil {
 		m.latency.Observe(max(0, now.Sub(*v.DiedAt).Seconds()))
 	}

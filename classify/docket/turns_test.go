@@ -11,6 +11,7 @@ import (
 
 	"coroner/classify"
 	"coroner/ingest"
+	"coroner/rules"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
@@ -117,11 +118,12 @@ func TestScansAreBounded(t *testing.T) {
 // However many pools logs speak of, few have a label of their own.
 func TestPoolsAreBounded(t *testing.T) {
 	w := newWorld(t, Options{})
+	of := func(cluster, name string) pool { return w.metrics.whose(&rules.Verdict{Cluster: cluster, Pool: name}) }
 	for i := range 3 * maxPools {
-		w.metrics.poolLabel(fmt.Sprint("pool-", i))
+		of(fmt.Sprint("cluster-", i%2), fmt.Sprint("pool-", i))
 	}
-	if got := w.metrics.poolLabel("pool-7") + " " + w.metrics.poolLabel("new"); got != "pool-7 others" ||
-		len(w.metrics.pools) != maxPools {
-		t.Errorf("%s; %d pools", got, len(w.metrics.pools))
+	known, other := of("cluster-1", "pool-7"), of("cluster-0", "pool-7")
+	if known != (pool{"cluster-1", "pool-7"}) || other != (pool{name: "others"}) || len(w.metrics.pools) != maxPools {
+		t.Errorf("%v %v; %d pools", known, other, len(w.metrics.pools))
 	}
 }
