@@ -280,7 +280,7 @@ func TestRevisionsCountIntoTheirLabel(t *testing.T) {
 	w.pass(11 * time.Second)
 	w.due()
 	first := w.verdict(pod).Verdict
-	counted := w.metrics.verdicts.WithLabelValues(string(first.Label), string(first.Confidence), first.Domain, "p")
+	counted := w.metrics.verdicts.WithLabelValues(string(first.Label), string(first.Confidence), first.Domain, "", "p")
 	if n := testutil.ToFloat64(counted); n != 1 {
 		t.Errorf("%v first verdicts of %s (%s) of pool %s", n, first.Label, first.Confidence, first.Pool)
 	}
@@ -293,7 +293,7 @@ func TestRevisionsCountIntoTheirLabel(t *testing.T) {
 		v.Change() != rules.ChangeLabel || v.Pool != "p" {
 		t.Fatalf("%s revision %d of pool %s revises %v", v.Label, v.Revision, v.Pool, v.Revises)
 	}
-	counted = w.metrics.revisions.WithLabelValues("cgroup-OOM", string(v.Confidence), v.Domain, "p",
+	counted = w.metrics.revisions.WithLabelValues("cgroup-OOM", string(v.Confidence), v.Domain, "", "p",
 		string(was.Label), "label")
 	if n := testutil.ToFloat64(counted); n != 1 || testutil.CollectAndCount(w.metrics.revisions) != 1 {
 		t.Errorf("%v revisions into cgroup-OOM", n)
