@@ -41,9 +41,11 @@ const (
 )
 
 // File scans one entry and says where it belongs; ok is false when the
-// rulebook recognises nothing in it.
+// rulebook recognises nothing in it that is about a pod or a node: what is about
+// pools only is no evidence of any case that the server has.
 func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 	signals, short := book.ScanWithin(e)
+	signals = slices.DeleteFunc(signals, func(s signal.Signal) bool { return s.Def.Reach == signal.ReachPool })
 	f = FileSignals(signals)
 	f.Short = short
 	return f, len(signals) > 0

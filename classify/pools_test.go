@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coroner/classify"
+	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -74,5 +75,21 @@ func TestPoolsAreToldApart(t *testing.T) {
 	}
 	if len(got) != 1 || got["heron"] != rules.Open {
 		t.Errorf("%v, want heron open and nothing of gull, whose listener came back", got)
+	}
+}
+
+// A listener is no runner: what it says of its pool opens no case of its own pod.
+func TestPoolLinesFileNothing(t *testing.T) {
+	b := loadBook(t)
+	for text, want := range map[string]bool{
+		"2026-04-07T00:00:00Z\tINFO\tlistener-app.listener\tGetting next message\t{\"lastMessageID\": 4}": false,
+		"2026-04-07T00:00:00Z\tINFO\tlistener-app.listener\tJob started message received.\t{\"RunnerName\": " +
+			"\"a-1\"}": true,
+	} {
+		e := ingest.Entry{Source: ingest.Listener, Trust: ingest.Attested, Namespace: "arc", Text: text,
+			Pod: "heron-754b578d-listener", PodUID: "0a0b0c0d-1111-2222-3333-444455556666"}
+		if f, ok := classify.File(&e, b); ok != want || f.Runner != want {
+			t.Errorf("%s: filed %v, a runner %v, want %v", text, ok, f.Runner, want)
+		}
 	}
 }
