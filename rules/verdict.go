@@ -184,8 +184,8 @@ type JudgedBy struct {
 // Death says whether the verdict's label names a death.
 func (v *Verdict) Death() bool { return v.Label.Death() && !v.NoDeath }
 
-// Wrong says whether something is wrong: a death, or what lasts.
-func (v *Verdict) Wrong() bool { return v.Death() || v.Label.Lasting() }
+// Wrong says whether something is wrong: a death, or what lasts still.
+func (v *Verdict) Wrong() bool { return v.Death() || v.Label.Lasting() && v.State != Resolved }
 
 // Understanding says how much of what was read is shown and, of explain, which sees the
 // whole input, how much of it was understood at all.
