@@ -15,21 +15,23 @@ import (
 // poolCases are the cases of all pools that the signals speak of. What names none is
 // about the only pool that is named in its cluster; where there are several, or none,
 // it is about a pool without a name.
-func poolCases(signals []*signal.Signal) []*casefile.Case {
-	named := map[string]map[string]bool{} // of each cluster: its pools
-	for _, s := range signals {
-		if pool := s.PoolName(); pool != "" && s.Def.Reach.Has(signal.ReachPool) {
-			if named[s.Cluster] == nil {
-				named[s.Cluster] = map[string]bool{}
-			}
-			named[s.Cluster][pool] = true
-		}
-	}
-	cases := map[inCluster]*casefile.Case{}
+func poolCases(signals []*signal.Signal) (out []*casefile.Case) {
+	var about []*signal.Signal
+	var named map[string]map[string]bool // of each cluster: its pools
 	for _, s := range signals {
 		if !s.Def.Reach.Has(signal.ReachPool) {
 			continue
 		}
+		about = append(about, s)
+		if pool := s.PoolName(); pool != "" {
+			named = addTo(named, s.Cluster, pool)
+		}
+	}
+	if about == nil {
+		return nil
+	}
+	cases := map[inCluster]*casefile.Case{}
+	for _, s := range about {
 		pool, told := s.PoolName(), true
 		if pool == "" {
 			pool, told = onlyOf(named[s.Cluster]), false
@@ -42,11 +44,22 @@ func poolCases(signals []*signal.Signal) []*casefile.Case {
 			Signal: s, Mine: true, Proven: told && s.Proven(),
 		})
 	}
-	var out []*casefile.Case
 	for _, of := range slices.SortedFunc(maps.Keys(cases), inCluster.compare) {
 		out = append(out, cases[of])
 	}
 	return out
+}
+
+// addTo adds a name to the set of a cluster.
+func addTo(sets map[string]map[string]bool, cluster, name string) map[string]map[string]bool {
+	if sets == nil {
+		sets = map[string]map[string]bool{}
+	}
+	if sets[cluster] == nil {
+		sets[cluster] = map[string]bool{}
+	}
+	sets[cluster][name] = true
+	return sets
 }
 
 // onlyOf is the one name of a set that has one.

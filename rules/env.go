@@ -145,6 +145,17 @@ func (l *recordLists) makeRecords(env map[string]any, signals []*signal.Def) {
 // spell it.
 const indexKey = "#"
 
+// sourceValues are the sources as expressions see them, made once for all records.
+var sourceValues = valuesOf(ingest.Sources)
+
+func valuesOf(sources []ingest.Source) map[ingest.Source]any {
+	all := map[ingest.Source]any{}
+	for _, s := range append(slices.Clone(sources), ingest.Unknown) {
+		all[s] = string(s)
+	}
+	return all
+}
+
 // nearBefore and nearAfter bound what counts as happening at the death: exit
 // records have whole seconds, and OOM events may be told after the exit.
 const nearBefore, nearAfter = 15.0, 10.0
@@ -169,7 +180,7 @@ func recordOf(c *casefile.Case, i int, died time.Time) map[string]any {
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
 	m["outlived"], m["went_on"] = c.SpokeAfter(e), c.LogWentOn(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
-	m["source"], m["node"], m["text"] = string(e.Source), e.Node, e.Text
+	m["source"], m["node"], m["text"] = sourceValues[e.Source], e.Node, e.Text
 	name := c.ContainerOf(e)
 	m["container"], m["own"] = name, !c.Sandboxes[casefile.ContainerID(e)] && c.MayBeRunners(name)
 	return m
