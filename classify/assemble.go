@@ -261,7 +261,7 @@ func (a *assembler) ownersOf(s *signal.Signal) ([]*Pod, bool) {
 // a program that speaks of many pods only if there is no other.
 func (a *assembler) ownerOfNameless(s *signal.Signal) *Pod {
 	aboutMany := !s.Source.Forgeable() && s.Source != ingest.Kube || strings.HasPrefix(s.Str("object"), "Node/")
-	if aboutMany && a.pods[s.Cluster] > 1 || s.Masked && a.pods[s.Cluster] > 0 {
+	if aboutMany && a.pods[s.Cluster] > 1 || s.Masked && !s.Def.NamesContainer() && a.pods[s.Cluster] > 0 {
 		return a.anon[s.Cluster]
 	}
 	return a.home[s.Cluster]

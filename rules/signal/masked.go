@@ -222,7 +222,7 @@ func (b *Book) maskedSignals(plain *matching, hits []int32) (out []Signal) {
 	for _, i := range hits {
 		d := b.Signals[i]
 		words, ok := m.recognise(d, fields)
-		if !ok || !d.namesContainer() {
+		if !ok || !d.NamesContainer() {
 			continue
 		}
 		s := d.newSignal(plain.e, words)
@@ -313,9 +313,9 @@ func MasksUID(uid string) bool {
 	return uniform && len(uid) > 3 || slices.ContainsFunc(wordsOfID, isWord)
 }
 
-// namesContainer says whether the signal is about the container, sandbox or pod
+// NamesContainer says whether the signal is about the container, sandbox or pod
 // whose id it holds.
-func (d *Def) namesContainer() bool {
+func (d *Def) NamesContainer() bool {
 	for _, c := range d.captures {
 		if c.kind == kindContainer || c.kind == kindSandbox {
 			return true
