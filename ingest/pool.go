@@ -27,8 +27,9 @@ func PoolOfSet(set string) string { return poolBy(set, setOfPool, runnerOfPool) 
 // PoolOfPod is the pool that a runner's or a listener's pod is of, by its name; ""
 // where the name does not tell.
 func PoolOfPod(pod string) string {
-	if name := PoolName(pod); name != poolBy(name, runnerOfPool, listenerOfPool) {
-		return poolBy(name, runnerOfPool, listenerOfPool)
+	name := PoolName(pod)
+	if pool := poolBy(name, runnerOfPool, listenerOfPool); pool != name {
+		return pool
 	}
 	return ""
 }
