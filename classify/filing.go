@@ -7,6 +7,7 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
 	"coroner/rules/signal"
 )
 
@@ -29,7 +30,15 @@ type Filing struct {
 	Wide     bool      // it speaks of everything on its node
 	Ends     bool      // after it a container or a pod was over
 	Runner   bool      // it says that its subject is a runner
-	Short    bool      // not all of it was matched, see rules.Rulebook.ScanWithin
+	Pool     PoolFiling
+	Short    bool // not all of it was matched, see rules.Rulebook.ScanWithin
+}
+
+// PoolFiling says of which pools an entry speaks, in its cluster.
+type PoolFiling struct {
+	Names   []string
+	Telling bool   // a verdict on a pool can stand on it
+	Steady  string // of an entry about a pool only: what it says, the same for each that says the same
 }
 
 // The kinds of keys.
@@ -38,17 +47,45 @@ const (
 	KeyName = "pod:" // the bare name; the namespace is told apart by the roster
 	KeyID   = "id:"
 	KeyPID  = "pid:" // node/pid, which means one process for seconds only
+	KeyPool = "pool:"
 )
 
 // File scans one entry and says where it belongs; ok is false when the
-// rulebook recognises nothing in it that is about a pod or a node: what is about
-// pools only is no evidence of any case that the server has.
+// rulebook recognises nothing in it that is about a pod, a node, or a pool that it
+// names.
 func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 	signals, short := book.ScanWithin(e)
-	signals = slices.DeleteFunc(signals, func(s signal.Signal) bool { return s.Def.Reach == signal.ReachPool })
+	signals = slices.DeleteFunc(signals, func(s signal.Signal) bool {
+		return s.Def.Reach == signal.ReachPool && s.PoolName() == ""
+	})
 	f = FileSignals(signals)
 	f.Short = short
+	for i := range signals {
+		f.Pool.addSignal(&signals[i], book)
+	}
 	return f, len(signals) > 0
+}
+
+func (f *PoolFiling) addSignal(s *signal.Signal, book *rules.Rulebook) {
+	pool := s.PoolName()
+	if !s.Def.Reach.Has(signal.ReachPool) || pool == "" {
+		return
+	}
+	if !slices.Contains(f.Names, pool) {
+		f.Names = append(f.Names, pool)
+	}
+	f.Telling = f.Telling || book.Decides(casefile.OfPool, s.Def.Name)
+	if s.Def.Reach == signal.ReachPool {
+		f.Steady += s.Def.Name + valuesText(s)
+	}
+}
+
+// Keys are the names that the entry can be found by as one about pools.
+func (f *PoolFiling) Keys() (out []string) {
+	for _, name := range f.Names {
+		out = append(out, KeyPool+name)
+	}
+	return out
 }
 
 // FileSignals says where an entry with these signals belongs.
@@ -60,6 +97,9 @@ func FileSignals(signals []signal.Signal) (f Filing) {
 }
 
 func (f *Filing) addSignal(s *signal.Signal) {
+	if s.Def.Reach == signal.ReachPool {
+		return
+	}
 	n := (&Roster{}).namesOf(s)
 	f.Wide = f.Wide || s.Def.Reach.Has(signal.ReachNode)
 	f.Ends = f.Ends || s.Def.Ends || s.Def.Exit

@@ -1,9 +1,13 @@
 package classify
 
 import (
+	"iter"
 	"maps"
 	"slices"
+	"time"
 
+	"coroner/ingest"
+	"coroner/rules"
 	"coroner/rules/casefile"
 	"coroner/rules/signal"
 )
@@ -48,6 +52,22 @@ func poolCases(signals []*signal.Signal) (out []*casefile.Case) {
 		out = append(out, cases[of])
 	}
 	return out
+}
+
+// JudgePool is the verdict on a pool of a cluster by entries that speak of it.
+func JudgePool(entries iter.Seq[ingest.Entry], book *rules.Rulebook, cluster, pool string) rules.Verdict {
+	record := Join([]*Part{Take(entries, book)})
+	for _, c := range poolCases(record.viewFor(Options{}).Signals) {
+		if c.Cluster == cluster && c.Name == pool {
+			return book.Judge(c)
+		}
+	}
+	return book.Judge(&casefile.Case{Kind: casefile.OfPool, Cluster: cluster, Name: pool})
+}
+
+// Passed says whether what was wrong with a pool was over so soon that nobody felt it.
+func Passed(v *rules.Verdict) bool {
+	return v.State == rules.Resolved && v.Since != nil && v.Until.Sub(*v.Since) < 2*time.Minute
 }
 
 // addTo adds a name to the set of a cluster.

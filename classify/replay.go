@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"coroner/ingest"
 	"coroner/rules"
@@ -86,16 +85,11 @@ func judgePools(pools []*casefile.Case, book *rules.Rulebook, o Options) (out []
 		if o.Runner != "" && o.Runner != c.Name {
 			continue
 		}
-		if v := book.Judge(c); v.Label != rules.None && !passed(&v) {
+		if v := book.Judge(c); v.Label != rules.None && !Passed(&v) {
 			out = append(out, v)
 		}
 	}
 	return out
-}
-
-// passed says whether what was wrong was over so soon that nobody felt it.
-func passed(v *rules.Verdict) bool {
-	return v.State == rules.Resolved && v.Since != nil && v.Until.Sub(*v.Since) < 2*time.Minute
 }
 
 // orPools are the verdicts of the runner that was asked for; where the name is a

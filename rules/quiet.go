@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/expr-lang/expr/ast"
 
 	"coroner/rules/casefile"
@@ -31,6 +33,14 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 	}
 }
 
+// Decides says whether the lines of a signal can be what a verdict on a case of that
+// kind stands on.
+func (b *Rulebook) Decides(kind casefile.Kind, signal string) bool {
+	return slices.ContainsFunc(b.Rules, func(r *Rule) bool {
+		return r.Kind == kind && slices.Contains(r.Deciding, signal)
+	})
+}
+
 // removeNames takes names out of a set and says whether one was in it.
 func removeNames(set map[string]bool, names []string) (found bool) {
 	for _, name := range names {
@@ -59,11 +69,11 @@ func (b *Rulebook) firstLoud(s sketch) *Rule {
 			return nil
 		}
 	}
-	return b.noRuleFits()
+	return noRuleFits()
 }
 
 // noRuleFits stands for the verdict that a case has when no rule fits.
-func (b *Rulebook) noRuleFits() *Rule { return &Rule{Label: Unknown} }
+func noRuleFits() *Rule { return &Rule{Label: Unknown} }
 
 // sketch works out what an expression gives for every case that has no evidence
 // but some of the signals, and in which nothing ended. What depends on anything

@@ -25,7 +25,8 @@ type batch struct {
 	tails map[inCluster][]ingest.Entry // stream -> its lines that nothing recognised
 	nodes map[inCluster]ledger.Node
 
-	unplaced map[string]bool // pods of which nobody knows where they are, see podOf
+	pools    map[string]*ledger.Case // that were touched, by their cases' ids
+	unplaced map[string]bool         // pods of which nobody knows where they are, see podOf
 	counts
 }
 
@@ -46,6 +47,7 @@ func newBatch(f *filer, tx *ledger.Tx) *batch {
 		now:      f.now(),
 		tails:    map[inCluster][]ingest.Entry{},
 		nodes:    map[inCluster]ledger.Node{},
+		pools:    map[string]*ledger.Case{},
 		unplaced: map[string]bool{},
 	}
 }
@@ -68,6 +70,9 @@ func (b *batch) fileEntry(x *examined) error {
 	case !x.known:
 		b.keepTail(e)
 		return nil
+	case b.filer.steady.isRepeat(e, &x.filing):
+		b.repeated++
+		return nil
 	}
 	return b.fileEvidence(e, &x.filing)
 }
@@ -87,7 +92,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	if e.Source.Forgeable() {
 		b.filer.printed.countKept(e)
 	}
-	added, err := b.tx.AddEvidence(e, f.Keys, f.Wide)
+	added, err := b.tx.AddEvidence(e, append(f.Keys, f.Pool.Keys()...), f.Wide)
 	if err != nil || !added {
 		b.repeated++
 		return err
@@ -97,6 +102,9 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 		if err := b.touchCase(e, s, f.Runner, f.Ends); err != nil {
 			return err
 		}
+	}
+	if err := b.touchPools(e, &f.Pool); err != nil {
+		return err
 	}
 	if f.Wide && f.Ends {
 		return b.nodeEnded(inCluster{e.Cluster, e.Node}, e.At)
@@ -305,6 +313,9 @@ func (b *batch) endBatch() error {
 		if err := b.touchCase(e, classify.StreamSubject(e), true, false); err != nil {
 			return err
 		}
+	}
+	if err := b.putPools(); err != nil {
+		return err
 	}
 	for _, n := range b.nodes {
 		if err := b.noteNode(n); err != nil {

@@ -84,7 +84,8 @@ func pickOwn(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
 // the same finding is no revision.
 func saysNothingNew(a, b *rules.Verdict) bool {
 	return a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
-		a.Resource == b.Resource && a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
+		a.Resource == b.Resource && a.State == b.State &&
+		a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
 }
 
 func sameCode(a, b *int) bool {

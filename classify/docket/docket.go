@@ -24,6 +24,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
@@ -94,6 +95,7 @@ type Docket struct {
 	*store
 	filer   *filer
 	judge   *judge
+	pools   *poolJudge
 	upkeep  *upkeep
 	silence *silenceWatch
 }
@@ -111,6 +113,7 @@ func New(
 		store:   s,
 		filer:   f,
 		judge:   j,
+		pools:   &poolJudge{s},
 		upkeep:  &upkeep{store: s, judge: j},
 		silence: &silenceWatch{store: s, filer: f, started: now()},
 	}
@@ -156,7 +159,7 @@ func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.
 // Due judges every case that is settled, or whose time is up, and notices agents that
 // fell silent.
 func (d *Docket) Due(ctx context.Context) error {
-	err := d.judge.judgeDue(ctx)
+	err := errors.Join(d.judge.judgeDue(ctx), d.pools.judgeDue(ctx))
 	if ctx.Err() != nil {
 		return err
 	}
@@ -168,6 +171,9 @@ func (d *Docket) Upkeep(ctx context.Context) error { return d.upkeep.runOnce(ctx
 
 // Gather returns everything that a case is judged from.
 func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
+	if c.Kind == casefile.OfPool {
+		return d.pools.gather(ctx, d.ledger.Questions, &c, c.Heard.Add(-poolWindow))
+	}
 	found, err := d.judge.scans.gatherCase(ctx, d.ledger.Questions, &c, d.Book())
 	var out []ingest.Entry
 	for _, s := range found {

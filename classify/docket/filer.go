@@ -18,12 +18,14 @@ type filer struct {
 	recorded  chan struct{} // something may be due; never closed
 	clusters  clustersSeen
 	printed   printQuota
+	steady    steadyPools
 	strangers *lru.Cache[string, bool] // pods that were warned of
 }
 
 func newFiler(s *store) *filer {
 	strangers, _ := lru.New[string, bool](1000) // an error only for a size below 1
-	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(), strangers: strangers}
+	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(),
+		steady: newSteadyPools(), strangers: strangers}
 }
 
 // fileEntries files entries in portions, between which others have their turn.

@@ -72,7 +72,7 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		if err == nil {
 			one.last, stands, err = verdictBefore(ctx, q, &c, one.id, v)
 		}
-		alive := v.Label == rules.None || c.State == ledger.StateOpen && !j.Book().BeforeStart(v.Label)
+		alive := v.Label == rules.None || c.State == ledger.StateOpen && !j.isCase(v.Label)
 		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 		}
@@ -80,6 +80,9 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 	}
 	return o, err == nil, err
 }
+
+// isCase says whether a label is a verdict on a pod of which nothing ended.
+func (j *judge) isCase(l rules.Label) bool { return l.Lasting() || j.Book().BeforeStart(l) }
 
 // verdictsOfLives are the verdicts on every life of the case's container as they would be
 // given now, the first first; at least one.

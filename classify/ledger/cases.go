@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"coroner/rules/casefile"
 )
 
 // State is where a case stands.
@@ -20,9 +22,10 @@ const (
 	StateJudged State = "judged" // it has a verdict
 )
 
-// Case is the docket's note of one pod.
+// Case is the docket's note of one pod, or of what else can have something wrong with it.
 type Case struct {
 	ID                         string // verdict id: the hash of the first names that it was known by
+	Kind                       casefile.Kind
 	Cluster                    string // that its names are of
 	Namespace, Name, UID, Node string
 	Runner                     bool // it is a runner; others are kept a while, for they may turn out to be
@@ -31,6 +34,7 @@ type Case struct {
 	Died                       time.Time // ending: the latest moment that something of it ended
 	Due                        time.Time // ending: when it is judged whatever is missing
 	Revision                   int
+	Episodes                   int // of what is no runner: how many times something was wrong with it
 }
 
 // NewCaseID is the id of a case that is opened for a pod. It is what a verdict
@@ -47,8 +51,14 @@ func NewCaseID(cluster, namespace, name, uid string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// NewStandingID is the id of the case of a pool, or of another thing that is no pod.
+func NewStandingID(kind casefile.Kind, cluster, name string) string {
+	return NewCaseID(cluster, string(kind)+within, name, "")
+}
+
 // LifeID is the id under which a pod's verdict of one life of its container is kept:
-// the first has the pod's own, a container that was started again has more.
+// the first has the pod's own, a container that was started again has more. What is no
+// pod has one for each time that something was wrong with it.
 func LifeID(pod string, attempt int) string {
 	if attempt <= 1 {
 		return pod
@@ -65,13 +75,28 @@ func PodOf(id string) string {
 // caseColumns are firstColumns, and what later versions added.
 const (
 	firstColumns = "id, namespace, name, uid, node, runner, opened, heard, state, died, due, revision"
-	caseColumns  = "cluster, " + firstColumns
+	caseColumns  = "cluster, kind, episodes, " + firstColumns
 )
 
 func (n *naming) scanCase(row interface{ Scan(...any) error }) (c Case, err error) {
 	var opened, heard, died, due int64
-	err = row.Scan(&c.Cluster, &c.ID, &c.Namespace, &c.Name, &c.UID, &c.Node, &c.Runner, &opened, &heard,
-		&c.State, &died, &due, &c.Revision)
+	err = row.Scan(
+		&c.Cluster,
+		&c.Kind,
+		&c.Episodes,
+		&c.ID,
+		&c.Namespace,
+		&c.Name,
+		&c.UID,
+		&c.Node,
+		&c.Runner,
+		&opened,
+		&heard,
+		&c.State,
+		&died,
+		&due,
+		&c.Revision,
+	)
 	c.Cluster = n.clusterFrom(c.Cluster)
 	c.Opened, c.Heard, c.Died, c.Due = moment(opened), moment(heard), moment(died), moment(due)
 	return c, err
@@ -94,7 +119,7 @@ func (t CaseTable) FindCase(cluster, namespace, name, uid string, ids []string) 
 func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (string, error) {
 	at := t.names.storedCluster(cluster)
 	if uid != "" {
-		id, _, err := t.oneID("SELECT id, uid FROM cases WHERE uid = ? AND cluster = ?", uid, at)
+		id, _, err := t.oneID("SELECT id, uid FROM cases WHERE uid = ? AND cluster = ? AND kind = ''", uid, at)
 		if id != "" || err != nil {
 			return id, err
 		}
@@ -109,7 +134,7 @@ func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (s
 	if name == "" {
 		return "", nil
 	}
-	id, other, err := t.oneID(`SELECT id, uid FROM cases WHERE name = ? AND cluster = ?
+	id, other, err := t.oneID(`SELECT id, uid FROM cases WHERE name = ? AND cluster = ? AND kind = ''
 		AND (namespace = ? OR namespace = '' OR ? = '') ORDER BY opened DESC, id DESC LIMIT 1`,
 		name, at, namespace, namespace)
 	if uid != "" && other != "" {
@@ -136,13 +161,14 @@ func (t CaseTable) oneCase(query string, args ...any) (Case, bool, error) {
 // PutCase writes a case. It stays in its cluster.
 func (t CaseTable) PutCase(c Case) error {
 	_, err := t.conn.execute(
-		"INSERT INTO cases ("+caseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		"INSERT INTO cases ("+caseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
 			node = excluded.node, runner = excluded.runner, opened = excluded.opened, heard = excluded.heard,
-			state = excluded.state, died = excluded.died, due = excluded.due, revision = excluded.revision`,
-		t.names.storedCluster(
-			c.Cluster,
-		),
+			state = excluded.state, died = excluded.died, due = excluded.due, revision = excluded.revision,
+			episodes = excluded.episodes`,
+		t.names.storedCluster(c.Cluster),
+		string(c.Kind),
+		c.Episodes,
 		c.ID,
 		c.Namespace,
 		c.Name,
@@ -206,7 +232,7 @@ func (t CaseTable) FindByID(id string) (Case, bool, error) {
 
 // FindByName returns the case of a pod that is known by its name only.
 func (t CaseTable) FindByName(cluster, namespace, name string) (Case, bool, error) {
-	return t.oneCase("SELECT "+caseColumns+` FROM cases WHERE name = ? AND cluster = ? AND uid = ''
+	return t.oneCase("SELECT "+caseColumns+` FROM cases WHERE name = ? AND cluster = ? AND uid = '' AND kind = ''
 		AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1`, name, t.names.storedCluster(cluster), namespace,
 		namespace)
 }

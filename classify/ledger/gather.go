@@ -62,6 +62,14 @@ func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool)
 	return out, err
 }
 
+// Since returns the evidence that is filed under a name and is of from or later, in time
+// order.
+func (q Questions) Since(ctx context.Context, name string, from time.Time) ([]ingest.Entry, error) {
+	const filed = `SELECT e.entry FROM names n CROSS JOIN evidence e
+		WHERE n.name = ? AND e.id = n.evidence AND e.at >= ? ORDER BY e.at, e.id`
+	return q.readEntries(ctx, filed, nameNumber(q.storedKey(name)), unixNanos(from))
+}
+
 // Filed returns those of the names under which evidence is filed. It asks for all of
 // them at once: most that a record may be filed under have none.
 func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ error) {

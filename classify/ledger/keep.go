@@ -95,7 +95,7 @@ func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
 	if err != nil || count == 0 {
 		return 0, errors.Join(err, t.noteValue("cases", 0))
 	}
-	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner)
+	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND episodes = 0
 		AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
 	ties := "DELETE FROM ties WHERE pod IN (SELECT pod" + old + ")"
 	if _, err := t.conn.execute(ties, from.Int64, last.Int64); err != nil {

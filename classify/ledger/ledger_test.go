@@ -1249,11 +1249,11 @@ func TestOpenRefuses(t *testing.T) {
 		}), "not a ledger"},
 		{"a newer ledger", file("newer.db", func(p string) {
 			_ = reopen(t, p).Close()
-			exec(p, "PRAGMA user_version = 5")
-		}), "schema version 5, this program reads 4"},
+			exec(p, "PRAGMA user_version = 6")
+		}), "schema version 6, this program reads 5"},
 		{
 			"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }),
-			"schema version 0, this program reads 4",
+			"schema version 0, this program reads 5",
 		},
 		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "it is a folder"},
 		{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Query says which verdicts are asked for. Empty parts are all.
@@ -23,10 +24,19 @@ type Query struct {
 	Run        string    // id of a workflow run, or a pipeline
 	Since      time.Time // recorded at or after
 	Until      time.Time // recorded before
-	DiedFrom   time.Time // died at or after
-	DiedTo     time.Time // died at or before
-	Limit      int       // 0 = all
-	Brief      bool      // without the evidence and what follows it, most of a verdict's size
+	Died       Between
+	Limit      int  // 0 = all
+	Brief      bool // without the evidence and what follows it, most of a verdict's size
+	Standing
+}
+
+// Between is a stretch of time with both its ends; a zero one is open.
+type Between struct{ From, To time.Time }
+
+// Standing says what verdicts are asked for by what they are about.
+type Standing struct {
+	Kind  *casefile.Kind // nil = all
+	State rules.State    // of what lasts; "" = all
 }
 
 // Search is what people ask: their questions can take long, and have connections that
@@ -127,13 +137,18 @@ func (q *Query) whereClause(names *naming) (string, []any) {
 	add(q.Node != "", "node = ?", q.Node)
 	q.labelClauses(add)
 	add(q.Pool != "", "pool = ?", q.Pool)
+	if q.Kind != nil {
+		add(true, "kind = ?", string(*q.Kind))
+	}
+	add(q.State == rules.Open, "state = 'open'") // as its index has it
+	add(q.State != "" && q.State != rules.Open, "state = ?", string(q.State))
 	add(q.Repository != "", "repository = ?", q.Repository)
 	add(q.Job != "", "job = ?", q.Job)
 	add(q.Run != "", "run = ?", q.Run)
 	add(!q.Since.IsZero(), "recorded >= ?", unixNanos(q.Since))
 	add(!q.Until.IsZero(), "recorded < ?", unixNanos(q.Until))
-	add(!q.DiedFrom.IsZero(), "died >= ?", unixNanos(q.DiedFrom))
-	add(!q.DiedTo.IsZero(), "died <= ?", unixNanos(q.DiedTo))
+	add(!q.Died.From.IsZero(), "died >= ?", unixNanos(q.Died.From))
+	add(!q.Died.To.IsZero(), "died <= ?", unixNanos(q.Died.To))
 	return "WHERE " + strings.Join(where, " AND "), args
 }
 
@@ -157,7 +172,7 @@ func (q *Query) labelClauses(add func(is bool, clause string, values ...any)) {
 // be very much of it.
 func (q *Query) isWide() bool {
 	return q.Cluster == nil && q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" &&
-		q.Job == "" && q.Run == "" && q.DiedFrom.IsZero() && q.DiedTo.IsZero()
+		q.Kind == nil && q.State == "" && q.Job == "" && q.Run == "" && q.Died.From.IsZero() && q.Died.To.IsZero()
 }
 
 // RunnersOn counts the runners that were on a node of a cluster at some time

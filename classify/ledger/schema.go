@@ -14,8 +14,8 @@ import (
 
 // version is the schema's. A file of an earlier one is rewritten when it is opened,
 // a file of a later one is not touched. 2 is a file of the first one that is being
-// rewritten; 3 knew no clusters.
-const version = 4
+// rewritten; 3 knew no clusters, 4 no cases but runners'.
+const version = 5
 
 // tables hold what is recorded. A cluster stands as naming.storedCluster has it; in a text
 // that is a key it stands before the name, see naming.storedKey. A row's number, and what a table is sorted by,
@@ -64,7 +64,9 @@ CREATE TABLE IF NOT EXISTS cases (
 	state     TEXT NOT NULL,     -- open, ending, judged
 	died      INTEGER NOT NULL,  -- ending: the latest time that it is known of
 	due       INTEGER NOT NULL,  -- ending: judged at the latest then
-	revision  INTEGER NOT NULL);
+	revision  INTEGER NOT NULL,
+	kind      TEXT NOT NULL DEFAULT '',      -- what it is about; '' = a pod
+	episodes  INTEGER NOT NULL DEFAULT 0);   -- of another kind: how many times something was wrong with it
 CREATE TABLE IF NOT EXISTS ties (
 	id  TEXT PRIMARY KEY,        -- a key
 	pod INTEGER NOT NULL) WITHOUT ROWID;
@@ -80,6 +82,8 @@ CREATE TABLE IF NOT EXISTS verdicts (
 	pool     TEXT NOT NULL, repository TEXT NOT NULL, run TEXT NOT NULL, job TEXT NOT NULL, -- ids as GitHub has them
 	last     INTEGER NOT NULL,   -- no later revision is known
 	verdict  BLOB NOT NULL,
+	kind     TEXT NOT NULL DEFAULT '',
+	state    TEXT NOT NULL DEFAULT '', -- of what lasts: open, resolved
 	UNIQUE (pod, revision));
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outbox (
@@ -105,6 +109,7 @@ CREATE INDEX IF NOT EXISTS cases_name ON cases (name);
 CREATE INDEX IF NOT EXISTS cases_node ON cases (node, state);
 CREATE INDEX IF NOT EXISTS cases_heard ON cases (heard, runner, name, namespace, cluster);
 CREATE INDEX IF NOT EXISTS cases_waiting ON cases (state, due, runner) WHERE runner;
+CREATE INDEX IF NOT EXISTS cases_standing ON cases (due) WHERE kind <> '';
 CREATE INDEX IF NOT EXISTS ties_pod ON ties (pod);
 CREATE INDEX IF NOT EXISTS verdicts_runner ON verdicts (runner) WHERE runner <> '';
 CREATE INDEX IF NOT EXISTS verdicts_uid ON verdicts (uid) WHERE uid <> '';
@@ -117,6 +122,7 @@ CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label, c
 CREATE INDEX IF NOT EXISTS last_cluster ON verdicts (last, cluster, recorded, label, node);
 CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node, cluster);
 CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node, cluster);
+CREATE INDEX IF NOT EXISTS last_open ON verdicts (last, recorded) WHERE state = 'open';
 CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due);
 `
 
@@ -147,11 +153,17 @@ func (m migration) migrateFile() error {
 			return err
 		}
 	}
-	switch {
-	case have == 0:
+	if have == 0 {
 		return m.writeStep(func(tx *sql.Tx) error { return execAll(tx, tables, indexes, versionIs(version)) })
-	case have < version:
-		if err := m.writeStep(addClusters); err != nil {
+	}
+	for _, add := range []struct {
+		to   int
+		step func(*sql.Tx) error
+	}{{4, addClusters}, {5, addKinds}} {
+		if have >= add.to {
+			continue
+		}
+		if err := m.writeStep(add.step); err != nil {
 			return err
 		}
 	}
@@ -293,7 +305,23 @@ func addClusters(tx *sql.Tx) error {
 	}
 	return execAll(tx, `DROP INDEX IF EXISTS cases_heard; DROP INDEX IF EXISTS last_recorded;
 		DROP INDEX IF EXISTS last_node; DROP INDEX IF EXISTS last_pool; DROP INDEX IF EXISTS last_repository`,
-		versionIs(version))
+		versionIs(4))
+}
+
+// addKinds gives a file of version 4 the columns that it lacks: what it has is about
+// pods. The file is of version 5 with that.
+func addKinds(tx *sql.Tx) error {
+	for _, c := range [][3]string{
+		{"cases", "kind", "TEXT NOT NULL DEFAULT ''"},
+		{"cases", "episodes", "INTEGER NOT NULL DEFAULT 0"},
+		{"verdicts", "kind", "TEXT NOT NULL DEFAULT ''"},
+		{"verdicts", "state", "TEXT NOT NULL DEFAULT ''"},
+	} {
+		if err := addColumn(tx, c[0], c[1], c[2]); err != nil {
+			return err
+		}
+	}
+	return execAll(tx, versionIs(version))
 }
 
 func addColumn(tx *sql.Tx, table, column, kind string) error {

@@ -106,15 +106,19 @@ func TestTakingOverGoesOn(t *testing.T) {
 	}
 }
 
-// The same for a ledger from before there were clusters.
-func TestAddingClustersGoesOn(t *testing.T) {
+// The same for a ledger from before there were clusters, and from before there were
+// cases of other kinds.
+func TestAddingColumnsGoesOn(t *testing.T) {
 	want := read(t, reopen(t, earlier(t, 3)))
 	made := strings.Split(strings.TrimSpace(indexes), "\n")
-	for steps := range len(made) + 2 {
+	for steps := range len(made) + 3 {
 		path := earlier(t, 3)
 		if steps > 0 {
 			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, addClusters(tx) })
-			execute(t, path, strings.Join(made[:steps-1], ""))
+		}
+		if steps > 1 {
+			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, addKinds(tx) })
+			execute(t, path, strings.Join(made[:steps-2], ""))
 		}
 		l := reopen(t, path)
 		if diff := cmp.Diff(want, read(t, l)); diff != "" {
@@ -207,7 +211,7 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 		{"last_recorded", Query{Since: at}},
 		{"last_label", Query{Labels: []rules.Label{rules.Completed}}},
 		{"last_node", Query{Node: "n", Since: at}},
-		{"last_died", Query{Node: "n", DiedFrom: at, DiedTo: at}},
+		{"last_died", Query{Node: "n", Died: Between{at, at}}},
 		{"last_cluster", Query{Cluster: new(string)}},
 		{"last_pool", Query{Pool: "p"}},
 		{"last_repository", Query{Repository: "r"}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Record is a verdict as it was recorded.
@@ -37,10 +38,11 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	}
 	if err == nil {
 		_, err = t.conn.execute(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died,
-				cluster, namespace, node, label, pool, repository, run, job, last, verdict)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+				cluster, namespace, node, label, pool, repository, run, job, kind, state, last, verdict)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
 			k.pod, v.Revision, member, k.runner, k.uid, unixNanos(t.now), died,
-			at.Cluster, v.Namespace, v.Node, v.Label, v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID, data)
+			at.Cluster, v.Namespace, v.Node, v.Label, v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID,
+			string(v.Kind), string(v.State), data)
 	}
 	if err == nil && publish {
 		err = t.enqueueVerdict(k.pod, verdictKey{member, v.Revision}, v, data, stamp)
@@ -71,7 +73,8 @@ func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 		Name:      v.Runner,
 		UID:       v.PodUID,
 		Node:      v.Node,
-		Runner:    true,
+		Runner:    v.Kind == casefile.OfRunner,
+		Kind:      v.Kind,
 		Opened:    t.now,
 		Heard:     t.now,
 		State:     StateJudged,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"coroner/rules"
 )
 
 // Worklist is what the program asks about the cases and nodes that it has to see to.
@@ -44,6 +46,18 @@ func (w Worklist) Pending(ctx context.Context, now time.Time, settle time.Durati
 	return out, err
 }
 
+// Standing returns the pools, and what else is no runner, whose judgement is due.
+func (w Worklist) Standing(ctx context.Context, now time.Time) (out []Case, err error) {
+	const due = "SELECT " + caseColumns + ` FROM cases WHERE kind <> '' AND due > 0 AND due <= ?
+		ORDER BY due, id LIMIT 10000`
+	err = w.readConn.useAlone(ctx, func() error {
+		rows, err := w.readConn.queryRows(due, unixNanos(now))
+		out, err = w.names.readCases(rows, err)
+		return err
+	})
+	return out, err
+}
+
 // CountCases says how many runners are in each state.
 func (w Worklist) CountCases(ctx context.Context) (map[State]int, error) {
 	out := map[State]int{}
@@ -55,6 +69,27 @@ func (w Worklist) CountCases(ctx context.Context) (map[State]int, error) {
 		out[s] = n
 		return err
 	})
+}
+
+// OpenCount is how many verdicts of a label are open in a pool.
+type OpenCount struct {
+	Label         rules.Label
+	Cluster, Pool string
+	N             int
+}
+
+// CountOpen counts the verdicts that are open now.
+func (w Worklist) CountOpen(ctx context.Context) (out []OpenCount, err error) {
+	rows, err := w.pool.getRows(ctx, `SELECT label, cluster, pool, count(*) FROM verdicts
+		WHERE last = 1 AND state = 'open' GROUP BY label, cluster, pool ORDER BY label, cluster, pool`)
+	err = eachRow(rows, err, func(r *sql.Rows) error {
+		var c OpenCount
+		err := r.Scan(&c.Label, &c.Cluster, &c.Pool, &c.N)
+		c.Cluster = w.names.clusterFrom(c.Cluster)
+		out = append(out, c)
+		return err
+	})
+	return out, err
 }
 
 // Quiet returns the nodes whose agents were not heard of since a time and that

@@ -48,11 +48,10 @@ func understand(text string, now time.Time, noDeaths []rules.Label) (question, e
 			meaning: fmt.Sprintf("runners that died on node %s within 10 minutes of %s",
 				node, at.UTC().Format("2006-01-02 15:04:05Z")),
 			query: ledger.Query{
-				Node:     node,
-				Except:   noDeaths,
-				DiedFrom: at.Add(-near),
-				DiedTo:   at.Add(near),
-				Limit:    maxRunners,
+				Node:   node,
+				Except: noDeaths,
+				Died:   ledger.Between{From: at.Add(-near), To: at.Add(near)},
+				Limit:  maxRunners,
 			},
 		}}}, nil
 	}

@@ -31,7 +31,10 @@ func TestUnderstand(t *testing.T) {
 	at := func(h, m, s int) time.Time { return time.Date(2026, 5, 4, h, m, s, 0, time.UTC) }
 	on := func(node string, died time.Time) []ledger.Query {
 		return []ledger.Query{
-			{Node: node, Except: noDeaths, DiedFrom: died.Add(-near), DiedTo: died.Add(near), Limit: maxRunners},
+			{
+				Node: node, Except: noDeaths, Limit: maxRunners,
+				Died: ledger.Between{From: died.Add(-near), To: died.Add(near)},
+			},
 		}
 	}
 	job := func(id string) ledger.Query { return ledger.Query{Job: id, Limit: maxRunners} }

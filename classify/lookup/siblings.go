@@ -39,7 +39,8 @@ func (a *API) siblings(ctx context.Context, v *rules.Verdict, recorded time.Time
 		return nil, nil
 	}
 	from, to := v.DiedAt.Add(-near), v.DiedAt.Add(near)
-	here := ledger.Query{Cluster: &v.Cluster, Node: v.Node, DiedFrom: from, DiedTo: to, Limit: maxSiblings, Brief: true}
+	here := ledger.Query{Cluster: &v.Cluster, Node: v.Node, Died: ledger.Between{From: from, To: to},
+		Limit: maxSiblings, Brief: true}
 	found, err := a.Source.Verdicts(ctx, here)
 	if err != nil {
 		return nil, err
