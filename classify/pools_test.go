@@ -78,8 +78,9 @@ func TestPoolsAreToldApart(t *testing.T) {
 	}
 }
 
-// A listener is no runner: what it says of its pool opens no case of its own pod.
-func TestPoolLinesFileNothing(t *testing.T) {
+// A listener is no runner: what it says of its pool is filed under the pool, and opens no
+// case of its own pod.
+func TestPoolLinesAreFiledUnderThePool(t *testing.T) {
 	b := loadBook(t)
 	for text, want := range map[string]bool{
 		"2026-04-07T00:00:00Z\tINFO\tlistener-app.listener\tGetting next message\t{\"lastMessageID\": 4}": false,
@@ -88,8 +89,16 @@ func TestPoolLinesFileNothing(t *testing.T) {
 	} {
 		e := ingest.Entry{Source: ingest.Listener, Trust: ingest.Attested, Namespace: "arc", Text: text,
 			Pod: "heron-754b578d-listener", PodUID: "0a0b0c0d-1111-2222-3333-444455556666"}
-		if f, ok := classify.File(&e, b); ok != want || f.Runner != want {
-			t.Errorf("%s: filed %v, a runner %v, want %v", text, ok, f.Runner, want)
+		f, ok := classify.File(&e, b)
+		if !ok || f.Runner != want || (len(f.Subjects) > 0) != want {
+			t.Errorf("%s: filed %v, a runner %v of %v, want %v", text, ok, f.Runner, f.Subjects, want)
+		}
+		if names := fmt.Sprint(f.Pool.Names); !want && names != "[heron]" {
+			t.Errorf("%s: filed under the pools %s", text, names)
+		}
+		e.Pod = "listener"
+		if _, ok := classify.File(&e, b); ok != want {
+			t.Errorf("%s: of a pool without a name: filed %v", text, ok)
 		}
 	}
 }

@@ -90,8 +90,8 @@ func TestAlertsAreExplained(t *testing.T) {
 }
 
 var listed = regexp.MustCompile(
-	`^/\?((verdict|cluster|node|pool|repository)=([\w-]+|\{\{ \$labels\.(cluster|node|pool) \| urlquery ` +
-		`\}\})&)*since=\d+h?m?$`,
+	`^/\?((verdict|state|cluster|node|pool|repository)=([\w-]+|\{\{ \$labels\.(verdict|cluster|node|pool) ` +
+		`\| urlquery \}\})&)*since=\d+h?m?$`,
 )
 
 // The link of an alert is one that the list understands, about the verdict and

@@ -139,12 +139,13 @@ type Verdict struct {
 	Resource   string     `json:"resource,omitempty"` // resource-exhaustion: which one
 	Rule       string     `json:"rule"`
 	JudgedBy
-	Revision int             `json:"revision"`
-	Revises  *Revised        `json:"revises,omitempty"` // of a revision: what was said before it
-	DiedAt   *time.Time      `json:"died_at"`
-	Exit     Exit            `json:"exit"`
-	Job      Job             `json:"job"`
-	Summary  string          `json:"summary"`
+	Revision int        `json:"revision"`
+	Revises  *Revised   `json:"revises,omitempty"` // of a revision: what was said before it
+	DiedAt   *time.Time `json:"died_at"`
+	Exit     Exit       `json:"exit"`
+	Job      Job        `json:"job"`
+	Summary  string     `json:"summary"`
+	Standing
 	Evidence []EvidenceLine  `json:"evidence"`
 	RuledOut []RuledOut      `json:"ruled_out"`
 	Open     []OpenLabel     `json:"open"`
@@ -152,7 +153,6 @@ type Verdict struct {
 	Coverage []casefile.Span `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
 	Advice   string          `json:"advice,omitempty"`   // what to do about it, one sentence
 
-	Standing
 	Understanding
 }
 
@@ -183,6 +183,14 @@ type JudgedBy struct {
 
 // Death says whether the verdict's label names a death.
 func (v *Verdict) Death() bool { return v.Label.Death() && !v.NoDeath }
+
+// About is the name of what the verdict is about: a runner's, or a pool's.
+func (v *Verdict) About() string {
+	if v.Kind == casefile.OfPool {
+		return v.Pool
+	}
+	return v.Runner
+}
 
 // Wrong says whether something is wrong: a death, or what lasts still.
 func (v *Verdict) Wrong() bool { return v.Death() || v.Label.Lasting() && v.State != Resolved }

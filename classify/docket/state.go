@@ -14,7 +14,7 @@ type State struct {
 	ledger *ledger.Ledger
 	now    func() time.Time
 
-	cases, lag, heard, size *prometheus.Desc
+	cases, lag, heard, size, open *prometheus.Desc
 }
 
 // NewState returns the collector.
@@ -30,12 +30,15 @@ func NewState(l *ledger.Ledger, now func() time.Time) *State {
 			"How far behind now everything on the node has been read.", "cluster", "node"),
 		heard: desc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", "cluster", "node"),
 		size:  desc("coroner_ledger_bytes", "Size of the ledger's file."),
+		open: desc("coroner_open_verdicts",
+			"Verdicts on what is wrong now: those that have no end yet. Of the pools with the most.",
+			"verdict", "cluster", "pool"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (s *State) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.cases, s.lag, s.heard, s.size} {
+	for _, d := range []*prometheus.Desc{s.cases, s.lag, s.heard, s.size, s.open} {
 		ch <- d
 	}
 }
@@ -64,4 +67,10 @@ func (s *State) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	gauge(s.size, float64(s.ledger.Size()))
+	open, err := s.ledger.CountOpen(ctx, maxPools)
+	for _, c := range open {
+		if err == nil {
+			gauge(s.open, float64(c.N), string(c.Label), c.Cluster, c.Pool)
+		}
+	}
 }

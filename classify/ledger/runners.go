@@ -40,6 +40,15 @@ func (s Search) FindRunners(
 	return found, false, err
 }
 
+// FindPools returns the pools of a name that a verdict was given on. A cluster is all of
+// them if it is nil.
+func (s Search) FindPools(ctx context.Context, cluster *string, name string) ([]Case, error) {
+	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases
+		WHERE name = ?1 AND name <> '' AND kind = 'pool' AND episodes > 0 AND (?2 IS NULL OR cluster = ?2)
+		ORDER BY heard DESC, id`, name, s.names.wantedCluster(cluster))
+	return s.names.readCases(rows, err)
+}
+
 // place is where a runner is looked for.
 type place struct {
 	cluster   any    // as the file has it; nil = in any

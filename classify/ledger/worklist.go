@@ -78,10 +78,12 @@ type OpenCount struct {
 	N             int
 }
 
-// CountOpen counts the verdicts that are open now.
-func (w Worklist) CountOpen(ctx context.Context) (out []OpenCount, err error) {
+// CountOpen counts the verdicts that are open now, by label and pool; of very many the
+// largest counts.
+func (w Worklist) CountOpen(ctx context.Context, most int) (out []OpenCount, err error) {
 	rows, err := w.pool.getRows(ctx, `SELECT label, cluster, pool, count(*) FROM verdicts
-		WHERE last = 1 AND state = 'open' GROUP BY label, cluster, pool ORDER BY label, cluster, pool`)
+		WHERE last = 1 AND state = 'open' GROUP BY label, cluster, pool
+		ORDER BY 4 DESC, label, cluster, pool LIMIT ?`, most)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var c OpenCount
 		err := r.Scan(&c.Label, &c.Cluster, &c.Pool, &c.N)

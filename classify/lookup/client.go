@@ -82,6 +82,18 @@ func (c *Client) LabelNamed(ctx context.Context, name string) (label, near rules
 	return label, near, ok
 }
 
+// KnownLabel is LabelNamed with an error that says what to do where there is none.
+func (c *Client) KnownLabel(ctx context.Context, name string) (rules.Label, error) {
+	label, near, ok := c.LabelNamed(ctx, name)
+	switch {
+	case ok:
+		return label, nil
+	case near != "":
+		return "", fmt.Errorf("%q: no such label; did you mean %s? coroner rules list shows all", name, near)
+	}
+	return "", fmt.Errorf("%q: no such label; coroner rules list shows all", name)
+}
+
 // query is the parameters that have a value: name, value, ….
 func query(pairs ...string) string {
 	v := url.Values{}

@@ -12,10 +12,12 @@ import (
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
-// Filter reads ?cluster=&runner=&node=&verdict=&pool=&repository=&job=&run=&since=&until=&limit=.
-// verdict is a label or several with commas between; since and until are a
+// Filter reads ?cluster=&runner=&node=&verdict=&kind=&state=&pool=&repository=&job=&run=&since=&until=&limit=.
+// verdict is a label or several with commas between; kind is runner or pool; state is open or
+// resolved, of what lasts; since and until are a
 // duration back from now (90m, 7d) or a time (RFC 3339), and mean when the
 // verdict was recorded; limit is 100 unless told. known are the labels that there are.
 func Filter(v url.Values, now time.Time, known []rules.Label) (ledger.Query, error) {
@@ -24,6 +26,9 @@ func Filter(v url.Values, now time.Time, known []rules.Label) (ledger.Query, err
 	q.Cluster = within(v.Get("cluster"))
 	var err error
 	if q.Labels, err = readLabels(v.Get("verdict"), known); err != nil {
+		return ledger.Query{}, err
+	}
+	if q.Standing, err = readStanding(v); err != nil {
 		return ledger.Query{}, err
 	}
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
@@ -45,6 +50,23 @@ func Filter(v url.Values, now time.Time, known []rules.Label) (ledger.Query, err
 		q.Limit = min(n, maxVerdicts)
 	}
 	return q, nil
+}
+
+// readStanding reads what the verdicts are about.
+func readStanding(v url.Values) (s ledger.Standing, err error) {
+	switch word := v.Get("kind"); word {
+	case "":
+	case casefile.OfRunner.Word(), casefile.OfPool.Word():
+		s.Kind = new(casefile.Kind)
+		_ = s.Kind.UnmarshalText([]byte(word)) // it never fails
+	default:
+		return s, fmt.Errorf("kind=%q: want runner or pool", word)
+	}
+	switch s.State = rules.State(v.Get("state")); s.State {
+	case "", rules.Open, rules.Resolved:
+		return s, nil
+	}
+	return s, fmt.Errorf("state=%q: want open or resolved", s.State)
 }
 
 // within is the cluster that is asked for; "" is all of them.
@@ -75,7 +97,8 @@ func readLabels(text string, known []rules.Label) (out []rules.Label, _ error) {
 
 // parameters are those of a list.
 var parameters = []string{
-	"cluster", "runner", "node", "verdict", "pool", "repository", "job", "run", "since", "until", "limit",
+	"cluster", "runner", "node", "verdict", "kind", "state", "pool", "repository", "job", "run",
+	"since", "until", "limit",
 }
 
 // strangers is an error for a parameter that nobody reads: a misspelt filter

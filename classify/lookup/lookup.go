@@ -8,6 +8,7 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Recorded is a verdict as the API gives it: the fields of the verdict and
@@ -30,20 +32,47 @@ type Recorded struct {
 	rules.Verdict
 }
 
-// Runner is one pod that fits what was asked for.
+// Page is the address of the verdict's page.
+func (r *Recorded) Page() string { return PagePath(r.Kind, r.Namespace, r.About(), r.ID) }
+
+// Runner is one pod that fits what was asked for, or a pool.
 type Runner struct {
-	ID        string     `json:"id"`
-	Cluster   string     `json:"cluster,omitempty"`
-	Runner    string     `json:"runner"`
-	Namespace string     `json:"namespace"`
-	Node      string     `json:"node"`
-	PodUID    string     `json:"pod_uid"`
+	Subject
 	State     string     `json:"state"` // open: no end was seen; ending: its evidence is being collected; judged
 	Heard     time.Time  `json:"heard_at"`
 	Verdict   *Recorded  `json:"verdict"`            // null until it is judged
 	Revisions []Recorded `json:"revisions"`          // what was said before, the first first
 	Opinion   *Recorded  `json:"opinion,omitempty"`  // ending: what it would be judged now
 	Siblings  *Siblings  `json:"siblings,omitempty"` // judged: who else died on the node at that time
+}
+
+// Subject says what an answer is about.
+type Subject struct {
+	ID        string        `json:"id"`
+	Kind      casefile.Kind `json:"kind"`
+	Cluster   string        `json:"cluster,omitempty"`
+	Runner    string        `json:"runner"` // "" for a pool
+	Pool      string        `json:"pool,omitempty"`
+	Namespace string        `json:"namespace"`
+	Node      string        `json:"node"`
+	PodUID    string        `json:"pod_uid"`
+}
+
+// Name is the runner's or the pool's.
+func (a *Subject) Name() string { return cmp.Or(a.Runner, a.Pool) }
+
+// Page is the address of its page.
+func (a *Subject) Page() string { return PagePath(a.Kind, a.Namespace, a.Name(), a.ID) }
+
+// subjectOf is what a case is about.
+func subjectOf(c *ledger.Case) Subject {
+	a := Subject{ID: c.ID, Kind: c.Kind, Cluster: c.Cluster, Namespace: c.Namespace, Node: c.Node, PodUID: c.UID}
+	if c.Kind == casefile.OfPool {
+		a.Pool = c.Name
+	} else {
+		a.Runner = c.Name
+	}
+	return a
 }
 
 // thin takes the evidence of earlier revisions away, and of the verdict what does
@@ -102,6 +131,7 @@ type Source interface {
 	FindRunners(
 		ctx context.Context, cluster *string, what string, limit int,
 	) (found []ledger.Case, exact bool, err error)
+	FindPools(ctx context.Context, cluster *string, name string) ([]ledger.Case, error)
 	Case(ctx context.Context, id string) (ledger.Case, bool, error)
 	Lives(ctx context.Context, pod string) ([]ledger.Case, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
@@ -191,10 +221,27 @@ func (found Answer) write(w http.ResponseWriter, err error) {
 // all of them if it is "".
 func (a *API) Find(ctx context.Context, cluster, name string) (Answer, error) {
 	cases, exact, err := a.Source.FindRunners(ctx, within(cluster), name, maxRunners)
+	if err != nil {
+		return Answer{Runners: []Runner{}}, err
+	}
+	pools, err := a.Source.FindPools(ctx, within(cluster), ingest.PoolName(name))
+	if len(cases) == 0 {
+		exact = true
+	}
+	cases = append(pools, cases...)
 	out, err := a.about(ctx, cases, err)
 	if out.Exact = exact && len(cases) > 0; !out.Exact {
 		out.Meaning = "runners whose names begin with " + name + ", or hold it"
 	}
+	return out, err
+}
+
+// FindPool gives the pools of a name that something is or was wrong with; none is an
+// empty answer. A cluster is all of them if it is "".
+func (a *API) FindPool(ctx context.Context, cluster, name string) (Answer, error) {
+	pools, err := a.Source.FindPools(ctx, within(cluster), ingest.PoolName(name))
+	out, err := a.about(ctx, pools, err)
+	out.Exact = true
 	return out, err
 }
 
@@ -263,8 +310,7 @@ func (r *Runner) lines() (n int) {
 // one is what is known of a case; with an opinion, if it has no verdict and one is
 // asked for.
 func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, error) {
-	out := Runner{ID: c.ID, Cluster: c.Cluster, Runner: c.Name, Namespace: c.Namespace, Node: c.Node, PodUID: c.UID,
-		State: string(c.State), Heard: c.Heard, Revisions: []Recorded{}}
+	out := Runner{Subject: subjectOf(&c), State: string(c.State), Heard: c.Heard, Revisions: []Recorded{}}
 	all, err := a.Source.Revisions(ctx, c.ID)
 	if n := len(all); n > 0 {
 		list := asRecorded(all)
@@ -288,6 +334,9 @@ func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, err
 // name gives a life of a pod's container the pod's names, which its case lacks.
 func (r *Runner) name(v *rules.Verdict) {
 	r.Runner, r.Namespace, r.Node, r.PodUID = v.Runner, v.Namespace, v.Node, v.PodUID
+	if v.Kind == casefile.OfPool {
+		r.Pool = v.Pool
+	}
 }
 
 func answer(w http.ResponseWriter, code int, body any) {
@@ -310,10 +359,10 @@ func fail(w http.ResponseWriter, code int, err error) {
 	answer(w, code, map[string]string{"error": err.Error()})
 }
 
-// PagePath is the permanent address of a runner's page. The name is for people;
-// the case tells pods apart that had it one after another.
-func PagePath(namespace, name, id string) string {
-	path := "/runners/"
+// PagePath is the permanent address of a runner's or a pool's page. The name is for
+// people; the case tells pods apart that had it one after another.
+func PagePath(kind casefile.Kind, namespace, name, id string) string {
+	path := "/" + kind.Word() + "s/"
 	for _, part := range []string{namespace, name} {
 		if strings.Trim(part, ".") != "" { // a browser would take . and .. for steps
 			path += url.PathEscape(part) + "/"

@@ -14,6 +14,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/rules"
+	"coroner/rules/casefile"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -136,13 +137,15 @@ func TestTheContract(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"/api/v1/verdicts": `{"verdicts": [` + contract + `,` + bare + `]}`,
-		"/api/v1/runners/amber": `{"exact": true, "runners": [{"id": "1", "runner": "amber", "namespace": "arc", ` +
+		"/api/v1/runners/amber": `{"exact": true, "runners": [{"id": "1", "kind": "runner", ` +
+			`"runner": "amber", "namespace": "arc", ` +
 			`"node": "n1", "pod_uid": "uid-amber", "state": "judged", "heard_at": "2026-05-04T10:00:01Z", ` +
 			`"verdict": ` + contract + `, "revisions": [],
 			"siblings": {"within": "10m", "of": 1, "more": false, "died": [{"id": "1", "runner": "amber", ` +
 			`"namespace": "arc", "verdict": "cgroup-OOM", "confidence": "confirmed", ` +
 			`"died_at": "2026-05-04T09:59:00Z"}]}}]}`,
-		"/api/v1/runners/birch": `{"exact": true, "runners": [{"id": "3", "runner": "birch", "namespace": "", ` +
+		"/api/v1/runners/birch": `{"exact": true, "runners": [{"id": "3", "kind": "runner", ` +
+			`"runner": "birch", "namespace": "", ` +
 			`"node": "", "pod_uid": "", "state": "open", "heard_at": "2026-05-04T10:00:00Z", "verdict": null, ` +
 			`"revisions": []}]}`,
 	} {
@@ -269,6 +272,10 @@ func (f *fake) Case(context.Context, string) (ledger.Case, bool, error) {
 func (f *fake) RunnersOn(context.Context, string, string, time.Time, time.Time) (int, error) {
 	return 0, f.err
 }
+func (f *fake) FindPools(context.Context, *string, string) ([]ledger.Case, error) {
+	return nil, f.err
+}
+
 func (f *fake) Labels(context.Context) ([]rules.Label, error)              { return []rules.Label{"rack-fire"}, nil }
 func (f *fake) Lives(context.Context, string) ([]ledger.Case, error)       { return nil, f.judged }
 func (f *fake) Revisions(context.Context, string) ([]ledger.Record, error) { return nil, f.judged }
@@ -292,9 +299,10 @@ func serveFake(f *fake) (*API, http.Handler) {
 // The parameters of the list are what they are called, and a mistake in one is
 // told instead of answered with something else.
 func TestVerdictsParameters(t *testing.T) {
-	east := "east"
+	east, pool := "east", casefile.OfPool
 	for query, want := range map[string]ledger.Query{
 		"":                              {Limit: 100},
+		"kind=pool&state=open":          {Limit: 100, Standing: ledger.Standing{Kind: &pool, State: rules.Open}},
 		"runner=arc/abc&node=n&limit=":  {Runner: "arc/abc", Node: "n", Limit: 100},
 		"verdict=cgroup-OOM&limit=1":    {Labels: []rules.Label{rules.CgroupOOM}, Limit: 1},
 		"verdict=cgroup-oom,+node-OOM,": {Labels: []rules.Label{rules.CgroupOOM, rules.NodeOOM}, Limit: 100},
@@ -441,7 +449,8 @@ func TestClientRoundTrip(t *testing.T) {
 	first, second := Recorded{"1", t0, *verdict("amber", 1)}, Recorded{"1", t0, *verdict("amber", 2)}
 	got, err := c.Runner(t.Context(), "", "amber")
 	want := Answer{Exact: true,
-		Runners: []Runner{{ID: "1", Runner: "amber", Namespace: "arc", State: "judged", Heard: t0, Verdict: &second,
+		Runners: []Runner{{Subject: Subject{ID: "1", Runner: "amber", Namespace: "arc"}, State: "judged", Heard: t0,
+			Verdict:   &second,
 			Revisions: []Recorded{first},
 			Siblings: &Siblings{
 				Within: "10m",

@@ -229,8 +229,8 @@ func (a *API) ofVerdicts(ctx context.Context, found []ledger.Record) (Answer, er
 		}
 		if !ok { // the case is forgotten, its verdict is not
 			v := r.Verdict
-			c = ledger.Case{ID: r.Case, Cluster: v.Cluster, Name: v.Runner, Namespace: v.Namespace, Node: v.Node,
-				UID: v.PodUID, State: ledger.StateJudged, Heard: r.Recorded}
+			c = ledger.Case{ID: r.Case, Kind: v.Kind, Cluster: v.Cluster, Name: v.About(), Namespace: v.Namespace,
+				Node: v.Node, UID: v.PodUID, State: ledger.StateJudged, Heard: r.Recorded}
 		}
 		cases = append(cases, c)
 	}

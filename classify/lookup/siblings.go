@@ -8,6 +8,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Siblings are the runners that died on one node at about one time: a cause
@@ -28,6 +29,9 @@ type Sibling struct {
 	Confidence rules.Confidence `json:"confidence"`
 	DiedAt     *time.Time       `json:"died_at"`
 }
+
+// Page is the address of its page.
+func (s Sibling) Page() string { return PagePath(casefile.OfRunner, s.Namespace, s.Runner, s.ID) }
 
 const (
 	near        = 10 * time.Minute // siblings died within

@@ -281,6 +281,8 @@ func metadata(id string, v *rules.Verdict) (m []logproto.LabelAdapter) {
 	add("revision", strconv.Itoa(v.Revision))
 	add("change", v.Change())
 	add("case", id)
+	add("kind", v.Kind.Word())
+	add("state", string(v.State))
 	if v.DiedAt != nil {
 		add("died_at", v.DiedAt.UTC().Format(time.RFC3339Nano))
 	}

@@ -251,7 +251,7 @@ func TestWhatLokiGets(t *testing.T) {
 			`pool="linux", cluster="prod"}`,
 		At: died,
 		Metadata: "runner=amber-1 node=n1 pod_uid=uid-1 rule=cgroup-OOM-kernel-kill initiator=kernel retry=useless " +
-			"rulebook=abc revision=1 case=case-amber-1 " +
+			"rulebook=abc revision=1 case=case-amber-1 kind=runner " +
 			"died_at=2026-05-04T09:59:00.123456789Z exit_code=137 job_name=build job_id=7 run_id=8 repository=o/r",
 	}
 	line := got[0]
@@ -276,7 +276,7 @@ func TestWhatLokiGets(t *testing.T) {
 		t.Errorf("%s: what is not known must be no label, and a value must not break out of its quotes: %s",
 			got[2].Labels, diff)
 	}
-	if got[2].Metadata != `runner=q"\1 revision=2 change=label case=case-q"\1` || !got[2].At.Equal(t0) {
+	if got[2].Metadata != `runner=q"\1 revision=2 change=label case=case-q"\1 kind=runner` || !got[2].At.Equal(t0) {
 		t.Errorf("%+v", got[2])
 	}
 	for _, s := range got {

@@ -8,6 +8,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Where one cluster is known no page names it; where there are several every page
@@ -16,7 +17,7 @@ func TestClustersOnThePages(t *testing.T) {
 	s := open(t)
 	in := func(cluster string) func(*rules.Verdict) { return func(v *rules.Verdict) { v.Cluster = cluster } }
 	path := func(cluster string) string {
-		return lookup.PagePath("ci", "amber", ledger.NewCaseID(cluster, "ci", "amber", "uid-amber"))
+		return lookup.PagePath(casefile.OfRunner, "ci", "amber", ledger.NewCaseID(cluster, "ci", "amber", "uid-amber"))
 	}
 	s.add("amber", t0, in("east"))
 	for _, page := range []string{"/", "/?node=build-7"} {

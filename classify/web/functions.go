@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/rules"
 )
@@ -20,7 +19,6 @@ var functions = template.FuncMap{
 	"short":  func(s string) string { return cutText(cleanText(s), 160) },
 	"when":   timeForPeople,
 	"stamp":  timeForPrograms,
-	"runner": lookup.PagePath,
 	"escape": url.PathEscape,
 	"plural": pluralOf,
 	"death":  rules.Label.Death,

@@ -26,7 +26,8 @@ const (
 // listing is the data of the list.
 type listing struct {
 	Filter   filter
-	Clusters []string // that there are, where there are several
+	Clusters []string          // that there are, where there are several
+	Open     []lookup.Recorded // what is wrong now
 	Verdicts []lookup.Recorded
 	Older    string // address of the next page, "" = none
 	Later    bool   // this is not the first page
@@ -78,9 +79,28 @@ func (p *Pages) listingView(r *http.Request) (view, error) {
 	if err := p.fillCharts(r, &data, q); err != nil {
 		return view{}, err
 	}
+	if data.Open, err = p.wrongNow(r.Context(), q); err != nil {
+		return view{}, err
+	}
 	data.Clusters, err = p.clusters(r.Context())
 	return view{template: "list", Title: "Deaths", Data: &data}, err
 }
+
+// maxOpen is how much of what is wrong now the list shows.
+const maxOpen = 20
+
+// wrongNow is what is wrong now where the list looks: it has no end yet, however long
+// ago it began.
+func (p *Pages) wrongNow(ctx context.Context, list ledger.Query) ([]lookup.Recorded, error) {
+	if !list.Until.IsZero() {
+		return nil, nil
+	}
+	return p.API.List(ctx, ledger.Query{Cluster: list.Cluster, Node: list.Node, Pool: list.Pool,
+		Repository: list.Repository, Standing: ledger.Standing{State: rules.Open}, Limit: maxOpen})
+}
+
+// OpenTable is what is wrong now as the page shows it.
+func (l *listing) OpenTable() table { return table{l.Open, len(l.Clusters) > 0} }
 
 // searchView goes to the one runner that is meant, or shows those that may be.
 func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) (view, error) {
@@ -96,7 +116,7 @@ func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) 
 		return view{}, err
 	case len(a.Runners) == 1 && a.Exact: // a guess is shown as one
 		one := &a.Runners[0]
-		http.Redirect(w, r, lookup.PagePath(one.Namespace, one.Runner, one.ID), http.StatusSeeOther)
+		http.Redirect(w, r, one.Page(), http.StatusSeeOther)
 		return view{}, nil
 	}
 	return p.answerView(&found{text, a.Meaning, strings.ContainsAny(text, " @:"), a.Runners})
@@ -130,7 +150,8 @@ func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledge
 	if f.Labels, err = p.API.Labels(ctx); err != nil {
 		return f, q, err
 	}
-	known := []string{"cluster", "runner", "verdict", "node", "pool", "repository", "job", "run", "since", "until"}
+	known := []string{"cluster", "runner", "verdict", "kind", "state", "node", "pool", "repository", "job", "run",
+		"since", "until"}
 	for _, name := range known {
 		if s := strings.TrimSpace(v.Get(name)); s != "" {
 			f.values.Set(name, s)

@@ -13,6 +13,7 @@ import (
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // autopsy is the data of a runner's page.
@@ -53,7 +54,11 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 		return view{}, problem{http.StatusBadRequest,
 			"An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
 	}
-	ask := func() (lookup.Answer, error) { return p.API.Find(r.Context(), r.URL.Query().Get("cluster"), name) }
+	find := p.API.Find
+	if strings.HasPrefix(r.URL.Path, "/pools/") {
+		find = p.API.FindPool
+	}
+	ask := func() (lookup.Answer, error) { return find(r.Context(), r.URL.Query().Get("cluster"), name) }
 	if id != "" {
 		ask = func() (lookup.Answer, error) { return p.API.Named(r.Context(), id) }
 	}
@@ -65,17 +70,17 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 		return p.answerView(&found{Text: name, Meaning: a.Meaning, Runners: a.Runners})
 	}
 	one := a.Runners[0]
-	if home := lookup.PagePath(one.Namespace, one.Runner, one.ID); id != "" && !sameRunner(r.URL, home) {
+	if home := one.Page(); id != "" && !sameRunner(r.URL, home) {
 		http.Redirect(w, r, home, http.StatusSeeOther)
 		return view{}, nil
 	}
 	data := autopsy{
 		Runner: one,
-		Name:   strings.TrimPrefix(one.Namespace+"/"+one.Runner, "/"),
+		Name:   nameOf(&one.Subject),
 		Says:   one.Says(),
 		addresses: addresses{
-			Permalink: lookup.PagePath(one.Namespace, one.Runner, one.ID),
-			JSON: "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Runner)) +
+			Permalink: one.Page(),
+			JSON: "/api/v1/runners/" + url.PathEscape(cmp.Or(one.PodUID, one.Name())) +
 				inCluster("?", one.Cluster),
 			Incident: "/api/v1/incidents/" + url.PathEscape(one.ID),
 		},
@@ -96,6 +101,14 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 	}
 	v.Data = data
 	return v, nil
+}
+
+// nameOf is what a page is called that is about a runner or a pool.
+func nameOf(a *lookup.Subject) string {
+	if a.Kind == casefile.OfPool {
+		return "pool " + a.Pool
+	}
+	return strings.TrimPrefix(a.Namespace+"/"+a.Runner, "/")
 }
 
 // inCluster is the parameter that names a cluster, after what comes before it.

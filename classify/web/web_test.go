@@ -247,7 +247,7 @@ func TestChoice(t *testing.T) {
 }
 
 func pathOf(name string) string {
-	return lookup.PagePath("ci", name, ledger.NewCaseID("", "ci", name, "uid-"+name))
+	return lookup.PagePath(casefile.OfRunner, "ci", name, ledger.NewCaseID("", "ci", name, "uid-"+name))
 }
 
 // A name that only begins like one runner's is not that runner: the page says

@@ -11,7 +11,7 @@ import (
 func threeRunners() (all []lookup.Runner) {
 	for i, name := range []string{"amber-1", "amber-2", "amber-\x1b[31m3"} {
 		all = append(all, lookup.Runner{
-			Namespace: "ci", Runner: name, Node: "build-7", State: "alive",
+			Subject: lookup.Subject{Namespace: "ci", Runner: name, Node: "build-7"}, State: "alive",
 			Heard: time.Date(2026, 3, 1, 10, i, 0, 0, time.UTC),
 		})
 	}

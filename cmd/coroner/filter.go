@@ -16,6 +16,8 @@ type filterFlags struct {
 	Cluster    string   `help:"Only of this cluster." placeholder:"NAME" complete:"clusters"`
 	Node       string   `help:"Only of this node." placeholder:"NAME" complete:"nodes"`
 	Pool       string   `help:"Only of this pool of runners." placeholder:"NAME"`
+	Kind       string   `help:"Only of this kind: runner or pool." placeholder:"KIND"`
+	Open       bool     `help:"Only what is wrong now: what has no end yet."`
 	Repository string   `help:"Only of jobs of this repository." placeholder:"OWNER/NAME"`
 	Run        string   `help:"Only of jobs of this workflow run." placeholder:"ID"`
 	Until      string   `help:"Only what was judged before: as --since." placeholder:"TIME"`
@@ -27,6 +29,7 @@ func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Value
 	q := url.Values{}
 	for name, value := range map[string]string{
 		"cluster": f.Cluster, "node": f.Node, "pool": f.Pool, "repository": f.Repository, "run": f.Run,
+		"kind": f.Kind, "state": map[bool]string{true: string(rules.Open)}[f.Open],
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -44,9 +47,9 @@ func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Value
 		q.Set(name, lookup.FormatTime(at))
 	}
 	for i, name := range f.Verdict {
-		label, err := labelNamed(name, server)
+		label, err := server.KnownLabel(context.Background(), strings.TrimSpace(name))
 		if err != nil {
-			return nil, err
+			return nil, usage("--verdict %v", err)
 		}
 		f.Verdict[i] = string(label)
 	}
@@ -54,15 +57,4 @@ func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Value
 		q.Set("verdict", strings.Join(f.Verdict, ","))
 	}
 	return q, nil
-}
-
-func labelNamed(name string, server *lookup.Client) (rules.Label, error) {
-	label, near, ok := server.LabelNamed(context.Background(), strings.TrimSpace(name))
-	switch {
-	case ok:
-		return label, nil
-	case near != "":
-		return "", usage("--verdict %q: no such label; did you mean %s? coroner rules list shows all", name, near)
-	}
-	return "", usage("--verdict %q: no such label; coroner rules list shows all", name)
 }

@@ -20,6 +20,7 @@ type listCmd struct {
 func (listCmd) Help() string {
 	return `Examples:
   coroner list --since 24h
+  coroner list --open                        # what is wrong now
   coroner list --verdict cgroup-OOM,node-OOM --node build-7
   coroner list --since 24h -o json | jq -r .runner`
 }

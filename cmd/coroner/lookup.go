@@ -127,7 +127,7 @@ func (c *lookupCmd) around(p *program, r *lookup.Runner) error {
 }
 
 func (c *lookupCmd) pageAddress(r *lookup.Runner) string {
-	return strings.TrimRight(c.shownAddress(), "/") + lookup.PagePath(r.Namespace, r.Runner, r.ID)
+	return strings.TrimRight(c.shownAddress(), "/") + r.Page()
 }
 
 // tickets writes Markdown, with who else died and the page below each.

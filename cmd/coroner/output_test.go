@@ -60,11 +60,11 @@ func TestNearLabel(t *testing.T) {
 		"evict": "did you mean evicted?", "oom": "no such label; coroner rules list",
 		"": "no such label; coroner rules list",
 	} {
-		if _, err := labelNamed(typed, away); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := away.KnownLabel(t.Context(), typed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", typed, err, want)
 		}
 	}
-	if l, err := labelNamed(" sigterm-DRAIN", away); err != nil || l != rules.SIGTERMDrain {
+	if l, err := away.KnownLabel(t.Context(), "sigterm-DRAIN"); err != nil || l != rules.SIGTERMDrain {
 		t.Errorf("%v, %v", l, err)
 	}
 }

@@ -40,8 +40,11 @@ const (
 	OfPool   Kind = "pool" // a scale set: what makes runners
 )
 
+// Word is the public word for the kind.
+func (k Kind) Word() string { return cmp.Or(string(k), "runner") }
+
 // MarshalText is the public word for the kind.
-func (k Kind) MarshalText() ([]byte, error) { return []byte(cmp.Or(string(k), "runner")), nil }
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.Word()), nil }
 
 // UnmarshalText reads that word; a verdict of an earlier version has none.
 func (k *Kind) UnmarshalText(word []byte) error {
