@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"slices"
 	"strings"
 
 	"coroner/ingest"
@@ -10,10 +11,15 @@ import (
 
 // caseFiles are the cases of one record.
 type caseFiles struct {
-	named   []*casefile.Case
-	pools   []*casefile.Case
-	left    bool             // other pods live, of which nothing else was read
-	unnamed []*casefile.Case // of each cluster: text that names nobody, and what struck a whole node
+	named    []*casefile.Case
+	standing []*casefile.Case
+	left     bool             // other pods live, of which nothing else was read
+	unnamed  []*casefile.Case // of each cluster: text that names nobody, and what struck a whole node
+}
+
+// hasPools says whether pools were spoken of.
+func (f *caseFiles) hasPools() bool {
+	return slices.ContainsFunc(f.standing, func(c *casefile.Case) bool { return c.Kind == casefile.OfPool })
 }
 
 // assembler builds the cases.
@@ -56,7 +62,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	a.openCases()
 	a.attribute()
 	a.coverCases()
-	files := &caseFiles{left: len(r.left) > 0, pools: poolCases(r.Signals)}
+	files := &caseFiles{left: len(r.left) > 0, standing: standingCases(r.Signals)}
 	for _, cluster := range a.clusters {
 		files.unnamed = append(files.unnamed, a.cases[a.anon[cluster]])
 	}
@@ -242,7 +248,7 @@ func (a *assembler) onlyID(s *signal.Signal) bool {
 }
 
 func (a *assembler) ownersOf(s *signal.Signal) ([]*Pod, bool) {
-	if s.Def.Reach == signal.ReachPool {
+	if s.Def.Reach&^standingReach == 0 {
 		return nil, false
 	}
 	if p, proven := a.roster.Attribute(s); p != nil {

@@ -30,16 +30,20 @@ type Filing struct {
 	Wide     bool      // it speaks of everything on its node
 	Ends     bool      // after it a container or a pod was over
 	Runner   bool      // it says that its subject is a runner
-	Pool     PoolFiling
-	Short    bool // not all of it was matched, see rules.Rulebook.ScanWithin
+	Standing []Standing
+	Steady   string // of an entry about a pool only: what it says, the same for each that says the same
+	Short    bool   // not all of it was matched, see rules.Rulebook.ScanWithin
 }
 
-// PoolFiling says of which pools an entry speaks, in its cluster.
-type PoolFiling struct {
-	Names   []string
-	Telling bool   // a verdict on a pool can stand on it
-	Steady  string // of an entry about a pool only: what it says, the same for each that says the same
+// Standing is a pool or a job that an entry speaks of, in its cluster.
+type Standing struct {
+	Kind    casefile.Kind
+	Name    string
+	Telling bool // a verdict on it can stand on the entry
 }
+
+// Key is the name that the entry can be found by as one about it.
+func (s Standing) Key() string { return string(s.Kind) + "/" + s.Name }
 
 // The kinds of keys.
 const (
@@ -47,7 +51,6 @@ const (
 	KeyName = "pod:" // the bare name; the namespace is told apart by the roster
 	KeyID   = "id:"
 	KeyPID  = "pid:" // node/pid, which means one process for seconds only
-	KeyPool = "pool:"
 )
 
 // File scans one entry and says where it belongs; ok is false when the
@@ -56,36 +59,37 @@ const (
 func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 	signals, short := book.ScanWithin(e)
 	signals = slices.DeleteFunc(signals, func(s signal.Signal) bool {
-		return s.Def.Reach == signal.ReachPool && s.PoolName() == ""
+		return s.Def.Reach&^standingReach == 0 && s.PoolName() == "" && s.JobID() == ""
 	})
 	f = FileSignals(signals)
 	f.Short = short
 	for i := range signals {
-		f.Pool.addSignal(&signals[i], book)
+		f.addStanding(&signals[i], book)
 	}
 	return f, len(signals) > 0
 }
 
-func (f *PoolFiling) addSignal(s *signal.Signal, book *rules.Rulebook) {
-	pool := s.PoolName()
-	if !s.Def.Reach.Has(signal.ReachPool) || pool == "" {
-		return
+// standingReach is what is about pools and jobs.
+const standingReach = signal.ReachPool | signal.ReachJob
+
+// addStanding notes the pool and the job that a signal is about.
+func (f *Filing) addStanding(s *signal.Signal, book *rules.Rulebook) {
+	for _, k := range standingKinds {
+		name := k.nameOf(s)
+		if !s.Def.Reach.Has(k.reach) || name == "" {
+			continue
+		}
+		one := Standing{k.kind, name, book.Decides(k.kind, s.Def.Name)}
+		same := func(o Standing) bool { return o.Kind == one.Kind && o.Name == one.Name }
+		if i := slices.IndexFunc(f.Standing, same); i >= 0 {
+			f.Standing[i].Telling = f.Standing[i].Telling || one.Telling
+		} else {
+			f.Standing = append(f.Standing, one)
+		}
 	}
-	if !slices.Contains(f.Names, pool) {
-		f.Names = append(f.Names, pool)
-	}
-	f.Telling = f.Telling || book.Decides(casefile.OfPool, s.Def.Name)
 	if s.Def.Reach == signal.ReachPool {
 		f.Steady += s.Def.Name + valuesText(s)
 	}
-}
-
-// Keys are the names that the entry can be found by as one about pools.
-func (f *PoolFiling) Keys() (out []string) {
-	for _, name := range f.Names {
-		out = append(out, KeyPool+name)
-	}
-	return out
 }
 
 // FileSignals says where an entry with these signals belongs.
@@ -97,7 +101,7 @@ func FileSignals(signals []signal.Signal) (f Filing) {
 }
 
 func (f *Filing) addSignal(s *signal.Signal) {
-	if s.Def.Reach == signal.ReachPool {
+	if s.Def.Reach&^standingReach == 0 {
 		return
 	}
 	n := (&Roster{}).namesOf(s)

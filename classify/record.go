@@ -186,8 +186,10 @@ func subjectOf(s *signal.Signal) string {
 	var b strings.Builder
 	b.WriteString(s.Cluster)
 	b.WriteByte(0)
-	if s.Def.Reach.Has(signal.ReachPool) {
+	if s.Def.Reach.Has(standingReach) {
 		b.WriteString(s.PoolName())
+		b.WriteByte(0)
+		b.WriteString(s.JobID())
 		b.WriteByte(0)
 	}
 	named := b.Len()

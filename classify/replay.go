@@ -62,11 +62,11 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 			}
 		}
 	}
-	pools := judgePools(files.pools, book, o)
+	standing := judgeStandings(files.standing, book, o)
 	if o.Runner != "" {
-		return byDeath(orPools(all, pools))
+		return byDeath(orStandings(all, standing))
 	}
-	out := append(named, pools...)
+	out := append(named, standing...)
 	for _, f := range files.unnamed {
 		if v := book.Judge(f); worthTelling(f, v, named) {
 			out = append(out, v)
@@ -78,10 +78,10 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	return byDeath(out)
 }
 
-// judgePools are the verdicts of the pools that something is wrong with, of one pool
-// where it is asked for by its name.
-func judgePools(pools []*casefile.Case, book *rules.Rulebook, o Options) (out []rules.Verdict) {
-	for _, c := range pools {
+// judgeStandings are the verdicts of the pools and jobs that something is wrong with, of
+// one where it is asked for by its name.
+func judgeStandings(cases []*casefile.Case, book *rules.Rulebook, o Options) (out []rules.Verdict) {
+	for _, c := range cases {
 		if o.Runner != "" && o.Runner != c.Name {
 			continue
 		}
@@ -92,11 +92,11 @@ func judgePools(pools []*casefile.Case, book *rules.Rulebook, o Options) (out []
 	return out
 }
 
-// orPools are the verdicts of the runner that was asked for; where the name is a
-// pool's that something is wrong with, the pool's.
-func orPools(runner, pools []rules.Verdict) []rules.Verdict {
-	if len(pools) > 0 {
-		return pools
+// orStandings are the verdicts of the runner that was asked for; where the name is a
+// pool's or a job's that something is wrong with, those of it.
+func orStandings(runner, standing []rules.Verdict) []rules.Verdict {
+	if len(standing) > 0 {
+		return standing
 	}
 	return runner
 }
@@ -133,7 +133,7 @@ func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) ru
 	}
 	return book.Judge(&casefile.Case{
 		Coverage: files.unnamed[0].Coverage, Around: files.unnamed[0].Around,
-		Crowd: len(all) > 0 || files.left || len(files.pools) > 0,
+		Crowd: len(all) > 0 || files.left || files.hasPools(),
 	})
 }
 

@@ -32,7 +32,7 @@ var valueSets = map[string]string{
 	"TLS and secrets": `
 pushToken: {existingSecret: push}
 loki: {url: 'https://loki', user: me, existingSecret: loki-token, key: password}
-github: {existingSecret: github, url: 'https://github.example/api/v3'}
+github: {existingSecret: github, url: 'https://github.example/api/v3', webhook: {existingSecret: github-webhook}}
 server: {web: {existingSecret: web, tls: true}}
 agent: {tls: {existingSecret: agent-tls, cert: tls.crt, key: tls.key}}
 `,
@@ -51,7 +51,7 @@ runners: ['ci/*', '*/*-runner-*']
 controllers: ['my-system/dispatcher-*']
 rules: {mine.yaml: "signals: []\n"}
 apiWatch: {namespaces: [ci], ephemeralRunners: true, nodes: true}
-github: {existingSecret: github, url: 'https://github.example/api/v3'}
+github: {existingSecret: github, url: 'https://github.example/api/v3', webhook: {existingSecret: github-webhook}}
 server:
   image: {digest: 'sha256:0123456789012345678901234567890123456789012345678901234567890123'}
   retention: {verdicts: 720h, evidence: 24h, bytes: 4294967296}

@@ -85,7 +85,7 @@ func (r *Rule) Decisive() (out []string) {
 var (
 	domains     = []string{"platform", "workload", "provider", "operator", "none"}
 	retries     = []string{"helps", "useless", "unknown"}
-	kinds       = []string{"runner", "pool"}
+	kinds       = []string{"runner", "pool", "job"}
 	confidences = []string{string(Confirmed), string(Probable), string(Suspected)}
 )
 

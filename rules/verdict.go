@@ -42,6 +42,7 @@ const (
 	Zombie                Label = "zombie"
 	PoolBlocked           Label = "pool-blocked"
 	ListenerDown          Label = "listener-down"
+	Stranded              Label = "stranded"
 	Completed             Label = "completed"
 	Unknown               Label = "unknown"
 	None                  Label = "none"
@@ -55,7 +56,7 @@ var Labels = []Label{
 	DeadlineExceeded, NetworkLoss, RunnerCrash, ResourceExhaustion,
 	RegistrationFailure, RateLimited, ImagePullFailure, Unschedulable,
 	SandboxFailure, NeverStarted, NeverRan, WorkdirContaminated, JobCancelled,
-	Zombie, PoolBlocked, ListenerDown, IdleRemoved, RunnerUpdated, Completed, Unknown, None,
+	Zombie, Stranded, PoolBlocked, ListenerDown, IdleRemoved, RunnerUpdated, Completed, Unknown, None,
 }
 
 // Lasting says whether a label names what is wrong with something that need not be
@@ -63,7 +64,7 @@ var Labels = []Label{
 // runners. It can end by itself.
 func (l Label) Lasting() bool {
 	switch l {
-	case Zombie, PoolBlocked, ListenerDown:
+	case Zombie, Stranded, PoolBlocked, ListenerDown:
 		return true
 	}
 	return false
@@ -75,7 +76,7 @@ func (l Label) Death() bool {
 	switch l {
 	case IdleRemoved, RunnerUpdated, Completed, None:
 		return false
-	case Zombie, PoolBlocked, ListenerDown:
+	case Zombie, Stranded, PoolBlocked, ListenerDown:
 		return false // nothing ended
 	}
 	return true
@@ -184,10 +185,13 @@ type JudgedBy struct {
 // Death says whether the verdict's label names a death.
 func (v *Verdict) Death() bool { return v.Label.Death() && !v.NoDeath }
 
-// About is the name of what the verdict is about: a runner's, or a pool's.
+// About is the name of what the verdict is about: a runner's or a pool's, a job's number.
 func (v *Verdict) About() string {
-	if v.Kind == casefile.OfPool {
+	switch v.Kind {
+	case casefile.OfPool:
 		return v.Pool
+	case casefile.OfJob:
+		return v.Job.ID
 	}
 	return v.Runner
 }

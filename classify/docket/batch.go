@@ -25,7 +25,7 @@ type batch struct {
 	tails map[inCluster][]ingest.Entry // stream -> its lines that nothing recognised
 	nodes map[inCluster]ledger.Node
 
-	pools    map[string]*ledger.Case // that were touched, by their cases' ids
+	standing map[string]*ledger.Case // cases of pools and jobs that were touched, by their ids
 	unplaced map[string]bool         // pods of which nobody knows where they are, see podOf
 	counts
 }
@@ -47,7 +47,7 @@ func newBatch(f *filer, tx *ledger.Tx) *batch {
 		now:      f.now(),
 		tails:    map[inCluster][]ingest.Entry{},
 		nodes:    map[inCluster]ledger.Node{},
-		pools:    map[string]*ledger.Case{},
+		standing: map[string]*ledger.Case{},
 		unplaced: map[string]bool{},
 	}
 }
@@ -92,7 +92,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	if e.Source.Forgeable() {
 		b.filer.printed.countKept(e)
 	}
-	added, err := b.tx.AddEvidence(e, append(f.Keys, f.Pool.Keys()...), f.Wide)
+	added, err := b.tx.AddEvidence(e, append(f.Keys, standingKeys(e, f.Standing)...), f.Wide)
 	if err != nil || !added {
 		b.repeated++
 		return err
@@ -103,7 +103,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 			return err
 		}
 	}
-	if err := b.touchPools(e, &f.Pool); err != nil {
+	if err := b.touchStandings(e, f.Standing); err != nil {
 		return err
 	}
 	if f.Wide && f.Ends {
@@ -314,7 +314,7 @@ func (b *batch) endBatch() error {
 			return err
 		}
 	}
-	if err := b.putPools(); err != nil {
+	if err := b.putStandings(); err != nil {
 		return err
 	}
 	for _, n := range b.nodes {

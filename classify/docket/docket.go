@@ -52,6 +52,10 @@ type Options struct {
 	LastLines int
 	// MaxOpen is how many cases may be open; beyond, the oldest are judged early; 200000.
 	MaxOpen int
+	// JobWait is how long a job waits for a runner at least before it counts as stranded,
+	// however soon others of its pool were taken; 5 min. JobWaitMost is how long at most,
+	// however long others waited; 1 h.
+	JobWait, JobWaitMost time.Duration
 	// LokiWindow: a death longer ago is published under the time of its verdict; 50 min.
 	LokiWindow time.Duration
 	// KeepVerdicts is how long verdicts are kept; 90 days.
@@ -73,6 +77,8 @@ func (o *Options) defaults() {
 	def(&o.Settle, 5*time.Second)
 	def(&o.Deadline, time.Minute)
 	def(&o.Silent, 2*time.Minute)
+	def(&o.JobWait, 5*time.Minute)
+	def(&o.JobWaitMost, time.Hour)
 	def(&o.LokiWindow, 50*time.Minute)
 	def(&o.KeepVerdicts, 90*24*time.Hour)
 	def(&o.KeepEvidence, 48*time.Hour)
@@ -95,7 +101,7 @@ type Docket struct {
 	*store
 	filer   *filer
 	judge   *judge
-	pools   *poolJudge
+	waiting *standingJudge
 	upkeep  *upkeep
 	silence *silenceWatch
 }
@@ -113,7 +119,7 @@ func New(
 		store:   s,
 		filer:   f,
 		judge:   j,
-		pools:   &poolJudge{s},
+		waiting: &standingJudge{s},
 		upkeep:  &upkeep{store: s, judge: j},
 		silence: &silenceWatch{store: s, filer: f, started: now()},
 	}
@@ -159,7 +165,7 @@ func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.
 // Due judges every case that is settled, or whose time is up, and notices agents that
 // fell silent.
 func (d *Docket) Due(ctx context.Context) error {
-	err := errors.Join(d.judge.judgeDue(ctx), d.pools.judgeDue(ctx))
+	err := errors.Join(d.judge.judgeDue(ctx), d.waiting.judgeDue(ctx))
 	if ctx.Err() != nil {
 		return err
 	}
@@ -171,8 +177,8 @@ func (d *Docket) Upkeep(ctx context.Context) error { return d.upkeep.runOnce(ctx
 
 // Gather returns everything that a case is judged from.
 func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, error) {
-	if c.Kind == casefile.OfPool {
-		return d.pools.gather(ctx, d.ledger.Questions, &c, c.Heard.Add(-poolWindow))
+	if c.Kind != casefile.OfRunner {
+		return d.waiting.gather(ctx, d.ledger.Questions, &c, firstMoment(&c))
 	}
 	found, err := d.judge.scans.gatherCase(ctx, d.ledger.Questions, &c, d.Book())
 	var out []ingest.Entry

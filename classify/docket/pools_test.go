@@ -150,7 +150,7 @@ func TestPoolEvidenceIsBounded(t *testing.T) {
 		w.tell(w.listener("Getting next message", `{"lastMessageID": 4}`))
 		w.pass(time.Second)
 	}
-	entries, err := w.ledger.Since(context.Background(), "pool:heron", time.Time{})
+	entries, err := w.ledger.Since(context.Background(), "pool/heron", time.Time{})
 	if err != nil || len(entries) != 60 {
 		t.Errorf("%d records of one hour, %v", len(entries), err)
 	}

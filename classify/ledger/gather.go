@@ -70,6 +70,13 @@ func (q Questions) Since(ctx context.Context, name string, from time.Time) ([]in
 	return q.readEntries(ctx, filed, nameNumber(q.storedKey(name)), unixNanos(from))
 }
 
+// Latest returns the evidence that is filed under a name, the latest first.
+func (q Questions) Latest(ctx context.Context, name string, limit int) ([]ingest.Entry, error) {
+	const filed = `SELECT e.entry FROM names n CROSS JOIN evidence e
+		WHERE n.name = ? AND e.id = n.evidence ORDER BY n.evidence DESC LIMIT ?`
+	return q.readEntries(ctx, filed, nameNumber(q.storedKey(name)), limit)
+}
+
 // Filed returns those of the names under which evidence is filed. It asks for all of
 // them at once: most that a record may be filed under have none.
 func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+
+	"coroner/rules/casefile"
 )
 
 // Lives returns the cases of a pod's further lives, the latest first. They have no
@@ -40,12 +42,14 @@ func (s Search) FindRunners(
 	return found, false, err
 }
 
-// FindPools returns the pools of a name that a verdict was given on. A cluster is all of
-// them if it is nil.
-func (s Search) FindPools(ctx context.Context, cluster *string, name string) ([]Case, error) {
+// FindStanding returns the pools or the jobs of a name that a verdict was given on. A
+// cluster is all of them if it is nil.
+func (s Search) FindStanding(
+	ctx context.Context, kind casefile.Kind, cluster *string, name string,
+) ([]Case, error) {
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases
-		WHERE name = ?1 AND name <> '' AND kind = 'pool' AND episodes > 0 AND (?2 IS NULL OR cluster = ?2)
-		ORDER BY heard DESC, id`, name, s.names.wantedCluster(cluster))
+		WHERE name = ?1 AND name <> '' AND kind = ?2 AND episodes > 0 AND (?3 IS NULL OR cluster = ?3)
+		ORDER BY heard DESC, id`, name, string(kind), s.names.wantedCluster(cluster))
 	return s.names.readCases(rows, err)
 }
 

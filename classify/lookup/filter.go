@@ -16,7 +16,7 @@ import (
 )
 
 // Filter reads ?cluster=&runner=&node=&verdict=&kind=&state=&pool=&repository=&job=&run=&since=&until=&limit=.
-// verdict is a label or several with commas between; kind is runner or pool; state is open or
+// verdict is a label or several with commas between; kind is runner, pool or job; state is open or
 // resolved, of what lasts; since and until are a
 // duration back from now (90m, 7d) or a time (RFC 3339), and mean when the
 // verdict was recorded; limit is 100 unless told. known are the labels that there are.
@@ -56,11 +56,11 @@ func Filter(v url.Values, now time.Time, known []rules.Label) (ledger.Query, err
 func readStanding(v url.Values) (s ledger.Standing, err error) {
 	switch word := v.Get("kind"); word {
 	case "":
-	case casefile.OfRunner.Word(), casefile.OfPool.Word():
+	case casefile.OfRunner.Word(), casefile.OfPool.Word(), casefile.OfJob.Word():
 		s.Kind = new(casefile.Kind)
 		_ = s.Kind.UnmarshalText([]byte(word)) // it never fails
 	default:
-		return s, fmt.Errorf("kind=%q: want runner or pool", word)
+		return s, fmt.Errorf("kind=%q: want runner, pool or job", word)
 	}
 	switch s.State = rules.State(v.Get("state")); s.State {
 	case "", rules.Open, rules.Resolved:

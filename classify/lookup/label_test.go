@@ -30,6 +30,7 @@ func TestLabelsOfARulebook(t *testing.T) {
 	}
 	none := []rules.Label{
 		rules.Zombie,
+		rules.Stranded,
 		rules.PoolBlocked,
 		rules.ListenerDown,
 		rules.IdleRemoved,

@@ -35,7 +35,7 @@ type Recorded struct {
 // Page is the address of the verdict's page.
 func (r *Recorded) Page() string { return PagePath(r.Kind, r.Namespace, r.About(), r.ID) }
 
-// Runner is one pod that fits what was asked for, or a pool.
+// Runner is one pod that fits what was asked for, or a pool or a job.
 type Runner struct {
 	Subject
 	State     string     `json:"state"` // open: no end was seen; ending: its evidence is being collected; judged
@@ -51,15 +51,16 @@ type Subject struct {
 	ID        string        `json:"id"`
 	Kind      casefile.Kind `json:"kind"`
 	Cluster   string        `json:"cluster,omitempty"`
-	Runner    string        `json:"runner"` // "" for a pool
+	Runner    string        `json:"runner"` // "" for a pool and a job
 	Pool      string        `json:"pool,omitempty"`
+	Job       string        `json:"job,omitempty"` // its number
 	Namespace string        `json:"namespace"`
 	Node      string        `json:"node"`
 	PodUID    string        `json:"pod_uid"`
 }
 
-// Name is the runner's or the pool's.
-func (a *Subject) Name() string { return cmp.Or(a.Runner, a.Pool) }
+// Name is the runner's or the pool's, or the job's number.
+func (a *Subject) Name() string { return cmp.Or(a.Runner, a.Pool, a.Job) }
 
 // Page is the address of its page.
 func (a *Subject) Page() string { return PagePath(a.Kind, a.Namespace, a.Name(), a.ID) }
@@ -67,12 +68,19 @@ func (a *Subject) Page() string { return PagePath(a.Kind, a.Namespace, a.Name(),
 // subjectOf is what a case is about.
 func subjectOf(c *ledger.Case) Subject {
 	a := Subject{ID: c.ID, Kind: c.Kind, Cluster: c.Cluster, Namespace: c.Namespace, Node: c.Node, PodUID: c.UID}
-	if c.Kind == casefile.OfPool {
-		a.Pool = c.Name
-	} else {
-		a.Runner = c.Name
-	}
+	a.setName(c.Name)
 	return a
+}
+
+func (a *Subject) setName(name string) {
+	switch a.Kind {
+	case casefile.OfPool:
+		a.Pool = name
+	case casefile.OfJob:
+		a.Job = name
+	default:
+		a.Runner = name
+	}
 }
 
 // thin takes the evidence of earlier revisions away, and of the verdict what does
@@ -131,7 +139,7 @@ type Source interface {
 	FindRunners(
 		ctx context.Context, cluster *string, what string, limit int,
 	) (found []ledger.Case, exact bool, err error)
-	FindPools(ctx context.Context, cluster *string, name string) ([]ledger.Case, error)
+	FindStanding(ctx context.Context, kind casefile.Kind, cluster *string, name string) ([]ledger.Case, error)
 	Case(ctx context.Context, id string) (ledger.Case, bool, error)
 	Lives(ctx context.Context, pod string) ([]ledger.Case, error)
 	Revisions(ctx context.Context, id string) ([]ledger.Record, error)
@@ -224,7 +232,7 @@ func (a *API) Find(ctx context.Context, cluster, name string) (Answer, error) {
 	if err != nil {
 		return Answer{Runners: []Runner{}}, err
 	}
-	pools, err := a.Source.FindPools(ctx, within(cluster), ingest.PoolName(name))
+	pools, err := a.Source.FindStanding(ctx, casefile.OfPool, within(cluster), ingest.PoolName(name))
 	if len(cases) == 0 {
 		exact = true
 	}
@@ -236,13 +244,15 @@ func (a *API) Find(ctx context.Context, cluster, name string) (Answer, error) {
 	return out, err
 }
 
-// FindPool gives the pools of a name that something is or was wrong with; none is an
-// empty answer. A cluster is all of them if it is "".
-func (a *API) FindPool(ctx context.Context, cluster, name string) (Answer, error) {
-	pools, err := a.Source.FindPools(ctx, within(cluster), ingest.PoolName(name))
-	out, err := a.about(ctx, pools, err)
-	out.Exact = true
-	return out, err
+// FindStanding is Find for the pools or the jobs of a name that something is or was wrong
+// with.
+func (a *API) FindStanding(kind casefile.Kind) func(ctx context.Context, cluster, name string) (Answer, error) {
+	return func(ctx context.Context, cluster, name string) (Answer, error) {
+		found, err := a.Source.FindStanding(ctx, kind, within(cluster), ingest.PoolName(name))
+		out, err := a.about(ctx, found, err)
+		out.Exact = true
+		return out, err
+	}
 }
 
 // Named gives the runner of one case; none is an empty answer.
@@ -333,10 +343,8 @@ func (a *API) one(ctx context.Context, c ledger.Case, opinion bool) (Runner, err
 
 // name gives a life of a pod's container the pod's names, which its case lacks.
 func (r *Runner) name(v *rules.Verdict) {
-	r.Runner, r.Namespace, r.Node, r.PodUID = v.Runner, v.Namespace, v.Node, v.PodUID
-	if v.Kind == casefile.OfPool {
-		r.Pool = v.Pool
-	}
+	r.Namespace, r.Node, r.PodUID = v.Namespace, v.Node, v.PodUID
+	r.setName(v.About())
 }
 
 func answer(w http.ResponseWriter, code int, body any) {
@@ -359,7 +367,7 @@ func fail(w http.ResponseWriter, code int, err error) {
 	answer(w, code, map[string]string{"error": err.Error()})
 }
 
-// PagePath is the permanent address of a runner's or a pool's page. The name is for
+// PagePath is the permanent address of the page of a runner, a pool or a job. The name is for
 // people; the case tells pods apart that had it one after another.
 func PagePath(kind casefile.Kind, namespace, name, id string) string {
 	path := "/" + kind.Word() + "s/"

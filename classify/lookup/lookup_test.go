@@ -272,7 +272,7 @@ func (f *fake) Case(context.Context, string) (ledger.Case, bool, error) {
 func (f *fake) RunnersOn(context.Context, string, string, time.Time, time.Time) (int, error) {
 	return 0, f.err
 }
-func (f *fake) FindPools(context.Context, *string, string) ([]ledger.Case, error) {
+func (f *fake) FindStanding(context.Context, casefile.Kind, *string, string) ([]ledger.Case, error) {
 	return nil, f.err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // Markdown writes the post-mortem of v for a ticket or an incident's channel:
@@ -69,6 +70,8 @@ func (m *markdown) runnerNamed() string {
 		return codeSpan(strings.TrimPrefix(v.Namespace+"/"+v.Runner, "/"))
 	case v.PodUID != "":
 		return "pod UID " + codeSpan(v.PodUID)
+	case v.Kind != casefile.OfRunner && v.About() != "":
+		return v.Kind.Word() + " " + codeSpan(v.About())
 	}
 	return "no runner named"
 }

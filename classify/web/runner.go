@@ -55,8 +55,10 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 			"An address of a runner is /runners/NAMESPACE/NAME, /runners/NAME or /runners/POD-UID."}
 	}
 	find := p.API.Find
-	if strings.HasPrefix(r.URL.Path, "/pools/") {
-		find = p.API.FindPool
+	for _, kind := range []casefile.Kind{casefile.OfPool, casefile.OfJob} {
+		if strings.HasPrefix(r.URL.Path, "/"+kind.Word()+"s/") {
+			find = p.API.FindStanding(kind)
+		}
 	}
 	ask := func() (lookup.Answer, error) { return find(r.Context(), r.URL.Query().Get("cluster"), name) }
 	if id != "" {
@@ -103,10 +105,10 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 	return v, nil
 }
 
-// nameOf is what a page is called that is about a runner or a pool.
+// nameOf is what a page is called.
 func nameOf(a *lookup.Subject) string {
-	if a.Kind == casefile.OfPool {
-		return "pool " + a.Pool
+	if a.Kind != casefile.OfRunner {
+		return a.Kind.Word() + " " + a.Name()
 	}
 	return strings.TrimPrefix(a.Namespace+"/"+a.Runner, "/")
 }

@@ -54,6 +54,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", p.pageHandler(p.listView))
 	mux.HandleFunc("GET /runners/{name...}", p.pageHandler(p.runnerView))
 	mux.HandleFunc("GET /pools/{name...}", p.pageHandler(p.runnerView))
+	mux.HandleFunc("GET /jobs/{name...}", p.pageHandler(p.runnerView))
 	mux.HandleFunc("GET /verdicts/{$}", p.pageHandler(p.labelsView))
 	mux.HandleFunc("GET /verdicts/{label}", p.pageHandler(p.labelView))
 	mux.HandleFunc("GET /assets/{file}", serveAsset)

@@ -91,9 +91,10 @@ func (c *demoCmd) play(ctx context.Context, p *program, s *server) error {
 func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 	const ever = 10 * 365 * 24 * time.Hour
 	cmd := &serveCmd{
-		Flags:          daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
-		Ledger:         ledger,
-		caseFlags:      caseFlags{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever},
+		Flags:  daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
+		Ledger: ledger,
+		caseFlags: caseFlags{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever, JobWait: ever,
+			JobMost: ever},
 		retentionFlags: retentionFlags{KeepEvidence: ever, KeepVerdicts: ever},
 	}
 	s, err := cmd.open(cmd.Logger(p.err), p.now)

@@ -16,7 +16,7 @@ type filterFlags struct {
 	Cluster    string   `help:"Only of this cluster." placeholder:"NAME" complete:"clusters"`
 	Node       string   `help:"Only of this node." placeholder:"NAME" complete:"nodes"`
 	Pool       string   `help:"Only of this pool of runners." placeholder:"NAME"`
-	Kind       string   `help:"Only of this kind: runner or pool." placeholder:"KIND"`
+	Kind       string   `help:"Only of this kind: runner, pool or job." placeholder:"KIND"`
 	Open       bool     `help:"Only what is wrong now: what has no end yet."`
 	Repository string   `help:"Only of jobs of this repository." placeholder:"OWNER/NAME"`
 	Run        string   `help:"Only of jobs of this workflow run." placeholder:"ID"`

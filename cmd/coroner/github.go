@@ -12,15 +12,21 @@ import (
 	"coroner/ingest/github"
 )
 
-// githubFlags say how GitHub is asked about the jobs of runners that ended: not
-// at all by default.
+// githubFlags say how GitHub is asked about the jobs of runners that ended, and whether
+// its webhook is taken: neither by default.
 type githubFlags struct {
-	GitHubToken string `name:"github.token-file" help:"${serve_github_token_file}" placeholder:"FILE"`
-	GitHubURL   string `name:"github.url" help:"${serve_github_url}" default:"https://api.github.com" placeholder:"URL"`
-	GitHubPace  int    `name:"github.requests-per-minute" help:"${serve_github_requests_per_minute}" default:"30"`
+	GitHubToken   string `name:"github.token-file" help:"${serve_github_token_file}" placeholder:"FILE"`
+	GitHubURL     string `name:"github.url" help:"${serve_github_url}" default:"https://api.github.com" placeholder:"URL"`
+	GitHubPace    int    `name:"github.requests-per-minute" help:"${serve_github_requests_per_minute}" default:"30"`
+	WebhookSecret string `name:"github.webhook-secret-file" help:"${serve_github_webhook_secret}" placeholder:"FILE"`
 }
 
 func (f *githubFlags) checkGitHub() error {
+	if f.WebhookSecret != "" {
+		if _, err := daemon.Token(f.WebhookSecret)(); err != nil {
+			return err
+		}
+	}
 	if f.GitHubToken == "" {
 		return nil
 	}
@@ -34,14 +40,19 @@ func (f *githubFlags) checkGitHub() error {
 	return err
 }
 
-// askGitHub adds what asks GitHub to the server's tasks where there is a token.
-func (s *server) askGitHub(now func() time.Time) error {
-	f := &s.cmd.githubFlags
+// connectGitHub takes GitHub's webhook where there is a secret for it, and adds what asks
+// GitHub to the server's tasks where there is a token.
+func (s *server) connectGitHub(now func() time.Time) {
+	f, metrics := &s.cmd.githubFlags, github.NewMetrics(s.daemon.Registry)
+	if f.WebhookSecret != "" {
+		s.daemon.Mux.Handle("POST "+github.WebhookPath, &github.Webhook{
+			Secret: daemon.Token(f.WebhookSecret), Receive: s.docket.Receive, Metrics: metrics, Log: s.daemon.Log,
+		})
+	}
 	if f.GitHubToken == "" {
-		return nil
+		return
 	}
 	client := github.NewClient(f.GitHubURL, daemon.Token(f.GitHubToken), &http.Client{Timeout: 30 * time.Second}, now)
-	metrics := github.NewMetrics(s.daemon.Registry)
 	poller := github.NewPoller(client, f.GitHubPace, s.docket.Receive, metrics, s.daemon.Log)
 	asking := &inquiry.Inquiry{
 		Ledger: s.ledger,
@@ -52,5 +63,4 @@ func (s *server) askGitHub(now func() time.Time) error {
 		Now:    now,
 	}
 	s.more = append(s.more, poller.Run, asking.Run)
-	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/cmd/helptext"
 	"coroner/fixtures/apiserver"
 
 	"github.com/alecthomas/kong"
@@ -30,7 +31,7 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	var c struct {
 		Serve serveCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, helpTexts, kong.Vars{"listen": ":0"})
+	parser, err := kong.New(&c, helptext.Vars, kong.Vars{"listen": ":0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/cmd/helptext"
 	"coroner/deploy/chart"
 
 	"github.com/alecthomas/kong"
@@ -114,7 +115,7 @@ func (p *program) runCommand(args []string) int {
 		kong.Writers(p.out, p.err),
 		kong.UsageOnError(),
 		kong.Description(description),
-		helpTexts,
+		helptext.Vars,
 		kong.Vars{"version": versionText(args), "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/cmd/helptext"
 	"coroner/cmd/reference"
 
 	"github.com/alecthomas/kong"
@@ -24,7 +25,7 @@ const referencePage = "../../docs/reference.md"
 // docs/reference.md has every command, flag and metric of this program.
 func TestReference(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c, kong.Name("coroner"), helpTexts, kong.Vars{"version": "", "listen": ":9095"},
+	parser, err := kong.New(&c, kong.Name("coroner"), helptext.Vars, kong.Vars{"version": "", "listen": ":9095"},
 		kong.Configuration(daemon.Config), daemon.Environment())
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func TestReference(t *testing.T) {
 		t.Error(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, helpTexts, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
+	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,8 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 		}
 	}
 	s.addRoutes(reg, now)
-	return s, errors.Join(s.guardDoor(now), s.watchKube(now), s.askGitHub(now))
+	s.connectGitHub(now)
+	return s, errors.Join(s.guardDoor(now), s.watchKube(now))
 }
 
 // docketOptions are the flags that the docket obeys.
@@ -109,6 +110,8 @@ func (c *serveCmd) docketOptions() docket.Options {
 		Settle:       c.Settle,
 		Deadline:     c.Deadline,
 		Silent:       c.NodeSilent,
+		JobWait:      c.JobWait,
+		JobWaitMost:  c.JobMost,
 		MaxOpen:      c.MaxOpen,
 		KeepVerdicts: c.KeepVerdicts,
 		KeepEvidence: c.KeepEvidence,

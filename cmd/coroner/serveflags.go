@@ -36,6 +36,8 @@ type caseFlags struct {
 	Settle     time.Duration `name:"settle-after" help:"${serve_settle_after}" default:"5s"`
 	Deadline   time.Duration `name:"settle-deadline" help:"${serve_settle_deadline}" default:"1m"`
 	NodeSilent time.Duration `name:"node-silent-after" help:"${serve_node_silent_after}" default:"2m"`
+	JobWait    time.Duration `name:"job.wait" help:"${serve_job_wait}" default:"5m"`
+	JobMost    time.Duration `name:"job.wait.most" help:"${serve_job_wait_most}" default:"1h"`
 	MaxOpen    int           `name:"max-open-cases" help:"${serve_max_open_cases}" default:"200000"`
 }
 
@@ -107,6 +109,8 @@ func (f *caseFlags) checkCases() error {
 		"settle-after":      f.Settle,
 		"settle-deadline":   f.Deadline,
 		"node-silent-after": f.NodeSilent,
+		"job.wait":          f.JobWait,
+		"job.wait.most":     f.JobMost,
 	})
 }
 

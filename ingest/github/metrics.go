@@ -5,10 +5,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Metrics are what the poller counts.
+// Metrics are what is counted of GitHub's answers and deliveries.
 type Metrics struct {
 	questions *prometheus.CounterVec
 	open      prometheus.Gauge
+
+	deliveries *prometheus.CounterVec
 }
 
 // NewMetrics registers them.
@@ -25,6 +27,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "coroner_github_open_questions",
 			Help: "Questions that wait for their time.",
 		}),
+		deliveries: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "coroner_github_deliveries_total",
+			Help: "Deliveries of GitHub's webhook, by outcome: taken, ignored (another event, or a job for a runner " +
+				"of GitHub's), refused (not signed, or not readable), failed.",
+		}, []string{"outcome"}),
 	}
 }
 

@@ -221,36 +221,43 @@ func (q *Question) entryOf(j *Job, now time.Time) ingest.Entry {
 	if j.Status == "completed" && !j.Completed.IsZero() {
 		at = j.Completed.UTC()
 	}
+	e := jobEntry(j, q.Repository, at)
+	e.Doc, e.Cluster, e.Namespace, e.Pod, e.PodUID = "github-api", q.Cluster, q.Namespace, q.Pod, q.PodUID
+	return e
+}
+
+// jobEntry is the record of what GitHub says of a job at a time.
+func jobEntry(j *Job, repository string, at time.Time) ingest.Entry {
 	e := ingest.Entry{
-		At:        at,
-		Clock:     ingest.WallClock,
-		Source:    ingest.GitHub,
-		Trust:     ingest.Attested,
-		Doc:       "github-api",
-		Cluster:   q.Cluster,
-		Namespace: q.Namespace,
-		Pod:       q.Pod,
-		PodUID:    q.PodUID,
-		Text:      message,
-		Fields:    map[string]string{"msg": message},
+		At:     at,
+		Clock:  ingest.WallClock,
+		Source: ingest.GitHub,
+		Trust:  ingest.Attested,
+		Text:   message,
+		Fields: map[string]string{"msg": message},
 	}
 	for _, p := range []struct{ key, value string }{
 		{"status", j.Status},
 		{"conclusion", j.Conclusion},
 		{"runner_name", j.Runner},
-		{"repository", q.Repository},
+		{"repository", repository},
 		{"run_id", decimalText(j.RunID)},
 		{"job_id", decimalText(j.ID)},
 		{"started_at", timestamp(j.Started)},
 		{"completed_at", timestamp(j.Completed)},
 		{"name", j.Name},
 	} {
-		if v := oneLine(p.value); v != "" {
-			e.Fields[p.key] = v
-			e.Text += " " + p.key + "=" + quoteWord(v)
-		}
+		addField(&e, p.key, p.value)
 	}
 	return e
+}
+
+// addField adds a field that has a value to a record, and to its text.
+func addField(e *ingest.Entry, key, value string) {
+	if v := oneLine(value); v != "" {
+		e.Fields[key] = v
+		e.Text += " " + key + "=" + quoteWord(v)
+	}
 }
 
 const message = "github job"

@@ -9,7 +9,7 @@ import (
 	"coroner/rules/signal"
 )
 
-// Case is all that is known about one runner or one pool of them: the input of
+// Case is all that is known about one runner, one pool of them or one job: the input of
 // Judge. It is built by classify; nothing in it is read from anywhere else.
 type Case struct {
 	Kind Kind
@@ -38,6 +38,7 @@ type Kind string
 const (
 	OfRunner Kind = ""     // a pod, container or microVM
 	OfPool   Kind = "pool" // a scale set: what makes runners
+	OfJob    Kind = "job"  // what waits for a runner, or has one
 )
 
 // Word is the public word for the kind.

@@ -123,7 +123,7 @@ func (c *compiler) compileSignal(s signalSpec) {
 // compileReach reads how far a signal speaks; about a pod, where it does not say.
 func (c *compiler) compileReach(d *Def, s signalSpec) {
 	for _, word := range s.reach {
-		d.Reach |= reaches[c.errs.OneOf(word, "reach", "pod", "pod", "node", "pool")]
+		d.Reach |= reaches[c.errs.OneOf(word, "reach", "pod", "pod", "node", "pool", "job")]
 	}
 	d.Reach = cmp.Or(d.Reach, ReachPod)
 }

@@ -35,6 +35,7 @@ const (
 	KindPID       Kind = "pid"          // a host process id
 	kindRunner    Kind = "runner"       // a runner name
 	kindPool      Kind = "pool"         // the name of a pool, of its listener or of a runner of it
+	kindJob       Kind = "job-id"       // the number of a job, as the CI server has it
 	kindPoolSet   Kind = "runner-set"   // the name of a set of runners, which has five letters more than its pool
 )
 
@@ -69,7 +70,7 @@ var kindTypes = map[Kind]types.Type{
 	kindPods: types.TypeOf([]string{}), kindUID: types.String,
 	kindContainer: types.String, kindSandbox: types.String,
 	KindCgroup: cgroupType, KindUnit: cgroupType, KindPID: types.Int,
-	kindRunner: types.String, kindPool: types.String, kindPoolSet: types.String,
+	kindRunner: types.String, kindPool: types.String, kindPoolSet: types.String, kindJob: types.String,
 }
 
 // parseText turns captured text into the kind's value. Text that does not parse

@@ -19,13 +19,14 @@ const (
 	ReachPod  Reach = 1 << iota // the pod that it names
 	ReachNode                   // everything on its node
 	ReachPool                   // the pool that it names, or that its pod is of
+	ReachJob                    // the job that it names
 )
 
 // Has says whether it is about those, among others.
 func (r Reach) Has(those Reach) bool { return r&those != 0 }
 
 // reaches are the words for them.
-var reaches = map[string]Reach{"pod": ReachPod, "node": ReachNode, "pool": ReachPool}
+var reaches = map[string]Reach{"pod": ReachPod, "node": ReachNode, "pool": ReachPool, "job": ReachJob}
 
 // Def is one line shape that the rulebook recognises.
 type Def struct {
@@ -303,6 +304,14 @@ func (s *Signal) PoolName() string {
 		}
 	}
 	return ingest.PoolOfPod(s.Pod)
+}
+
+// JobID is the job that the signal names, "" where it names none.
+func (s *Signal) JobID() string {
+	for id := range s.valuesOf(kindJob) {
+		return id
+	}
+	return ""
 }
 
 // valuesOf are the captures of some kinds that are not empty.

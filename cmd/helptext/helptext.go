@@ -1,9 +1,15 @@
-package main
+// Package helptext holds the help texts and defaults of coroner's flags that are too long
+// for a struct tag. A tag names one as ${name}.
+//
+// Invariant: every text is used by a flag.
+//
+// Crash behaviour: it keeps no state.
+package helptext
 
 import "github.com/alecthomas/kong"
 
-// helpTexts are the help texts and defaults of flags that are too long for a struct tag.
-var helpTexts = kong.Vars{
+// Vars are the texts by their names.
+var Vars = kong.Vars{
 	"controllers":     "arc-systems/*,actions-runner-system/*",
 	"loki_controller": `{namespace=~"arc-systems|actions-runner-system"}`,
 	"loki_journal":    `{job="integrations/kubernetes/journal"}`,
@@ -45,6 +51,9 @@ var helpTexts = kong.Vars{
 		"are obeyed too.",
 	"serve_github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
 		"about the job of a runner whose verdict is not confirmed. Default: GitHub is not asked.",
+	"serve_github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +
+		"is taken at /api/v1/github/webhook then: jobs that wait for longer than usual have a verdict, and runners " +
+		"their jobs. Default: it is not taken.",
 	"serve_github_url":  "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
 	"serve_kube_config": "Kubeconfig file. Default: the pod's own service account.",
 	"serve_kube_ephemeral_runners": "Watch the EphemeralRunners of actions-runner-controller in these namespaces " +
@@ -76,6 +85,10 @@ var helpTexts = kong.Vars{
 		"again on SIGHUP and POST /-/reload.",
 	"serve_runner": "Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods " +
 		"that print a runner's lines, that a controller speaks of, or with -runner- in their name.",
+	"serve_job_wait": "How long a job waits for a runner at least before it is stranded, however soon others of its " +
+		"pool were taken. Known by GitHub's webhook.",
+	"serve_job_wait_most": "How long a job waits at most before it is stranded, however long others of its pool " +
+		"waited.",
 	"serve_settle_after":    "How long evidence must be complete after a death before the case is judged.",
 	"serve_settle_deadline": "How long after a death the case is judged, even if evidence is missing.",
 	"serve_web_token_file":  "File with the token for the pages and the API.",

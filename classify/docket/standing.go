@@ -16,9 +16,9 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// A pool's case is opened when a line tells that something is wrong with it. What was
-// wrong can be over: its verdict is open or resolved then, and the next trouble of the
-// pool is a new episode, with a verdict of its own.
+// The case of a pool is opened when a line tells that something is wrong with it, that of a
+// job with its first line. What was wrong can be over: the verdict is open or resolved then,
+// and the next trouble of a pool is a new episode, with a verdict of its own.
 
 const (
 	// poolWait is how long after a line that tells of trouble a pool is judged: what is
@@ -43,10 +43,10 @@ func newSteadyPools() steadyPools {
 // isRepeat says whether an entry is about a pool only and says what another one said
 // within the last minute.
 func (p steadyPools) isRepeat(e *ingest.Entry, f *classify.Filing) bool {
-	if f.Pool.Steady == "" || len(f.Subjects) > 0 || f.Wide || e.At.IsZero() {
+	if f.Steady == "" || len(f.Subjects) > 0 || f.Wide || e.At.IsZero() {
 		return false
 	}
-	key := fmt.Sprint(e.Cluster, "\x00", f.Pool.Names, f.Pool.Steady)
+	key := fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)
 	if last, ok := p.said.Get(key); ok && e.At.Sub(last).Abs() < sayAgain {
 		return true
 	}
@@ -54,11 +54,11 @@ func (p steadyPools) isRepeat(e *ingest.Entry, f *classify.Filing) bool {
 	return false
 }
 
-// touchPools makes the cases of the pools due that an entry speaks of. Where nothing is
-// wrong with a pool, only what tells of trouble matters.
-func (b *batch) touchPools(e *ingest.Entry, f *classify.PoolFiling) error {
-	for _, name := range f.Names {
-		c, err := b.poolCase(e.Cluster, name)
+// touchStandings makes the cases of the pools and jobs due that an entry speaks of. Where
+// nothing is wrong with one, only what tells of trouble matters.
+func (b *batch) touchStandings(e *ingest.Entry, all []classify.Standing) error {
+	for _, s := range all {
+		c, err := b.standingCase(e.Cluster, s)
 		if err != nil {
 			return err
 		}
@@ -66,34 +66,36 @@ func (b *batch) touchPools(e *ingest.Entry, f *classify.PoolFiling) error {
 		switch {
 		case c.State == ledger.StateJudged:
 			due = b.now.Add(b.filer.options.Settle)
-		case !f.Telling:
+		case !s.Telling:
 			continue
+		case s.Kind == casefile.OfJob:
+			due = latestOf(due, e.At.Add(b.filer.options.JobWait))
 		}
 		c.Heard, c.Died = b.now, latestOf(c.Died, e.At)
 		if c.Due.IsZero() || due.Before(c.Due) {
 			c.Due = due
 		}
-		b.pools[c.ID] = c
+		b.standing[c.ID] = c
 	}
 	return nil
 }
 
-// poolCase is the case of a pool, a new one where there is none.
-func (b *batch) poolCase(cluster, name string) (*ledger.Case, error) {
-	id := ledger.NewStandingID(casefile.OfPool, cluster, name)
-	if c := b.pools[id]; c != nil {
+// standingCase is the case of a pool or a job, a new one where there is none.
+func (b *batch) standingCase(cluster string, s classify.Standing) (*ledger.Case, error) {
+	id := ledger.NewStandingID(s.Kind, cluster, s.Name)
+	if c := b.standing[id]; c != nil {
 		return c, nil
 	}
 	c, ok, err := b.tx.FindByID(id)
 	if err != nil || ok {
 		return &c, err
 	}
-	return &ledger.Case{ID: id, Kind: casefile.OfPool, Cluster: cluster, Name: name, Opened: b.now,
+	return &ledger.Case{ID: id, Kind: s.Kind, Cluster: cluster, Name: s.Name, Opened: b.now,
 		State: ledger.StateOpen}, nil
 }
 
-func (b *batch) putPools() error {
-	for _, c := range b.pools {
+func (b *batch) putStandings() error {
+	for _, c := range b.standing {
 		if err := b.tx.PutCase(*c); err != nil {
 			return err
 		}
@@ -101,24 +103,35 @@ func (b *batch) putPools() error {
 	return nil
 }
 
-// poolJudge gives pools their verdicts and records them.
-type poolJudge struct{ *store }
+// standingKeys are the names that an entry is found by as one about pools and jobs.
+func standingKeys(e *ingest.Entry, all []classify.Standing) (out []string) {
+	for _, s := range all {
+		out = append(out, s.Key())
+	}
+	if pool := takenOf(e); pool != "" {
+		out = append(out, takenKey(pool))
+	}
+	return out
+}
 
-// judgeDue judges every pool that is due.
-func (j *poolJudge) judgeDue(ctx context.Context) error {
+// standingJudge gives pools and jobs their verdicts and records them.
+type standingJudge struct{ *store }
+
+// judgeDue judges every pool and every job that is due.
+func (j *standingJudge) judgeDue(ctx context.Context) error {
 	cases, err := j.ledger.Standing(ctx, j.now())
 	for i := range cases {
 		if ctx.Err() != nil {
 			return nil
 		}
 		if bad := j.judgeOne(ctx, &cases[i]); bad != nil { // it must not hold up the others
-			err = errors.Join(err, fmt.Errorf("case %s (pool %s): %w", cases[i].ID, cases[i].Name, bad))
+			err = errors.Join(err, fmt.Errorf("case %s (%s %s): %w", cases[i].ID, cases[i].Kind, cases[i].Name, bad))
 		}
 	}
 	return err
 }
 
-func (j *poolJudge) judgeOne(ctx context.Context, c *ledger.Case) error {
+func (j *standingJudge) judgeOne(ctx context.Context, c *ledger.Case) error {
 	var o episode
 	err := j.ledger.View(ctx, func(q ledger.Questions) (err error) {
 		o, err = j.decide(ctx, q, c)
@@ -131,27 +144,28 @@ func (j *poolJudge) judgeOne(ctx context.Context, c *ledger.Case) error {
 	err = j.writeAt(ctx, at, func(tx *ledger.Tx) error { return j.record(tx, &o, at) })
 	if err == nil && o.verdict != nil {
 		j.metrics.countJudged(o.verdict, at)
-		j.log.Info().Str("pool", o.verdict.Pool).Str("verdict", string(o.verdict.Label)).
+		j.log.Info().Str(c.Kind.Word(), c.Name).Str("verdict", string(o.verdict.Label)).
 			Str("state", string(o.verdict.State)).Str("rule", o.verdict.Rule).
 			Int("revision", o.verdict.Revision).Msg("verdict")
 	}
 	return err
 }
 
-// episode is what becomes of a pool's case: one time that something was wrong with it.
+// episode is what becomes of such a case: one time that something was wrong with it.
 type episode struct {
 	ledger.Case
 	last    *rules.Verdict // on its last episode; nil if there was none
 	verdict *rules.Verdict // a new one; nil where nothing new is to say
+	own     *ingest.Entry  // what coroner itself says of it, which the verdict stands on
 }
 
-// isOpen says whether something is wrong with the pool as far as is recorded.
+// isOpen says whether something is wrong with it as far as is recorded.
 func (o *episode) isOpen() bool { return o.last != nil && o.last.State == rules.Open }
 
-// decide judges a pool by what is filed of it since the last time that all was well.
-func (j *poolJudge) decide(ctx context.Context, q ledger.Questions, c *ledger.Case) (o episode, err error) {
-	o.Case = *c
-	from := c.Died.Add(-poolWindow)
+// decide judges a case by what is filed of it since the last time that all was well.
+func (j *standingJudge) decide(ctx context.Context, q ledger.Questions, c *ledger.Case) (o episode, err error) {
+	o.Case, o.Due = *c, time.Time{}
+	from := firstMoment(c)
 	if c.Episodes > 0 {
 		record, had, err := q.LastVerdict(ctx, ledger.LifeID(c.ID, c.Episodes))
 		if err != nil {
@@ -166,7 +180,10 @@ func (j *poolJudge) decide(ctx context.Context, q ledger.Questions, c *ledger.Ca
 	if err != nil {
 		return o, err
 	}
-	v := classify.JudgePool(slices.Values(entries), j.Book(), c.Cluster, c.Name)
+	if c.Kind == casefile.OfJob && !o.isOpen() {
+		return o, j.decideJob(ctx, q, &o, entries)
+	}
+	v := j.opinion(c, entries)
 	switch {
 	case v.Label.Lasting() && (o.isOpen() || !classify.Passed(&v)):
 		o.takeVerdict(&v)
@@ -174,6 +191,18 @@ func (j *poolJudge) decide(ctx context.Context, q ledger.Questions, c *ledger.Ca
 		o.takeVerdict(resolvedAt(o.last, c.Died))
 	}
 	return o, nil
+}
+
+// firstMoment is from when on evidence of a case counts.
+func firstMoment(c *ledger.Case) time.Time {
+	if c.Kind == casefile.OfJob {
+		return time.Time{}
+	}
+	return c.Died.Add(-poolWindow)
+}
+
+func (j *standingJudge) opinion(c *ledger.Case, entries []ingest.Entry) rules.Verdict {
+	return classify.JudgeStanding(slices.Values(entries), j.Book(), c.Kind, c.Cluster, c.Name)
 }
 
 // resolvedAt is a verdict that nothing on file speaks for any longer.
@@ -216,24 +245,30 @@ func (o *episode) takeVerdict(v *rules.Verdict) {
 	o.verdict = v
 }
 
-// gather is what is filed of a pool from a time on.
-func (j *poolJudge) gather(
+// gather is what is filed of a pool or a job from a time on.
+func (j *standingJudge) gather(
 	ctx context.Context, q ledger.Questions, c *ledger.Case, from time.Time,
 ) ([]ingest.Entry, error) {
-	return q.In(c.Cluster).Since(ctx, classify.KeyPool+c.Name, from)
+	return q.In(c.Cluster).Since(ctx, classify.Standing{Kind: c.Kind, Name: c.Name}.Key(), from)
 }
 
 // record writes what became of a case. Where more was filed meanwhile it stays due.
-func (j *poolJudge) record(tx *ledger.Tx, o *episode, at time.Time) error {
+func (j *standingJudge) record(tx *ledger.Tx, o *episode, at time.Time) error {
 	now, ok, err := tx.FindByID(o.ID)
 	if err != nil || !ok {
 		return err
 	}
 	if !now.Heard.After(o.Heard) {
-		now.Due = time.Time{}
+		now.Due = o.Due
 	}
 	now.Episodes, now.State = o.Episodes, ledger.StateOpen
 	stands := o.last
+	if o.own != nil {
+		key := classify.Standing{Kind: o.Kind, Name: o.Name}.Key()
+		if _, err := tx.AddEvidence(o.own, []string{key}, false); err != nil {
+			return err
+		}
+	}
 	if o.verdict != nil {
 		stands = o.verdict
 		if err := tx.AddVerdict(ledger.LifeID(o.ID, o.Episodes), o.verdict, at, j.options.Publish); err != nil {
