@@ -122,6 +122,26 @@ func TestPoolThatIsWellIsSilent(t *testing.T) {
 	w.wantPools("a pool that is well")
 }
 
+// A set whose runners failed blocks its pool until it has others.
+func TestSetThatFailedIsBlocked(t *testing.T) {
+	w := newWorld(t, Options{})
+	set := func(failed int) {
+		e := w.entry(ingest.Kube, fmt.Sprintf("ephemeral runner set pool=heron wanted=2 failed=%d", failed))
+		e.Node, e.Namespace = "", "ci"
+		e.Fields = map[string]string{"msg": "ephemeral runner set", "pool": "heron", "wanted": "2",
+			"failed": fmt.Sprint(failed)}
+		w.tell(e)
+		w.pass(time.Minute)
+		w.due()
+	}
+	set(0)
+	w.wantPools("all is well")
+	set(2)
+	w.wantPools("both failed", "heron pool-blocked open 1")
+	set(0)
+	w.wantPools("they are gone", "heron pool-blocked resolved 2")
+}
+
 // Two pools, and one name in two clusters, are told apart.
 func TestPoolsAreToldApart(t *testing.T) {
 	w := newWorld(t, Options{})

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/cmd/helptext"
 	"coroner/fixtures/apiserver"
+	"coroner/ingest"
 
 	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -91,10 +93,13 @@ func (s *liveServer) verdict(t *testing.T, runner string) string {
 	return strings.Join(out, "; ")
 }
 
-const crd = `{"metadata":{"name":"ephemeralrunners.actions.github.com"},"spec":{"group":"actions.github.com",` +
-	`"scope":"Namespaced","names":{"plural":"ephemeralrunners","kind":"EphemeralRunner"},
+// crd is the definition of one of actions-runner-controller's resources.
+func crd(plural, kind string) string {
+	return `{"metadata":{"name":"` + plural + `.actions.github.com"},"spec":{"group":"actions.github.com",` +
+		`"scope":"Namespaced","names":{"plural":"` + plural + `","kind":"` + kind + `"},
 	"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",` +
-	`"x-kubernetes-preserve-unknown-fields":true}}}]}}`
+		`"x-kubernetes-preserve-unknown-fields":true}}}]}}`
+}
 
 // TestServeWithNothingButTheAPI: no agent, no controller's log. The Kubernetes API tells
 // of deaths, GitHub of the job; a second server makes nothing new of the same objects.
@@ -115,10 +120,14 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const ns, runners = "/api/v1/namespaces/ci", "/apis/actions.github.com/v1alpha1/namespaces/ci/ephemeralrunners"
+	const ns, arc = "/api/v1/namespaces/ci", "/apis/actions.github.com/v1alpha1/namespaces/ci/"
+	const runners = arc + "ephemeralrunners"
 	do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ci"}}`)
-	do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
-	wait(t, "the resource of EphemeralRunners", func() bool { _, err := k.Do("GET", runners, ""); return err == nil })
+	for plural, kind := range map[string]string{"ephemeralrunners": "EphemeralRunner",
+		"ephemeralrunnersets": "EphemeralRunnerSet", "autoscalingrunnersets": "AutoscalingRunnerSet"} {
+		do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd(plural, kind))
+		wait(t, "the resource of "+kind+"s", func() bool { _, err := k.Do("GET", arc+plural, ""); return err == nil })
+	}
 
 	now := time.Now().UTC().Truncate(time.Second)
 	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -200,6 +209,14 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 		open, err := s.ledger.Cases(context.Background(), ledger.StateOpen, 0)
 		return err == nil && len(open) == 1 && open[0].Name == "mill-runner-4"
 	})
+	set := `{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunnerSet","metadata":{"name":"mill-x7k2m"},` +
+		`"spec":{"replicas":2},"status":{"currentReplicas":2,"failedEphemeralRunners":2}}`
+	do("POST", arc+"ephemeralrunnersets", set)
+	wait(t, "what its set says of the pool", func() bool {
+		of, err := s.ledger.Since(context.Background(), "pool/mill", now)
+		return err == nil && slices.ContainsFunc(of, func(e ingest.Entry) bool { return e.Fields["failed"] == "2" })
+	})
+	do("DELETE", arc+"ephemeralrunnersets/mill-x7k2m", "")
 	before := s.verdict(t, "mill-runner-")
 	s.stop()
 

@@ -57,7 +57,7 @@ var Vars = kong.Vars{
 	"serve_github_url":  "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
 	"serve_kube_config": "Kubeconfig file. Default: the pod's own service account.",
 	"serve_kube_ephemeral_runners": "Watch the EphemeralRunners of actions-runner-controller in these namespaces " +
-		"too. They name the runner's job.",
+		"too, which name the runner's job, and their sets, which tell of a pool that is blocked.",
 	"serve_kube_namespace": "Watch the pods and events of this namespace through the Kubernetes API, so that exit " +
 		"records are known without a controller's log; may be given several times. Needs get, list and watch on " +
 		"both. Default: the API is not used.",

@@ -30,6 +30,7 @@ type known struct {
 	running bool         // one of its containers runs
 	// reported are the facts that were handed on, by their hash.
 	reported map[uint64]bool
+	counts   string // of a set: what its last fact tells of its pool
 	count    int
 	last     time.Time // when something was
 }

@@ -136,6 +136,34 @@ func TestNews(t *testing.T) {
 	}
 }
 
+// A set that comes to a state that it had before is news, for that is how a pool's trouble
+// ends; counts that only follow the jobs are told once a minute, however many there are.
+func TestCountsOfASet(t *testing.T) {
+	b := newBench(t, "ephemeralrunnersets")
+	version := 0
+	set := func(running, failed int) {
+		version++
+		b.Update(b.object(fmt.Sprintf(`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunnerSet",`+
+			`"metadata":{"name":"heron-x7k2m","namespace":"ci","uid":"s1","resourceVersion":"%d"},`+
+			`"spec":{"replicas":2},`+
+			`"status":{"currentReplicas":2,"runningEphemeralRunners":%d,"failedEphemeralRunners":%d}}`,
+			version, running, failed)))
+		b.now = b.now.Add(time.Second)
+	}
+	const well, ill = "ephemeral runner set pool=heron wanted=2 current=2 running=1 failed=0",
+		"ephemeral runner set pool=heron wanted=2 current=2 running=0 failed=2"
+	set(1, 0)
+	set(0, 2)
+	set(1, 0)
+	b.want("three states", well, ill, well)
+	for i := range 600 {
+		set(i%2, 0)
+	}
+	if got := b.said(); len(got) != 10 {
+		t.Errorf("%d facts in ten minutes", len(got))
+	}
+}
+
 // A pod that changes without end, and events without end, are bounded; how the
 // container ended is told all the same.
 func TestFlood(t *testing.T) {

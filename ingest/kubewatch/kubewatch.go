@@ -33,7 +33,7 @@ import (
 // Options say what is watched.
 type Options struct {
 	Namespaces []string                              // pods and events of these
-	Runners    bool                                  // and their EphemeralRunners, which name the runner's job
+	Runners    bool                                  // and their EphemeralRunners, which name the job, and sets of them
 	Nodes      bool                                  // the cluster's nodes
 	Open       func(namespace string) []ingest.Entry // names the pods that lived when nobody watched last; nil: none
 	Now        func() time.Time
@@ -81,11 +81,16 @@ type resource struct {
 	namespace string // "" for the whole cluster
 }
 
+// sets are the resources that tell of a pool: how many runners it wants, has, and lost.
+var sets = []string{"ephemeralrunnersets", "autoscalingrunnersets"}
+
 func (w *Watcher) resources() (out []resource) {
 	for _, ns := range w.options.Namespaces {
 		out = append(out, resource{"/api/v1", "pods", ns}, resource{"/api/v1", "events", ns})
 		if w.options.Runners {
-			out = append(out, resource{"/apis/actions.github.com/v1alpha1", "ephemeralrunners", ns})
+			for _, name := range append([]string{"ephemeralrunners"}, sets...) {
+				out = append(out, resource{"/apis/actions.github.com/v1alpha1", name, ns})
+			}
 		}
 	}
 	if w.options.Nodes {

@@ -3,6 +3,7 @@ package kubewatch
 import (
 	"cmp"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -20,6 +21,9 @@ const (
 // newFacts are the facts of an object that were not handed on before.
 func (f *feed) newFacts(k *known, o *object) (out []ingest.Entry) {
 	now := f.w.options.Now()
+	if slices.Contains(sets, f.name) {
+		return f.newCounts(k, o, now)
+	}
 	for _, e := range o.facts {
 		if k.id.PodUID == "" && k.id.Node == "" {
 			k.id = ingest.Entry{Node: e.Node, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID}
@@ -37,6 +41,21 @@ func (f *feed) newFacts(k *known, o *object) (out []ingest.Entry) {
 		out = append(out, f.complete(e, now))
 	}
 	return append(out, f.rebooted(k, o, now)...)
+}
+
+// newCounts are what a set says of its pool, at the time that it is seen: when it failed
+// runners, or may have others, and beyond that once a minute, for it counts every job.
+func (f *feed) newCounts(k *known, o *object, now time.Time) (out []ingest.Entry) {
+	for _, e := range o.facts {
+		counts := e.Fields["failed"] + " " + e.Fields["phase"] + " " + e.Fields["max"]
+		if counts == k.counts && now.Sub(k.last) < minRepeat {
+			continue
+		}
+		k.counts, k.last = counts, now
+		e.At, e.Clock = now, ingest.WallClock
+		out = append(out, e)
+	}
+	return out
 }
 
 var seed = maphash.MakeSeed()
