@@ -75,8 +75,11 @@ const standingReach = signal.ReachPool | signal.ReachJob
 // addStanding notes the pool and the job that a signal is about.
 func (f *Filing) addStanding(s *signal.Signal, book *rules.Rulebook) {
 	for _, k := range standingKinds {
+		if !s.Def.Reach.Has(k.reach) {
+			continue
+		}
 		name := k.nameOf(s)
-		if !s.Def.Reach.Has(k.reach) || name == "" {
+		if name == "" {
 			continue
 		}
 		one := Standing{k.kind, name, book.Decides(k.kind, s.Def.Name)}

@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"slices"
 	"time"
 )
 
 // standingOf says since when it lasts what a finding is about, and whether something
-// after its last sign shows that it is over.
+// after its last sign shows that it is over. What is proven is not over because somebody
+// claims so.
 func standingOf(f *finding) (l Standing) {
 	l.State = Open
 	var last time.Time
@@ -19,9 +21,10 @@ func standingOf(f *finding) (l Standing) {
 		}
 		last = later(last, at)
 	}
+	proven := slices.ContainsFunc(f.decisive, f.isProven)
 	for _, d := range recordsOf(f.rule.over, f.env) {
 		at, _ := d["at"].(time.Time)
-		if !at.After(last) || last.IsZero() {
+		if !at.After(last) || last.IsZero() || proven && !f.isProven(d) {
 			continue
 		}
 		if l.Until == nil || at.Before(*l.Until) {
@@ -30,6 +33,9 @@ func standingOf(f *finding) (l Standing) {
 	}
 	return l
 }
+
+// isProven says whether a record is of a line that is.
+func (f *finding) isProven(d map[string]any) bool { return f.c.Evidence[d[indexKey].(int)].Proven }
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

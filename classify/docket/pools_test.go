@@ -142,6 +142,24 @@ func TestSetThatFailedIsBlocked(t *testing.T) {
 	w.wantPools("they are gone", "heron pool-blocked resolved 2")
 }
 
+// Anybody who may push can say that all is well. That ends nothing that the listener itself
+// told.
+func TestClaimDoesNotResolve(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.stuck(3)
+	w.wantPools("it stands still", "heron listener-down open 1")
+	claim := w.decision(3, 3)
+	claim.Trust, claim.Doc = ingest.Claimed, "stranger"
+	w.tell(claim)
+	w.pass(time.Minute)
+	w.due()
+	w.wantPools("somebody says that it does not", "heron listener-down open 1")
+	w.tell(w.decision(3, 3))
+	w.pass(time.Minute)
+	w.due()
+	w.wantPools("its listener does", "heron listener-down resolved 2")
+}
+
 // Two pools, and one name in two clusters, are told apart.
 func TestPoolsAreToldApart(t *testing.T) {
 	w := newWorld(t, Options{})
