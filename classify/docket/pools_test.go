@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,5 +192,34 @@ func TestPoolEvidenceIsBounded(t *testing.T) {
 	entries, err := w.ledger.Since(context.Background(), "pool/heron", time.Time{})
 	if err != nil || len(entries) != 60 {
 		t.Errorf("%d records of one hour, %v", len(entries), err)
+	}
+}
+
+// A runner that lives on after its job has a verdict while it lives; its end is a revision.
+func TestZombieIsJudgedAlive(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tell(w.born()...)
+	w.tell(w.listener("Job completed message received.",
+		`{"RequestId": 7, "Result": "canceled", "RunnerId": 3, "RunnerName": "`+pod+`"}`))
+	for range 8 {
+		w.pass(time.Minute)
+		e := w.entry(ingest.Controller, fmt.Sprintf("%s\tINFO\tEphemeralRunner\tRunner job is still running, cannot remove "+
+			"the runner\t{\"ephemeralrunner\": {\"name\": %q, \"namespace\": \"ci\"}}", w.clock.at.Format(time.RFC3339), pod))
+		w.tell(e)
+		w.due()
+	}
+	found, err := w.ledger.Verdicts(context.Background(), ledger.Query{Standing: ledger.Standing{State: rules.Open}})
+	if err != nil || len(found) != 1 || found[0].Verdict.Label != rules.Zombie || found[0].Verdict.Runner != pod {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	w.tell(w.died(0)...)
+	w.pass(2 * time.Minute)
+	w.due()
+	if got := w.verdicts(); len(got) != 1 || strings.Contains(got[0], "zombie") {
+		t.Errorf("after its end: %q", got)
+	}
+	open, err := w.ledger.CountOpen(context.Background(), 10)
+	if err != nil || len(open) > 0 {
+		t.Errorf("open after its end: %v, %v", open, err)
 	}
 }
