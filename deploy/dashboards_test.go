@@ -151,7 +151,7 @@ func TestPanelsAreExplained(t *testing.T) {
 
 var linked = regexp.MustCompile(
 	`^\$\{coroner\}/(runners/\$\{__value\.raw\}|\?((verdict|node|pool|repository)=(\$\{__field\.labels\.(verdict|` +
-		`node|pool|repository)\}|\$\{__value\.raw\}|[\w,-]+)&)*since=\$\{__from:date:iso\})$`,
+		`node|pool|repository)\}|\$\{__value\.raw\}|[\w,-]+)&)*(state=open&)?since=\$\{__from:date:iso\})$`,
 )
 
 // From a bar to the list, from a runner to its post-mortem: every link is one

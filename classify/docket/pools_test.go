@@ -203,9 +203,9 @@ func TestZombieIsJudgedAlive(t *testing.T) {
 		`{"RequestId": 7, "Result": "canceled", "RunnerId": 3, "RunnerName": "`+pod+`"}`))
 	for range 8 {
 		w.pass(time.Minute)
-		e := w.entry(ingest.Controller, fmt.Sprintf("%s\tINFO\tEphemeralRunner\tRunner job is still running, cannot remove "+
-			"the runner\t{\"ephemeralrunner\": {\"name\": %q, \"namespace\": \"ci\"}}", w.clock.at.Format(time.RFC3339), pod))
-		w.tell(e)
+		const line = "%s\tINFO\tEphemeralRunner\tRunner job is still running, cannot remove the runner\t" +
+			"{\"ephemeralrunner\": {\"name\": %q, \"namespace\": \"ci\"}}"
+		w.tell(w.entry(ingest.Controller, fmt.Sprintf(line, w.clock.at.Format(time.RFC3339), pod)))
 		w.due()
 	}
 	found, err := w.ledger.Verdicts(context.Background(), ledger.Query{Standing: ledger.Standing{State: rules.Open}})
