@@ -181,8 +181,9 @@ func (a *assembler) openCases() {
 
 // lineOf is a signal of the record, by its number, that is about a pod.
 type lineOf struct {
-	number           int
-	proven, doubtful bool
+	number int
+	proven bool
+	doubt  casefile.Doubt
 }
 
 // attribute gives every signal to the pods that it is about, and what concerns
@@ -195,7 +196,7 @@ func (a *assembler) attribute() {
 			a.nobodys = append(a.nobodys, s)
 		}
 		for _, p := range mine {
-			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.roster.doubts(p, s)})
+			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.doubtOf(p, s)})
 			a.taken[i] = a.taken[i] || !p.anonymous
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
@@ -230,7 +231,7 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 				near = near[1:]
 			}
 			s, l := a.record.Signals[mine[0].number], mine[0]
-			out = append(out, casefile.Evidence{Signal: s, Mine: true, Proven: l.proven, Doubtful: l.doubtful})
+			out = append(out, casefile.Evidence{Signal: s, Mine: true, Proven: l.proven, Doubt: l.doubt})
 			mine = mine[1:]
 			continue
 		}

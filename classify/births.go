@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules/casefile"
 	"coroner/rules/signal"
 )
 
@@ -88,6 +89,17 @@ func (p *Pod) standing(s *signal.Signal) standing {
 		return likely
 	}
 	return there
+}
+
+// doubtOf says why a line need not be about the pod that it names.
+func (a *assembler) doubtOf(p *Pod, s *signal.Signal) casefile.Doubt {
+	switch {
+	case a.roster.doubts(p, s):
+		return casefile.Doubtful
+	case a.roster.unties(p, s):
+		return casefile.Untied
+	}
+	return casefile.NoDoubt
 }
 
 // doubts says whether a line need not be about the pod: a job wrote it, or it has only the

@@ -38,8 +38,9 @@ type Roster struct {
 	byID   map[inCluster]tie // container and sandbox ids
 	byName map[inCluster][]*Pod
 	pids   map[inCluster][]pidSeen
-	docs   map[inCluster]string // document -> runner name that it gives itself
-	void   map[inCluster]bool   // UIDs that several pods share
+	docs   map[inCluster]string   // document -> runner name that it gives itself
+	void   map[inCluster]bool     // UIDs that several pods share
+	ages   map[*Pod]time.Duration // by the youngest rows of kubectl get pods
 
 	printed printed // what jobs wrote names nobody
 
@@ -197,6 +198,7 @@ func (r *Roster) learnFrom(signals []*signal.Signal) {
 		}
 	}
 	r.learnPIDs(signals)
+	r.learnAges(signals)
 }
 
 // nameSignals reads the identities of each signal once.

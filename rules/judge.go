@@ -24,6 +24,7 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	if f := b.examineSome(c, notDoubtful); f != nil && f.foundLabel() != Unknown {
 		all = f
 	}
+	all = all.holdUntied(b)
 	for _, better := range []func(*casefile.Evidence) bool{
 		func(e *casefile.Evidence) bool { return e.Proven },
 		func(e *casefile.Evidence) bool { return !e.Unsigned },
@@ -35,7 +36,24 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	return b.writeVerdict(c, all, all)
 }
 
-func notDoubtful(e *casefile.Evidence) bool { return !e.Doubtful }
+func notDoubtful(e *casefile.Evidence) bool { return e.Doubt != casefile.Doubtful }
+
+// holdUntied takes what rows add that nothing ties to this pod for no more than a
+// suspicion: what the rest says by itself of an end stands without them.
+func (f *finding) holdUntied(b *Rulebook) *finding {
+	if !slices.ContainsFunc(f.c.Evidence, func(e casefile.Evidence) bool { return e.Doubt == casefile.Untied }) {
+		return f
+	}
+	tied := b.examineSome(f.c, func(e *casefile.Evidence) bool { return e.Doubt != casefile.Untied })
+	if tied != nil {
+		label := tied.foundLabel()
+		if label == f.foundLabel() || label != None && tied.confidence != Suspected {
+			return tied
+		}
+	}
+	f.confidence = Suspected
+	return f
+}
 
 // examineSome looks at a part of the evidence only; nil where that is all of
 // it, or nothing.
@@ -254,7 +272,7 @@ func (f *finding) loose() bool {
 // isDoubtful says whether all that the verdict stands on is.
 func (f *finding) isDoubtful() bool {
 	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
-		return !f.c.Evidence[d[indexKey].(int)].Doubtful
+		return f.c.Evidence[d[indexKey].(int)].Doubt != casefile.Doubtful
 	})
 }
 

@@ -80,11 +80,21 @@ func (c *Case) Nobody() bool {
 // Evidence is a signal attributed to a case.
 type Evidence struct {
 	*signal.Signal
-	Mine     bool // the line names this pod; false: it speaks about its node
-	Proven   bool // trusted source, unforgeable envelope, and a tie that is both
-	Others   bool // the line names another pod
-	Doubtful bool // it may be about an earlier pod of the same name, or a job wrote it among its runner's lines
+	Mine   bool // the line names this pod; false: it speaks about its node
+	Proven bool // trusted source, unforgeable envelope, and a tie that is both
+	Others bool // the line names another pod
+	Doubt  Doubt
 }
+
+// Doubt says why a line need not be about the pod that it names.
+type Doubt int
+
+// The doubts.
+const (
+	NoDoubt  Doubt = iota
+	Untied         // a row with the pod's name and no time: which pod of that name is meant, nothing says
+	Doubtful       // it may be about an earlier pod of that name, or a job wrote it among its runner's lines
+)
 
 // SignalNames are the names of the signals that the case has evidence of.
 func (c *Case) SignalNames() map[string]bool {

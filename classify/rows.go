@@ -1,0 +1,59 @@
+package classify
+
+import (
+	"strings"
+	"time"
+
+	"coroner/ingest"
+	"coroner/rules/signal"
+)
+
+// A row of kubectl's tables has the name of its pod and an age: neither a UID nor a
+// time. An earlier pod of the name may be meant, whose events are kept for an hour.
+
+// learnAges notes how old each pod was when somebody listed it.
+func (r *Roster) learnAges(signals []*signal.Signal) {
+	r.ages = map[*Pod]time.Duration{}
+	for _, s := range signals {
+		age := ageOf(s)
+		if s.Def.Name != "kube.row" || age == 0 {
+			continue
+		}
+		if p, ok := r.podNamed(r.namesOf(s), s); ok && (r.ages[p] == 0 || age < r.ages[p]) {
+			r.ages[p] = age
+		}
+	}
+}
+
+// unties says whether a line is a row that need not be about the pod: the pod is known
+// by its UID and the row has none, or what it tells of happened before the pod was made.
+func (r *Roster) unties(p *Pod, s *signal.Signal) bool {
+	event := s.Def.Name == "kube.event" && s.Str("object") != ""
+	if s.Source != ingest.Kube || !s.At.IsZero() || !event && s.Def.Name != "kube.row" {
+		return false
+	}
+	if n := r.namesOf(s); n.uid != "" || len(n.ids) > 0 || n.name != p.Name {
+		return false
+	}
+	return p.UID != "" || event && r.ages[p] > 0 && ageOf(s) > r.ages[p]+clocksApart
+}
+
+// ageOf is the age in a row, 0 where it has none: `5m`, `3d4h`, `84s (x3 over 2m)`.
+func ageOf(s *signal.Signal) time.Duration {
+	text, _, _ := strings.Cut(s.Str("age"), " ")
+	seconds, number := 0.0, 0.0
+	for _, c := range []byte(text) {
+		if c >= '0' && c <= '9' {
+			number = number*10 + float64(c-'0')
+			continue
+		}
+		seconds, number = seconds+number*ageUnits[c], 0
+	}
+	return time.Duration(min(seconds, maxAge)) * time.Second
+}
+
+// ageUnits are the letters behind the numbers of an age, in seconds.
+var ageUnits = map[byte]float64{'s': 1, 'm': 60, 'h': 60 * 60, 'd': 24 * 60 * 60, 'y': 365 * 24 * 60 * 60}
+
+// maxAge is the greatest age that a row is believed to have, in seconds: 31 years.
+const maxAge = 1e9
