@@ -93,7 +93,9 @@ func (a *assembler) onlyNodes() {
 		only[cluster] = firstSet(was, node)
 	}
 	for _, s := range a.record.Signals {
-		named(s.Cluster, s.Node)
+		if !a.record.printed.has(s) {
+			named(s.Cluster, s.Node)
+		}
 	}
 	for _, p := range a.record.left {
 		named(p.cluster, p.node)
@@ -237,7 +239,9 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 		}
 		s, others := a.record.Signals[near[0]], a.taken[near[0]]
 		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed
-		out, near = append(out, casefile.Evidence{Signal: s, Proven: s.Proven() && there, Others: others}), near[1:]
+		out, near = append(out, casefile.Evidence{
+			Signal: s, Proven: s.Proven() && there, Others: others, Doubt: a.roster.printed.doubtOf(s),
+		}), near[1:]
 	}
 	return out
 }

@@ -93,7 +93,9 @@ func (p *Pod) standing(s *signal.Signal) standing {
 
 // doubtOf says why a line need not be about the pod that it names.
 func (a *assembler) doubtOf(p *Pod, s *signal.Signal) casefile.Doubt {
-	switch {
+	switch printed := a.roster.printed.doubtOf(s); {
+	case printed != casefile.NoDoubt:
+		return printed
 	case a.roster.doubts(p, s):
 		return casefile.Doubtful
 	case a.roster.unties(p, s):
@@ -102,11 +104,11 @@ func (a *assembler) doubtOf(p *Pod, s *signal.Signal) casefile.Doubt {
 	return casefile.NoDoubt
 }
 
-// doubts says whether a line need not be about the pod: a job wrote it, or it has only the
-// name and was written before the pod was made, by clocks that nobody compares.
+// doubts says whether a line need not be about the pod: it has only the name and was
+// written before the pod was made, by clocks that nobody compares.
 func (r *Roster) doubts(p *Pod, s *signal.Signal) bool {
 	n := r.namesOf(s)
-	return r.printed.has(s) || n.uid == "" && len(n.ids) == 0 && n.name == p.Name && n.name != "" &&
+	return n.uid == "" && len(n.ids) == 0 && n.name == p.Name && n.name != "" &&
 		p.standing(s) == likely && s.At.Before(p.made[clocks-1-clockOf(s)].at)
 }
 

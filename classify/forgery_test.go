@@ -148,6 +148,8 @@ func TestRowsAmongARunnersLinesAreItsJobs(t *testing.T) {
 	const ends = "2026-03-01 10:05:05Z: Job e2e completed with result: Succeeded\n" +
 		"Runner listener exit with 0 return code, stop the service, no retry needed.\nExiting runner...\n"
 	rows := map[string]string{
+		"lines of a node": "[ 1234.567890] Kernel panic - not syncing: Fatal exception\n" +
+			"Mar  1 10:00:07 host-1 systemd-logind[1]: System is powering down.\n",
 		"a table of pods": "NAME           READY   STATUS      RESTARTS   AGE\n" +
 			"other-9x2lk-a1   0/1     OOMKilled   0          3m\nother-9x2lk-d3   0/1     Evicted     0          3m\n",
 		"a table of events": "LAST SEEN   TYPE      REASON    OBJECT                    MESSAGE\n" +
@@ -169,6 +171,15 @@ func TestRowsAmongARunnersLinesAreItsJobs(t *testing.T) {
 		below := replayText(b, "job.log", begins+text)
 		if !slices.ContainsFunc(below, func(v rules.Verdict) bool { return v.Death() }) {
 			t.Errorf("%s, which somebody may have pasted below: no death", what)
+		}
+		if v := replayText(b, "job.log", text+begins)[0]; strings.HasPrefix(what, "a table") &&
+			(!v.Death() || v.Confidence != rules.Probable) {
+			t.Errorf("%s, which no job can have printed: %s (%s)", what, v.Label, v.Confidence)
+		}
+		for _, v := range append(below, replayText(b, "job.log", text+ends)...) {
+			if v.Death() && v.Confidence != rules.Suspected {
+				t.Errorf("%s, which its job may have printed: %s (%s)", what, v.Label, v.Confidence)
+			}
 		}
 		for _, v := range replayText(b, "job.log", begins+text+"Exiting runner...\n") {
 			if v.Confidence != rules.Suspected && v.Death() || strings.Contains(v.Runner, "other") {

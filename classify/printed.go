@@ -2,6 +2,7 @@ package classify
 
 import (
 	"coroner/ingest"
+	"coroner/rules/casefile"
 	"coroner/rules/signal"
 )
 
@@ -19,6 +20,20 @@ func (l span) some() bool { return l.first > 0 && l.first < l.last }
 func (p printed) has(s *signal.Signal) bool {
 	l := p[s.Doc]
 	return l.some() && l.first < s.Line && s.Line < l.last && !s.Source.Forgeable()
+}
+
+// doubtOf says why a line need not be whose it seems to be. Below the line that a job runs,
+// or above the end of one whose beginning is cut off, somebody may have put it, or the job
+// printed it.
+func (p printed) doubtOf(s *signal.Signal) casefile.Doubt {
+	switch l := p[s.Doc]; {
+	case p.has(s):
+		return casefile.Doubtful
+	case s.Source.Forgeable():
+	case l.first > 0 && l.first < s.Line, l.first == 0 && s.Line < l.last:
+		return casefile.Beside
+	}
+	return casefile.NoDoubt
 }
 
 // jobEnds are the lines that only a runner whose job is over prints.

@@ -24,7 +24,7 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	if f := b.examineSome(c, notDoubtful); f != nil && f.foundLabel() != Unknown {
 		all = f
 	}
-	all = all.holdUntied(b)
+	all = all.holdDoubted(b)
 	for _, better := range []func(*casefile.Evidence) bool{
 		func(e *casefile.Evidence) bool { return e.Proven },
 		func(e *casefile.Evidence) bool { return !e.Unsigned },
@@ -38,22 +38,27 @@ func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 
 func notDoubtful(e *casefile.Evidence) bool { return e.Doubt != casefile.Doubtful }
 
-// holdUntied takes what rows add that nothing ties to this pod for no more than a
-// suspicion: what the rest says by itself of an end stands without them.
-func (f *finding) holdUntied(b *Rulebook) *finding {
-	if !slices.ContainsFunc(f.c.Evidence, func(e casefile.Evidence) bool { return e.Doubt == casefile.Untied }) {
-		return f
-	}
-	tied := b.examineSome(f.c, func(e *casefile.Evidence) bool { return e.Doubt != casefile.Untied })
-	if tied != nil {
-		label := tied.foundLabel()
-		if label == f.foundLabel() || label != None && tied.confidence != Suspected {
-			return tied
+// holdDoubted takes what lines add of which it is not sure whose they are for no more than a
+// suspicion. What the rest says stands; but where a job can have printed them the rest
+// is such a job's word, too.
+func (f *finding) holdDoubted(b *Rulebook) *finding {
+	for _, doubt := range []casefile.Doubt{casefile.Beside, casefile.Untied} {
+		has := func(e casefile.Evidence) bool { return e.Doubt == doubt }
+		if !slices.ContainsFunc(f.c.Evidence, has) {
+			continue
+		}
+		sure := b.examineSome(f.c, func(e *casefile.Evidence) bool { return !has(*e) })
+		if sure != nil && (sure.foundLabel() == f.foundLabel() || doubt == casefile.Untied && sure.ends()) {
+			f = sure
+		} else {
+			f.confidence = Suspected
 		}
 	}
-	f.confidence = Suspected
 	return f
 }
+
+// ends says whether it was found how something ended, and more than suspected.
+func (f *finding) ends() bool { return f.foundLabel() != None && f.confidence != Suspected }
 
 // examineSome looks at a part of the evidence only; nil where that is all of
 // it, or nothing.

@@ -92,6 +92,7 @@ type Doubt int
 // The doubts.
 const (
 	NoDoubt  Doubt = iota
+	Beside         // it stands beside a runner's lines without an envelope: a job can have printed it
 	Untied         // a row with the pod's name and no time: which pod of that name is meant, nothing says
 	Doubtful       // it may be about an earlier pod of that name, or a job wrote it among its runner's lines
 )
