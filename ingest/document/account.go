@@ -68,6 +68,12 @@ func (a *account) countEntry(d *draft) {
 	}
 }
 
+// isOneLine says whether the document is one line of a program of the node and nothing else:
+// somebody picked it out, of whatever text it stood in.
+func (a *account) isOneLine() bool {
+	return !a.fed && a.lines == 1 && len(a.spans) > 0 && a.provenance.hasAny(claimsHost)
+}
+
 // countSkipped takes note of a line of the host that gives no entry, as entry would.
 func (a *account) countSkipped(l *prefilter.KnownLine, boot string) {
 	a.lines++

@@ -14,7 +14,7 @@ var diagPath = regexp.MustCompile(`^(?:Runner|Worker)_\d{8}-\d{6}-utc\.log$`)
 
 // yieldMarks yields what can be said about the reading once all is read.
 func (r *reader) yieldMarks() {
-	if r.account.provenance.isMixed() {
+	if a := &r.account; a.provenance.isMixed() || a.isOneLine() {
 		r.yieldMark(ingest.Entry{}, ingest.Mark{Kind: ingest.Mixed})
 	}
 	for _, g := range r.account.gaps {
