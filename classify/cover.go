@@ -34,14 +34,22 @@ func (a *assembler) coverCases() {
 			around[on] = append(around[on], m)
 		}
 	}
-	lists := map[inCluster][]casefile.Coverage{}
+	type kind struct {
+		inCluster
+		unknown bool // none of the pod's containers is known
+	}
+	lists := map[kind][]casefile.Coverage{}
 	for _, p := range a.wanted {
-		on := inCluster{p.Cluster, p.Node}
+		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous}
 		if _, known := lists[on]; !known {
-			lists[on] = append(casefile.Join(aroundNode(around, on)), a.maskedIDs(on)...)
+			list := append(casefile.Join(aroundNode(around, on.inCluster)), a.maskedIDs(on.inCluster)...)
+			if on.unknown {
+				list = append(list, a.untiedIDs(on.inCluster)...)
+			}
+			lists[on] = casefile.FewHoles(list)
 		}
 		a.cases[p].Around = lists[on]
-		a.addUntied(p)
+		a.addCutShort(p)
 	}
 }
 
@@ -74,25 +82,25 @@ func (a *assembler) masked(s *signal.Signal) bool {
 	return n.anyUID && n.namesNothing()
 }
 
-// addUntied adds the moments at which a line named a container that no record ties
-// to a pod, for a pod none of whose containers is known: it can be its own.
-func (a *assembler) addUntied(p *Pod) {
+// untiedIDs are the moments at which a line of the node named a container that no record
+// ties to a pod. It can be that of any pod none of whose containers is known.
+func (a *assembler) untiedIDs(on inCluster) (out []casefile.Coverage) {
+	for _, s := range a.nobodys {
+		if !a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
+			out = append(out, lostRecords(s, "a line of it names a container that no record ties to a pod"))
+		}
+	}
+	return out
+}
+
+// addCutShort adds the moments at which a line named a pod by what can be a part of this
+// one's name.
+func (a *assembler) addCutShort(p *Pod) {
 	c := a.cases[p]
 	for _, s := range a.cutShort(p) {
 		c.Coverage = append(
 			c.Coverage,
 			lostToAll(s, "a line names a pod by what can be the start of this one's name")...)
-	}
-	if len(p.Containers) > 0 || p.anonymous {
-		return
-	}
-	for _, s := range a.nobodys {
-		if !a.anybodys(s) && s.Cluster == p.Cluster && sameNode(s.Node, p.Node) && p.isAround(s.At) {
-			c.Coverage = append(
-				c.Coverage,
-				lostRecords(s, "a line of it names a container that no record ties to a pod"),
-			)
-		}
 	}
 }
 

@@ -47,6 +47,48 @@ func TestCoverageIsSharedByTheNode(t *testing.T) {
 	}
 }
 
+// What cannot be tied to a pod is looked through for each pod of the node: with four times
+// as many pods and lines there is four times as much to look through, not sixteen.
+func TestWhatCannotBeTiedCostsItsSize(t *testing.T) {
+	book := loadBook(t)
+	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	for _, apart := range []time.Duration{time.Second, time.Minute} {
+		look := func(n int) (looked int) {
+			var entries []ingest.Entry
+			for i := range n {
+				line := ingest.Entry{
+					At:     at.Add(time.Duration(i) * apart),
+					Clock:  ingest.WallClock,
+					Source: ingest.Kubelet,
+					Trust:  ingest.Attested,
+					Node:   "n",
+					Doc:    "j",
+					Line:   2 * i,
+				}
+				uid := fmt.Sprintf("%08d-1111-4222-8333-444455556666", i/2) // of two pods each
+				line.Text = fmt.Sprintf(`I0301 10:00:00.000000     812 kubelet.go:1] "SyncLoop (PLEG): event for pod" `+
+					`pod="ci/amber-%d" event={"ID":"%s","Type":"ContainerDied","Data":"%064x"}`, i, uid, i+1e9)
+				entries = append(entries, line)
+				line.Text = fmt.Sprintf(
+					`I0301 10:00:00.000000     812 generic.go:1] "Generic (PLEG): container finished" `+
+						`podID="%s" containerID="***" exitCode=137`,
+					uid,
+				)
+				line.Line++
+				entries = append(entries, line)
+			}
+			for _, c := range classify.Cases(entries, book, classify.Options{}) {
+				looked += len(c.Around) + len(c.Coverage)
+			}
+			return looked
+		}
+		few, many := look(500), look(2000)
+		if few < 500 || many > 5*few {
+			t.Errorf("%v apart: %d for 500 pods, %d for 2000", apart, few, many)
+		}
+	}
+}
+
 // A request to stop whose id is masked can be for anybody: neither of the kubelet
 // and its runtime proves then, by its silence, that nobody asked.
 func TestMaskedRequestVoidsSilence(t *testing.T) {

@@ -14,12 +14,6 @@ const (
 	nodeAfter  = 5 * time.Minute
 )
 
-// isAround says whether a time is one in which what happens on its node is of
-// interest to the pod; one that is not known is.
-func (p *Pod) isAround(at time.Time) bool {
-	return p.First.IsZero() || at.IsZero() || !at.Before(p.First.Add(-nodeBefore)) && !at.After(p.Last.Add(nodeAfter))
-}
-
 // foreign is how many lines about its node one case keeps where there are twice as
 // many: the nearest to its end.
 const foreign = 48

@@ -280,8 +280,8 @@ func timesOf(strikes []*signal.Signal, p place) (out []int64) {
 	return out
 }
 
-// meets says whether one of the times is around the pod's life, as Pod.isAround has
-// it; a time that is not known is.
+// meets says whether one of the times is around the pod's life, in which what happens on
+// its node is of interest to it; a time that is not known is.
 func (h heard) meets(times []int64) bool {
 	if len(times) == 0 || h.first == undated || times[0] == undated {
 		return len(times) > 0

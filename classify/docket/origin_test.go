@@ -180,7 +180,9 @@ func TestPodsThatNobodyKnows(t *testing.T) {
 		w := newWorld(t, Options{Deadline: 10 * time.Second})
 		w.from(c.known, "n1", w.born()...)
 		w.pass(time.Minute)
-		w.from(c.known, "n1", append(w.died(137), w.oom())...)
+		w.from(c.known, "n1", append(w.died(137), w.oom(), w.entry(ingest.Kernel, "Memory cgroup out of memory: "+
+			"Killed process 4242 (rustc) total-vm:9kB, anon-rss:8kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "+
+			"oom_score_adj:900"))...)
 		w.pass(time.Minute)
 		w.due()
 		v := w.verdict(pod)
