@@ -27,9 +27,11 @@ func NewState(l *ledger.Ledger, now func() time.Time) *State {
 		now:    now,
 		cases:  desc("coroner_cases", "Runners in the ledger by state: open, ending, judged.", "state"),
 		lag: desc("coroner_node_lag_seconds",
-			"How far behind now everything on the node has been read.", "cluster", "node"),
-		heard: desc("coroner_node_heard_seconds", "Time since the node's agent last pushed.", "cluster", "node"),
-		size:  desc("coroner_ledger_bytes", "Size of the ledger's file."),
+			"How far behind now everything on the node has been read. Beyond 10000 nodes the others are one.",
+			"cluster", "node"),
+		heard: desc("coroner_node_heard_seconds",
+			"Time since the node's agent last pushed. Beyond 10000 nodes the others are one.", "cluster", "node"),
+		size: desc("coroner_ledger_bytes", "Size of the ledger's file."),
 		open: desc("coroner_open_verdicts",
 			"Verdicts on what is wrong now: those that have no end yet. Of the pools with the most.",
 			"verdict", "cluster", "pool"),
@@ -56,15 +58,8 @@ func (s *State) Collect(ch chan<- prometheus.Metric) {
 			gauge(s.cases, float64(counts[state]), string(state))
 		}
 	}
-	nodes, err := s.ledger.Nodes(ctx)
-	for _, n := range nodes {
-		if err != nil {
-			break
-		}
-		gauge(s.heard, s.now().Sub(n.Heard).Seconds(), n.Cluster, n.Name)
-		if !n.Reached.IsZero() { // its agent has not said yet how far it has read
-			gauge(s.lag, s.now().Sub(n.Reached).Seconds(), n.Cluster, n.Name)
-		}
+	if nodes, err := s.ledger.Nodes(ctx); err == nil {
+		s.showNodes(nodes, gauge)
 	}
 	gauge(s.size, float64(s.ledger.Size()))
 	open, err := s.ledger.CountOpen(ctx, maxPools)
@@ -72,5 +67,33 @@ func (s *State) Collect(ch chan<- prometheus.Metric) {
 		if err == nil {
 			gauge(s.open, float64(c.N), string(c.Label), c.Cluster, c.Pool)
 		}
+	}
+}
+
+// maxNodes is how many nodes are told apart in metrics: what a node is called, its agent
+// says, and not every credential proves it.
+const maxNodes = 10_000
+
+// showNodes shows how far behind each node is; those beyond the most that are told apart
+// as one, by the worst of them.
+func (s *State) showNodes(nodes []ledger.Node, gauge func(*prometheus.Desc, float64, ...string)) {
+	var heard, lag float64
+	for i, n := range nodes {
+		silent, behind := s.now().Sub(n.Heard).Seconds(), s.now().Sub(n.Reached).Seconds()
+		unread := n.Reached.IsZero() // its agent has not said yet how far it has read
+		if i >= maxNodes {
+			if heard = max(heard, silent); !unread {
+				lag = max(lag, behind)
+			}
+			continue
+		}
+		gauge(s.heard, silent, n.Cluster, n.Name)
+		if !unread {
+			gauge(s.lag, behind, n.Cluster, n.Name)
+		}
+	}
+	if len(nodes) > maxNodes {
+		gauge(s.heard, heard, "", "others")
+		gauge(s.lag, lag, "", "others")
 	}
 }
