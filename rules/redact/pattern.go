@@ -29,6 +29,7 @@ type Pattern struct {
 	Words []string
 	Match string
 	Needs string
+	Alone bool // nothing but spaces stands before the word
 
 	Like   string // the secret matches this
 	Unlike string // and not this
@@ -221,7 +222,7 @@ func (p *pattern) findToken(text string, start, end int) (s Span, next int, ok b
 
 // findMatch is a secret that a regular expression tells.
 func (p *pattern) findMatch(text string, start, end int) (s Span, next int, ok bool) {
-	if !strings.Contains(text[end:], p.Needs) {
+	if !strings.Contains(text[end:], p.Needs) || p.Alone && strings.TrimSpace(text[:start]) != "" {
 		return s, end, false
 	}
 	m := p.match.FindStringSubmatchIndex(text[start:])

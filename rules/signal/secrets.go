@@ -28,6 +28,7 @@ type secretSpec struct {
 	begins, keys, except, words       []yamlfile.Text
 	chars, match, needs, like, unlike yamlfile.Text
 	least, before                     int
+	alone                             bool
 	fields                            map[string]yamlfile.Text // the others by name, for their places
 	tests                             []SecretTest
 }
@@ -52,7 +53,7 @@ func (r reader) readSecret(n *yaml.Node) (s secretSpec) {
 		"begins": list("begins", &s.begins), "chars": one(r.Text, "chars", &s.chars),
 		"keys": list("keys", &s.keys), "except": list("except", &s.except),
 		"words": list("words", &s.words), "match": one(r.Pattern, "match", &s.match),
-		"needs": one(r.Text, "needs", &s.needs),
+		"needs": one(r.Text, "needs", &s.needs), "alone": r.Bool(&s.alone),
 		"like":  one(r.Pattern, "like", &s.like), "unlike": one(r.Pattern, "unlike", &s.unlike),
 		"least": r.Int(&s.least), "before": r.Int(&s.before),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.secretTest(n)) }),
@@ -81,6 +82,7 @@ func (c *compiler) compileSecrets() {
 			Begins: textValues(s.begins), Chars: s.chars.Value, Least: s.least, Before: s.before,
 			Keys: textValues(s.keys), Except: textValues(s.except),
 			Words: textValues(s.words), Match: s.match.Value, Needs: s.needs.Value,
+			Alone: s.alone,
 			Like: s.like.Value, Unlike: s.unlike.Value,
 		})
 		if err != nil {
