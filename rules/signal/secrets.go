@@ -27,10 +27,15 @@ type secretSpec struct {
 	name, doc                         yamlfile.Text
 	begins, keys, except, words       []yamlfile.Text
 	chars, match, needs, like, unlike yamlfile.Text
-	least, before                     int
-	alone                             bool
+	where                             secretPlace
 	fields                            map[string]yamlfile.Text // the others by name, for their places
 	tests                             []SecretTest
+}
+
+// secretPlace is how much of a secret there is, and what stands before it.
+type secretPlace struct {
+	least, before int
+	alone         bool
 }
 
 func (r reader) readSecret(n *yaml.Node) (s secretSpec) {
@@ -53,9 +58,9 @@ func (r reader) readSecret(n *yaml.Node) (s secretSpec) {
 		"begins": list("begins", &s.begins), "chars": one(r.Text, "chars", &s.chars),
 		"keys": list("keys", &s.keys), "except": list("except", &s.except),
 		"words": list("words", &s.words), "match": one(r.Pattern, "match", &s.match),
-		"needs": one(r.Text, "needs", &s.needs), "alone": r.Bool(&s.alone),
-		"like":  one(r.Pattern, "like", &s.like), "unlike": one(r.Pattern, "unlike", &s.unlike),
-		"least": r.Int(&s.least), "before": r.Int(&s.before),
+		"needs": one(r.Text, "needs", &s.needs), "alone": r.Bool(&s.where.alone),
+		"like": one(r.Pattern, "like", &s.like), "unlike": one(r.Pattern, "unlike", &s.unlike),
+		"least": r.Int(&s.where.least), "before": r.Int(&s.where.before),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.secretTest(n)) }),
 	})
 	return s
@@ -79,11 +84,11 @@ func (c *compiler) compileSecrets() {
 	for _, s := range c.specs.secrets {
 		err := c.book.redact.Add(redact.Pattern{
 			Kind:   s.name.Value,
-			Begins: textValues(s.begins), Chars: s.chars.Value, Least: s.least, Before: s.before,
+			Begins: textValues(s.begins), Chars: s.chars.Value, Least: s.where.least, Before: s.where.before,
 			Keys: textValues(s.keys), Except: textValues(s.except),
 			Words: textValues(s.words), Match: s.match.Value, Needs: s.needs.Value,
-			Alone: s.alone,
-			Like: s.like.Value, Unlike: s.unlike.Value,
+			Alone: s.where.alone,
+			Like:  s.like.Value, Unlike: s.unlike.Value,
 		})
 		if err != nil {
 			c.badSecret(&s, err)
