@@ -302,20 +302,11 @@ func (f *finding) openWhose() bool {
 func anyProven(decisive []map[string]any, c *casefile.Case, f casefile.Findings) bool {
 	for _, d := range decisive {
 		e := &c.Evidence[d[indexKey].(int)]
-		if e.Proven && (f.Died.IsZero() || !e.At.IsZero() && e.At.Sub(f.Died) < toldLater(e.Source)) {
+		if e.Proven && (f.Died.IsZero() || !e.At.IsZero() && e.At.Sub(f.Died) < casefile.ToldLater(e.Source)) {
 			return true
 		}
 	}
 	return false
-}
-
-// toldLater is how long after a death a source may still tell of its cause: a
-// cause does not follow its effect, but a controller hears of both late.
-func toldLater(s ingest.Source) time.Duration {
-	if s == ingest.Controller || s == ingest.Listener {
-		return 2 * time.Minute
-	}
-	return 15 * time.Second
 }
 
 // differential sorts the other labels into ruled out and open. A label that
@@ -405,14 +396,6 @@ func whyMissing(c *casefile.Case, source ingest.Source, f casefile.Findings) str
 		return "read, but when the end was is not known"
 	}
 	return fmt.Sprintf("read, but not over the death at %s", clockText(f.Died))
-}
-
-func aroundDeath(e *casefile.Evidence, died time.Time) bool {
-	if e.At.IsZero() || died.IsZero() {
-		return true
-	}
-	lag := died.Sub(e.At)
-	return lag < time.Minute && lag > -10*time.Second
 }
 
 func lineOf(e *casefile.Evidence, decisive bool) EvidenceLine {

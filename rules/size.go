@@ -31,7 +31,7 @@ func evidenceLines(c *casefile.Case, f casefile.Findings, decides map[*signal.Si
 ) {
 	var all []int
 	for i := range c.Evidence {
-		if e := &c.Evidence[i]; decides[e.Signal] || e.Mine || c.Nobody() || aroundDeath(e, f.Died) {
+		if e := &c.Evidence[i]; decides[e.Signal] || e.Mine || c.Nobody() || casefile.AroundDeath(e, f.Died) {
 			all = append(all, i)
 		}
 	}

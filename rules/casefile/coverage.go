@@ -89,6 +89,24 @@ func NearDeath(gap Coverage, died time.Time) bool {
 	return died.IsZero() || (!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-lookBack)))
 }
 
+// ToldLater is how long after a death a source may still tell of its cause: a
+// cause does not follow its effect, but a controller hears of both late.
+func ToldLater(s ingest.Source) time.Duration {
+	if s == ingest.Controller || s == ingest.Listener {
+		return 2 * time.Minute
+	}
+	return 15 * time.Second
+}
+
+// AroundDeath says whether a line is of the minute before the death, or just after it.
+func AroundDeath(e *Evidence, died time.Time) bool {
+	if e.At.IsZero() || died.IsZero() {
+		return true
+	}
+	lag := died.Sub(e.At)
+	return lag < time.Minute && lag > -10*time.Second
+}
+
 // Span is a stretch of time over which a source was read or, with Lost set,
 // part of it was not.
 type Span struct {
