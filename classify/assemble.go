@@ -13,6 +13,7 @@ import (
 type caseFiles struct {
 	named    []*casefile.Case
 	standing []*casefile.Case
+	jobPods  []jobPod         // what works for the named
 	left     bool             // other pods live, of which nothing else was read
 	unnamed  []*casefile.Case // of each cluster: text that names nobody, and what struck a whole node
 }
@@ -35,6 +36,8 @@ type assembler struct {
 	taken   []bool           // of each signal: a pod is named in it
 	nobodys []*signal.Signal // lines of the node about a container that nothing ties to a pod
 
+	jobPods map[*Pod]bool // pods that work for another pod
+
 	stubs map[inCluster][]*Pod // pods that are known by a name and nothing else, by it
 
 	clusters   []string        // that the record speaks of
@@ -46,7 +49,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{
 		record: r, roster: NewRoster(), cases: map[*Pod]*casefile.Case{}, mine: map[*Pod][]lineOf{},
 		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
-		pods: map[string]int{}, stubs: map[inCluster][]*Pod{},
+		pods: map[string]int{}, stubs: map[inCluster][]*Pod{}, jobPods: map[*Pod]bool{},
 	}
 	a.roster.printed = r.printed
 	a.roster.learnFrom(r.Signals)
@@ -58,7 +61,14 @@ func assemble(r *Record, o Options) *caseFiles {
 		a.onlyNodes()
 	}
 	chosen := a.choosePods(o)
+	for _, p := range jobPodsOf(a.roster.pods, a.roster.pods) {
+		a.jobPods[p] = true
+	}
 	a.nameHomes(chosen, o)
+	helping := jobPodsOf(chosen, a.roster.pods)
+	if o.Runner != "" { // else they are all chosen
+		a.wanted = append(a.wanted, without(helping, chosen)...)
+	}
 	a.openCases()
 	a.attribute()
 	a.coverCases()
@@ -68,6 +78,9 @@ func assemble(r *Record, o Options) *caseFiles {
 	}
 	for _, p := range chosen {
 		files.named = append(files.named, a.cases[p])
+	}
+	for _, p := range helping {
+		files.jobPods = append(files.jobPods, jobPod{a.cases[p], runnerOfJobPod(p.Name)})
 	}
 	return files
 }
@@ -152,18 +165,22 @@ func (a *assembler) unknownPods(namespace, name string) (out []*Pod) {
 }
 
 // nameHomes decides for each cluster whose text without a name is: the runner's that
-// was asked for, or the only pod's that there is.
+// was asked for, or the only pod's that there is. A pod that works for it is no other.
 func (a *assembler) nameHomes(chosen []*Pod, o Options) {
 	for _, p := range a.roster.pods {
-		a.pods[p.Cluster]++
+		if !a.jobPods[p] {
+			a.pods[p.Cluster]++
+		}
 	}
 	for _, p := range a.record.left {
 		a.pods[p.cluster] += few
 	}
 	asked := map[string]int{}
 	for _, p := range chosen {
-		asked[p.Cluster]++
-		a.home[p.Cluster] = p
+		if !a.jobPods[p] || len(chosen) == 1 {
+			asked[p.Cluster]++
+			a.home[p.Cluster] = p
+		}
 	}
 	for _, cluster := range a.clusters {
 		if o.Strict || asked[cluster] != 1 || o.Runner == "" && a.pods[cluster] != 1 {

@@ -52,6 +52,7 @@ func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) 
 // Verdicts judges everything in the record.
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	files := assemble(r.viewFor(o), o)
+	files.tellRunners(book)
 	var named, all []rules.Verdict
 	for _, f := range files.named {
 		for _, life := range f.Attempts() {
