@@ -53,8 +53,10 @@ func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) 
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	files := assemble(r.viewFor(o), o)
 	files.tellRunners(book)
+	pods := listedBy(r.Signals)
 	var named, all []rules.Verdict
 	for _, f := range files.named {
+		pods.tellMissing(f, book)
 		for _, life := range f.Attempts() {
 			v := book.Judge(life)
 			all = append(all, v)

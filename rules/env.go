@@ -50,8 +50,9 @@ var caseTypes = types.Map{
 	"pod": types.Map{
 		"name": types.String, "namespace": types.String, "uid": types.String,
 		"node": types.String, "pool": types.String,
-		"main":   types.String, // the name of the runner's own container, "" if it is not known
-		"nobody": types.Bool,   // the case of text that names no pod, container or microVM
+		"main":    types.String, // the name of the runner's own container, "" if it is not known
+		"several": types.Bool,   // containers beside the runner's own are named
+		"nobody":  types.Bool,   // the case of text that names no pod, container or microVM
 	},
 	"alarmed":    types.Bool,                // some line alone speaks of a death
 	"recognised": types.Bool,                // some line of what was read is known
@@ -200,7 +201,7 @@ func (b *Rulebook) addCase(env map[string]any, c *casefile.Case, f casefile.Find
 	env["log"] = map[string]any{"read": c.Log.Read, "lines": c.Log.Lines, "silent": silent}
 	env["pod"] = map[string]any{
 		"name": c.Name, "namespace": c.Namespace, "uid": c.UID, "node": c.Node,
-		"pool": poolOf(c, f), "nobody": c.Nobody(), "main": c.MainContainer(),
+		"pool": poolOf(c, f), "nobody": c.Nobody(), "main": c.MainContainer(), "several": casefile.Several(c),
 	}
 	covered := map[string]any{}
 	for s, ok := range f.Covered {

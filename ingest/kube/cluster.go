@@ -122,7 +122,8 @@ func (r *reader) readMachine(o *object) {
 }
 
 // ephemeralRunner yields the status of an EphemeralRunner of
-// actions.github.com/v1alpha1; its pod has the same name. The object tells the
+// actions.github.com/v1alpha1, or of a Runner of the generation before it; its pod has the
+// same name. The object tells the
 // time of its failures only (bare booleans before 0.12).
 func (r *reader) ephemeralRunner(o *object) {
 	id := ingest.Entry{Namespace: nameText(o.Metadata.Namespace), Pod: nameText(o.Metadata.Name)}
@@ -139,10 +140,10 @@ func (r *reader) ephemeralRunner(o *object) {
 		{"reason", string(s.Reason)},
 		{"phase", string(s.Phase)},
 		{"job_request_id", nonZero(s.JobRequestID)},
-		{"workflow_run_id", nonZero(s.WorkflowRunID)},
+		{"workflow_run_id", nonZero(eitherSet(s.WorkflowRunID, s.Workflow.RunID))},
 		{"job_id", string(s.JobID)},
-		{"job_display_name", string(s.JobDisplayName)},
-		{"job_repository", string(s.JobRepositoryName)},
+		{"job_display_name", string(eitherSet(s.JobDisplayName, s.Workflow.Job))},
+		{"job_repository", string(eitherSet(s.JobRepositoryName, s.Workflow.Repository))},
 		{"runner_id", nonZero(s.RunnerID)},
 		{"pool", o.Metadata.poolName()},
 		{"failures", failures},
@@ -151,16 +152,20 @@ func (r *reader) ephemeralRunner(o *object) {
 	})
 }
 
-// runnerSet yields the counts of an EphemeralRunnerSet of actions.github.com/v1alpha1.
-// The object tells no time.
+// runnerSet yields the counts of an EphemeralRunnerSet of actions.github.com/v1alpha1, or
+// of a RunnerDeployment, which is a pool itself. The object tells no time.
 func (r *reader) runnerSet(o *object) {
 	s := &o.Status
+	pool := ingest.PoolOfSet(nameText(o.Metadata.Name))
+	if o.Kind == "RunnerDeployment" {
+		pool = nameText(o.Metadata.Name)
+	}
 	r.emitFact(ingest.Entry{Namespace: nameText(o.Metadata.Namespace)}, "ephemeral runner set", time.Time{}, []pair{
-		{"pool", cmp.Or(o.Metadata.poolName(), ingest.PoolOfSet(nameText(o.Metadata.Name)))},
-		{"wanted", o.Spec.Replicas.numberText()},
-		{"current", s.CurrentReplicas.numberText()},
+		{"pool", cmp.Or(o.Metadata.poolName(), pool)},
+		{"wanted", eitherSet(o.Spec.Replicas, s.DesiredReplicas).numberText()},
+		{"current", eitherSet(s.CurrentReplicas, s.Replicas).numberText()},
 		{"pending", s.PendingRunners.numberText()},
-		{"running", s.RunningRunners.numberText()},
+		{"running", eitherSet(s.RunningRunners, s.AvailableReplicas).numberText()},
 		{"failed", s.FailedRunners.numberText()},
 	})
 }

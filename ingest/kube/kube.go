@@ -141,9 +141,9 @@ func (r *reader) readObject(o *object) bool {
 		r.readEvent(o)
 	case "Node":
 		r.readNode(o)
-	case "EphemeralRunner":
+	case "EphemeralRunner", "Runner":
 		r.ephemeralRunner(o)
-	case "EphemeralRunnerSet":
+	case "EphemeralRunnerSet", "RunnerDeployment":
 		r.runnerSet(o)
 	case "AutoscalingRunnerSet":
 		r.runnerPool(o)

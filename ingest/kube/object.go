@@ -134,6 +134,14 @@ type runnerState struct {
 	JobDisplayName    text            `json:"jobDisplayName"`
 	WorkflowRunID     text            `json:"workflowRunId"`
 	Failures          map[string]text `json:"failures"`
+	Workflow          workflow        `json:"workflow"`
+}
+
+// workflow is what a Runner of the older actions-runner-controller knows of its job.
+type workflow struct {
+	Repository text `json:"repository"`
+	RunID      text `json:"runID"`
+	Job        text `json:"job"`
 }
 
 // poolCounts are how many runners a set or a pool of them has.
@@ -143,6 +151,10 @@ type poolCounts struct {
 	PendingRunners  text `json:"pendingEphemeralRunners"`
 	RunningRunners  text `json:"runningEphemeralRunners"`
 	FailedRunners   text `json:"failedEphemeralRunners"`
+
+	DesiredReplicas   text `json:"desiredReplicas"` // of a RunnerDeployment, as those below
+	AvailableReplicas text `json:"availableReplicas"`
+	Replicas          text `json:"replicas"`
 }
 
 // nodeOf is what a Node says of itself, and a machine or a NodeClaim of the node that it became.

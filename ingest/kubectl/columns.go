@@ -53,7 +53,7 @@ func eventColumns(s string) []string {
 }
 
 // InColumns reports whether rows of such a table may follow, which can begin with a time.
-func (k *Text) InColumns() bool { return len(k.columns) > 0 }
+func (k *Text) InColumns() bool { return len(k.below.columns) > 0 }
 
 // columnRow reads a row of such a table.
 func columnRow(s string, columns []string) (f Fact, ok bool) {

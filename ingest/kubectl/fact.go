@@ -13,7 +13,8 @@ import (
 var factOrder = []string{
 	"container", "exit_code", "reason", "signal", "started_at", "finished_at", "container_id", "which",
 	"type", "status", "ready", "restarts", "init", "age", "phase", "qos", "from", "object", "count",
-	"deletion_timestamp", "grace_seconds", "message",
+	"listener_of", "wanted", "max", "current", "pending", "running", "pool", "runner_id", "job_display_name",
+	"job_repository", "workflow_run_id", "deletion_timestamp", "grace_seconds", "message",
 }
 
 // Fact is one thing that kubectl's text says about an object.

@@ -349,3 +349,40 @@ status:
 		t.Errorf("container %q node %q", got[0].Container, got[1].Node)
 	}
 }
+
+// A cell of a table of runners is what stands below its head, so empty columns and
+// blanks in a cell do no harm. Pods' rows behind it are read as ever.
+func TestRunnerTables(t *testing.T) {
+	for _, tt := range []struct{ table, want string }{
+		{"NAMESPACE   NAME                    GITHUB CONFIG URL   RUNNERID   STATUS   JOBDISPLAYNAME   MESSAGE   AGE\n" +
+			"ci   mill-x7k2m-runner-aq2wz   url   7   Failed      no it   4h\n",
+			""}, // the cells are not where their heads are
+		{"NAMESPACE   NAME                      RUNNERID   STATUS   JOBDISPLAYNAME   MESSAGE   AGE\n" +
+			"ci          mill-x7k2m-runner-aq2wz   7          Failed                    not up    4h\n",
+			"ci/mill-x7k2m-runner-aq2wz ephemeral runner phase=Failed pool=mill runner_id=7 message=\"not up\""},
+		{"NAME         DESIREDREPLICAS   CURRENTREPLICAS   PENDING RUNNERS   RUNNING RUNNERS\n" +
+			"mill-x7k2m   3                 2                                   1\n",
+			"/ ephemeral runner set wanted=3 current=2 running=1 pool=mill"},
+		{"NAME   MINIMUM RUNNERS   MAXIMUM RUNNERS   CURRENT RUNNERS   STATE\n" +
+			"mill   0                 3                 3                 Running\n",
+			"/ autoscaling runner set phase=Running max=3 current=3 pool=mill"},
+		{"NAME     ENTERPRISE   ORGANIZATION   REPOSITORY   GROUP   LABELS   STATUS    MESSAGE   WF REPO   WF RUN   AGE\n" +
+			"mill-0                mill                                          Running             a/b       17       2h\n",
+			"/mill-0 ephemeral runner phase=Running job_repository=a/b workflow_run_id=17"},
+		{"NAME     ENTERPRISE   ORGANIZATION   REPOSITORY   GROUP   LABELS   DESIRED   CURRENT   AVAILABLE   AGE\n" +
+			"mill                  mill                                          4         4         1           2h\n",
+			"/ ephemeral runner set wanted=4 current=4 running=1 pool=mill"},
+	} {
+		var got []string
+		for _, e := range kubeOf(t, tt.table+"NAME   READY   STATUS    RESTARTS   AGE\nr-1    1/1     Running   0          5m\n") {
+			got = append(got, e.Namespace+"/"+e.Pod+" "+e.Text)
+		}
+		want := []string{tt.want, "/r-1 pod row status=Running ready=1/1 restarts=0 age=5m"}
+		if tt.want == "" {
+			want = want[1:]
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s\ngot  %q\nwant %q", tt.table, got, want)
+		}
+	}
+}

@@ -56,15 +56,22 @@ func (k *Text) readRow(s string) bool {
 	if len(w) < 2 {
 		return false
 	}
+	if table, ok := openTable(s); ok {
+		k.below.runners, k.below.columns = table, nil
+		return true
+	}
 	if columns := eventColumns(s); columns != nil && !isHeader(w) {
-		k.columns = columns
+		k.below.columns = columns
 		return true
 	}
 	if isHeader(w) {
-		k.columns = nil
+		k.below.columns, k.below.runners.kind = nil, nil
 		return true
 	}
-	f, ok := columnRow(s, k.columns)
+	f, ok := columnRow(s, k.below.columns)
+	if !ok && k.below.runners.kind != nil {
+		f, ok = k.below.runners.readRow(s)
+	}
 	if !ok {
 		f, ok = podRow(w)
 	}
@@ -124,6 +131,9 @@ func podRow(w []string) (f Fact, ok bool) {
 	}
 	if !logtext.IsDNSName(f.id.Pod) {
 		return f, false
+	}
+	if strings.HasSuffix(f.id.Pod, "-listener") {
+		f.fields["listener_of"] = ingest.PoolOfPod(f.id.Pod)
 	}
 	return f, true
 }
@@ -221,9 +231,15 @@ func (f *Fact) setObject(namespace, object string) {
 
 var waitingError = regexp.MustCompile(`container "([^"]+)" in pod "([^"]+)" is waiting to start: (\S.*)$`)
 
-// serverError: `Error from server (BadRequest): container "c" in pod "p" is
+var notFound = regexp.MustCompile(`^Error from server \(NotFound\): pods "([^"]+)" not found`)
+
+// serverError: `Error from server (NotFound): pods "p" not found`, and `Error from
+// server (BadRequest): container "c" in pod "p" is
 // waiting to start: ContainerCreating`, what kubectl logs says then.
 func serverError(s string) (f Fact, ok bool) {
+	if m := notFound.FindStringSubmatch(s); m != nil && logtext.IsDNSName(m[1]) {
+		return Fact{ingest.Entry{Pod: m[1]}, "pod missing", map[string]string{"message": "not found"}}, true
+	}
 	if !strings.HasPrefix(s, "Error from server (BadRequest): container ") {
 		return f, false
 	}

@@ -38,11 +38,17 @@ type Text struct {
 
 	beside   map[string]string // keys of one indentation outside blocks
 	besideAt int
-	meta     int      // 1 + indentation of an open metadata:, 0 outside
-	metaAt   int      // indentation of its members
-	grace    string   // its deletionGracePeriodSeconds
-	table    string   // describe: the table whose rows follow
-	columns  []string // of the table of events whose rows follow, where somebody chose them
+	meta     int    // 1 + indentation of an open metadata:, 0 outside
+	metaAt   int    // indentation of its members
+	grace    string // its deletionGracePeriodSeconds
+	table    string // describe: the table whose rows follow
+	below    openTables
+}
+
+// openTables are the tables whose rows follow.
+type openTables struct {
+	columns []string // of a table of events, where somebody chose them
+	runners runnersTable
 }
 
 // stateText is one state of a container, as it is read.

@@ -239,6 +239,23 @@ const takenAlong = 30 * time.Second
 // is not known.
 func (c *Case) MainContainer() string { return c.workedOutLife().main }
 
+// Several says whether containers of the pod are named beside the runner's own.
+func Several(c *Case) bool {
+	main := c.MainContainer()
+	if main == "" {
+		return false
+	}
+	for _, name := range c.Containers {
+		if name != "" && name != main {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
+		name := e.Str("container")
+		return e.Mine && name != "" && name != main
+	})
+}
+
 // SandboxOver says whether the pod's sandbox, or the whole pod, is over.
 func (c *Case) SandboxOver() bool { return c.workedOutLife().sandboxOver }
 

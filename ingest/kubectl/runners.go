@@ -1,0 +1,142 @@
+package kubectl
+
+import (
+	"regexp"
+	"strings"
+
+	"coroner/ingest"
+	"coroner/ingest/logtext"
+)
+
+// The tables of runners and of what makes them have columns that can be empty or hold
+// blanks, so a cell is what stands below its head.
+
+// runnerKind is one kind of object whose table is read.
+type runnerKind struct {
+	msg   string
+	heads []string // by which its table is known
+	pool  func(name string) string
+	key   map[string]string // head -> field
+}
+
+// runnerKinds are those of actions-runner-controller, both generations.
+var runnerKinds = []runnerKind{
+	{
+		msg: "ephemeral runner", heads: []string{"NAME", "RUNNERID", "STATUS"}, pool: ingest.PoolOfPod,
+		key: map[string]string{
+			"STATUS": "phase", "RUNNERID": "runner_id", "JOBREPOSITORY": "job_repository",
+			"WORKFLOWRUNID": "workflow_run_id", "JOBDISPLAYNAME": "job_display_name", "MESSAGE": "message",
+		},
+	},
+	{
+		msg: "ephemeral runner set", heads: []string{"NAME", "DESIREDREPLICAS", "CURRENTREPLICAS"},
+		pool: ingest.PoolOfSet,
+		key: map[string]string{
+			"DESIREDREPLICAS": "wanted", "CURRENTREPLICAS": "current", "PENDING RUNNERS": "pending",
+			"RUNNING RUNNERS": "running",
+		},
+	},
+	{
+		msg: "autoscaling runner set", heads: []string{"NAME", "MAXIMUM RUNNERS", "CURRENT RUNNERS"},
+		pool: ingest.PoolName,
+		key: map[string]string{
+			"MAXIMUM RUNNERS": "max", "CURRENT RUNNERS": "current", "RUNNING RUNNERS": "running",
+			"PENDING RUNNERS": "pending", "STATE": "phase",
+		},
+	},
+	{ // a Runner
+		msg: "ephemeral runner", heads: []string{"NAME", "ORGANIZATION", "REPOSITORY", "STATUS", "WF RUN"},
+		pool: ingest.PoolOfPod,
+		key: map[string]string{
+			"STATUS": "phase", "WF REPO": "job_repository", "WF RUN": "workflow_run_id", "MESSAGE": "message",
+		},
+	},
+	{ // a RunnerDeployment, whose table says only of those that are available that they are there
+		msg: "ephemeral runner set", heads: []string{"NAME", "ORGANIZATION", "REPOSITORY", "DESIRED", "CURRENT"},
+		pool: ingest.PoolName,
+		key:  map[string]string{"DESIRED": "wanted", "CURRENT": "current", "AVAILABLE": "running"},
+	},
+}
+
+// head is a column's head, and where it begins.
+type head struct {
+	name string
+	at   int
+}
+
+// headCell is a head: words with one blank between them.
+var headCell = regexp.MustCompile(`\S+(?: \S+)*`)
+
+// runnersTable is the kind whose rows follow, and its columns.
+type runnersTable struct {
+	kind  *runnerKind
+	heads []head
+}
+
+// openTable takes a line for the head of a table of runners.
+func openTable(s string) (t runnersTable, ok bool) {
+	if !strings.HasPrefix(s, "NAME") {
+		return t, false
+	}
+	names := map[string]bool{}
+	for _, m := range headCell.FindAllStringIndex(s, -1) {
+		t.heads = append(t.heads, head{s[m[0]:m[1]], m[0]})
+		names[s[m[0]:m[1]]] = true
+	}
+	for i := range runnerKinds {
+		if k := &runnerKinds[i]; allIn(k.heads, names) {
+			t.kind = k
+			return t, true
+		}
+	}
+	return t, false
+}
+
+func allIn(words []string, set map[string]bool) bool {
+	for _, w := range words {
+		if !set[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// readRow reads a row of the table.
+func (t *runnersTable) readRow(s string) (f Fact, ok bool) {
+	cells := t.cells(s)
+	name := cells["NAME"]
+	if name == "" || !logtext.IsDNSName(name) || len(cells) < 3 {
+		return f, false
+	}
+	f = Fact{msg: t.kind.msg, fields: map[string]string{}}
+	for head, key := range t.kind.key {
+		f.fields[key] = cells[head]
+	}
+	f.id.Namespace = cells["NAMESPACE"]
+	if f.fields["pool"] = t.kind.pool(name); t.kind.msg == "ephemeral runner" {
+		f.id.Pod = name
+	}
+	return f, true
+}
+
+// cells are what stands below each head. A row whose cells are not where the heads are
+// is none of this table.
+func (t *runnersTable) cells(s string) map[string]string {
+	out := map[string]string{}
+	for i, h := range t.heads {
+		if h.at >= len(s) {
+			break
+		}
+		if h.at > 0 && s[h.at-1] != ' ' {
+			return nil
+		}
+		end := len(s)
+		if i+1 < len(t.heads) && t.heads[i+1].at < end {
+			end = t.heads[i+1].at
+		}
+		if v := strings.TrimSpace(s[h.at:end]); v != "" {
+			out[h.name] = v
+		}
+	}
+	return out
+}
