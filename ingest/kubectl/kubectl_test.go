@@ -354,7 +354,7 @@ status:
 // blanks in a cell do no harm. Pods' rows behind it are read as ever.
 func TestRunnerTables(t *testing.T) {
 	for _, tt := range []struct{ table, want string }{
-		{"NAMESPACE   NAME                    GITHUB CONFIG URL   RUNNERID   STATUS   JOBDISPLAYNAME   MESSAGE   AGE\n" +
+		{"NAMESPACE   NAME                  RUNNERID   STATUS   JOBDISPLAYNAME   MESSAGE   AGE\n" +
 			"ci   mill-x7k2m-runner-aq2wz   url   7   Failed      no it   4h\n",
 			""}, // the cells are not where their heads are
 		{"NAMESPACE   NAME                      RUNNERID   STATUS   JOBDISPLAYNAME   MESSAGE   AGE\n" +
@@ -366,15 +366,16 @@ func TestRunnerTables(t *testing.T) {
 		{"NAME   MINIMUM RUNNERS   MAXIMUM RUNNERS   CURRENT RUNNERS   STATE\n" +
 			"mill   0                 3                 3                 Running\n",
 			"/ autoscaling runner set phase=Running max=3 current=3 pool=mill"},
-		{"NAME     ENTERPRISE   ORGANIZATION   REPOSITORY   GROUP   LABELS   STATUS    MESSAGE   WF REPO   WF RUN   AGE\n" +
-			"mill-0                mill                                          Running             a/b       17       2h\n",
+		{"NAME     ORGANIZATION   REPOSITORY   LABELS   STATUS    MESSAGE   WF REPO   WF RUN   AGE\n" +
+			"mill-0   mill                                 Running             a/b       17       2h\n",
 			"/mill-0 ephemeral runner phase=Running job_repository=a/b workflow_run_id=17"},
-		{"NAME     ENTERPRISE   ORGANIZATION   REPOSITORY   GROUP   LABELS   DESIRED   CURRENT   AVAILABLE   AGE\n" +
-			"mill                  mill                                          4         4         1           2h\n",
+		{"NAME   ORGANIZATION   REPOSITORY   LABELS   DESIRED   CURRENT   AVAILABLE   AGE\n" +
+			"mill   mill                                 4         4         1           2h\n",
 			"/ ephemeral runner set wanted=4 current=4 running=1 pool=mill"},
 	} {
 		var got []string
-		for _, e := range kubeOf(t, tt.table+"NAME   READY   STATUS    RESTARTS   AGE\nr-1    1/1     Running   0          5m\n") {
+		const pods = "NAME   READY   STATUS    RESTARTS   AGE\nr-1    1/1     Running   0          5m\n"
+		for _, e := range kubeOf(t, tt.table+pods) {
 			got = append(got, e.Namespace+"/"+e.Pod+" "+e.Text)
 		}
 		want := []string{tt.want, "/r-1 pod row status=Running ready=1/1 restarts=0 age=5m"}

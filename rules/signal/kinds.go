@@ -34,6 +34,7 @@ const (
 	KindUnit      Kind = "unit"         // a systemd unit name
 	KindPID       Kind = "pid"          // a host process id
 	kindRunner    Kind = "runner"       // a runner name
+	kindNode      Kind = "node"         // the name of the node that a line is about, where its envelope has another
 	kindPool      Kind = "pool"         // the name of a pool, of its listener or of a runner of it
 	kindJob       Kind = "job-id"       // the number of a job, as the CI server has it
 	kindPoolSet   Kind = "runner-set"   // the name of a set of runners, which has five letters more than its pool
@@ -71,6 +72,7 @@ var kindTypes = map[Kind]types.Type{
 	kindContainer: types.String, kindSandbox: types.String,
 	KindCgroup: cgroupType, KindUnit: cgroupType, KindPID: types.Int,
 	kindRunner: types.String, kindPool: types.String, kindPoolSet: types.String, kindJob: types.String,
+	kindNode: types.String,
 }
 
 // parseText turns captured text into the kind's value. Text that does not parse

@@ -259,9 +259,18 @@ func (d *Def) newSignal(e *ingest.Entry, words []string) Signal {
 	}
 	if s.Source.Host() {
 		s.dropMaskedNames()
+	} else {
+		s.moveToNode()
 	}
 	s.dropMaskedStream()
 	return s
+}
+
+// moveToNode makes a controller's line one about the node that it names.
+func (s *Signal) moveToNode() {
+	for node := range s.valuesOf(kindNode) {
+		s.Node = node
+	}
 }
 
 // makeClaim takes the trust from a signal.
