@@ -34,7 +34,9 @@ func listedBy(signals []*signal.Signal) (l podTables) {
 	return l
 }
 
-func setKey(cluster, namespace, set string) string { return cluster + "\x00" + namespace + "\x00" + set }
+func setKey(cluster, namespace, set string) string {
+	return cluster + "\x00" + namespace + "\x00" + set
+}
 
 // tellMissing adds to the evidence of a runner that the scale set tells of that a table
 // of pods has others of its set and not its own.

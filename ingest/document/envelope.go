@@ -158,7 +158,7 @@ func peelStamp(r *reader, d *draft, s string) (string, bool) {
 	if !ok || st.Size == len(s) || s[st.Size] != ' ' && s[st.Size] != '\t' {
 		return s, false
 	}
-	inner := strings.TrimLeft(s[st.Size:], " \t")
+	inner := logtext.WithoutColumns(strings.TrimLeft(s[st.Size:], " \t"))
 	if s[st.Size] == '\t' && logtext.IsLevel(logtext.Before(inner, "\t")) {
 		return s, false // zap's own time
 	}

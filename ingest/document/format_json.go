@@ -44,6 +44,9 @@ func (f *recordLines) wrappedLine() bool {
 	if v.Kind != '"' {
 		v = f.rec.log
 	}
+	if image := f.rec.image; image.Kind == '"' && v.Kind == '"' {
+		return f.r.readLine([]byte(logtext.UnifiedRecord(f.rec.stamp.Text(), image.Text(), v.Text()))) == nil
+	}
 	text := logtext.Cleaned(logtext.TrimNewline(v.Text()))
 	if src, _ := logtext.ProgramOf(text); v.Kind != '"' || src == ingest.Unknown {
 		return false

@@ -38,7 +38,7 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	r.hosts.setTime(d, st)
 	applyIdent(who, d)
 	r.skipper.learnHead(d, st, s, rest)
-	return text, true
+	return logtext.WithoutLibrary(host, text), true
 }
 
 // setTime sets the time of a host's line.

@@ -39,6 +39,7 @@ type members struct {
 	journald.Record
 	log, line, labels, stamp      logtext.Value
 	text, carried, pod, namespace logtext.Value // a shipper's line; a runner's last ones, and whose they are
+	image                         logtext.Value // of a Mac's log, the program
 	stdstream, audit              bool
 }
 
@@ -58,7 +59,9 @@ func (c *members) setMember(n *journald.Names, key []byte, v logtext.Value) {
 		c.audit = bytes.HasPrefix(v.Raw, []byte(logtext.AuditAPI))
 	case "timestamp", "time", "tsNs":
 		c.stamp = v
-	case "message", "textPayload", "_raw":
+	case "processImagePath":
+		c.image = v
+	case "message", "textPayload", "_raw", "eventMessage":
 		c.text = v
 	case "jsonPayload":
 		c.text = v.Member("message", "MESSAGE")

@@ -80,6 +80,10 @@ var kindTypes = map[Kind]types.Type{
 func (k Kind) parseText(s string) any {
 	switch k {
 	case kindInt, KindPID:
+		if digits, hex := strings.CutPrefix(s, "0x"); hex {
+			n, _ := strconv.ParseInt(digits, 16, 64)
+			return int(n)
+		}
 		n, _ := strconv.Atoi(s)
 		return n
 	case kindFloat:
