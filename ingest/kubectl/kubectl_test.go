@@ -387,3 +387,56 @@ func TestRunnerTables(t *testing.T) {
 		}
 	}
 }
+
+// What an event says is not said of a pod's status, whoever broke the event into pieces:
+// its reason can be another program's word.
+func TestPiecesOfAnEventAreNoStatus(t *testing.T) {
+	const event = `look:
+{
+    "firstTimestamp": "2026-07-11T18:00:04Z",
+    "involvedObject": {
+        "kind": "Pod",
+        "name": "mill-1"
+    },
+    "message": "Evicted pod: Spot interruption",
+    "metadata": {
+        "name": "b"
+    },
+    "reason": "Evicted",
+    "source": {
+        "component": "karpenter"
+    },
+    "type": "Normal"
+`
+	for _, e := range kubeOf(t, event) {
+		if strings.HasPrefix(e.Text, "pod status") {
+			t.Errorf("%s %s", e.Pod, e.Text)
+		}
+	}
+}
+
+// The runner's own container is no init container because the spec lists some before it.
+func TestPiecesTellInitContainers(t *testing.T) {
+	const pod = `look:
+  initContainers:
+  - name: prepare
+status:
+  containerStatuses:
+  - name: runner
+    state:
+      terminated:
+        exitCode: 1
+  initContainerStatuses:
+  - name: prepare
+    state:
+      terminated:
+        exitCode: 0
+`
+	got := map[string]string{}
+	for _, e := range kubeOf(t, pod) {
+		got[e.Fields["container"]] = e.Fields["init"]
+	}
+	if got["runner"] != "" || got["prepare"] != "true" {
+		t.Errorf("init containers: %v", got)
+	}
+}

@@ -7,7 +7,13 @@ import "strings"
 func (k *Text) collectBeside(p kv) bool {
 	switch p.key {
 	case "status", "reason", "message", "phase", "type", "lasttransitiontime", "qosclass", "qos":
-		k.noteBeside(p)
+		if k.below.event != p.indent+1 {
+			k.noteBeside(p)
+		}
+	case "involvedobject", "firsttimestamp", "reportingcomponent":
+		k.below.event, k.beside = p.indent+1, nil
+	case "apiversion", "spec":
+		k.below.event = 0
 	default:
 		if p.item || p.indent < k.besideAt {
 			k.closeBeside()

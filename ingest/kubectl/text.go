@@ -42,11 +42,12 @@ type Text struct {
 	metaAt   int    // indentation of its members
 	grace    string // its deletionGracePeriodSeconds
 	table    string // describe: the table whose rows follow
-	below    openTables
+	below    openParts
 }
 
-// openTables are the tables whose rows follow.
-type openTables struct {
+// openParts are the tables whose rows follow, and what else is open.
+type openParts struct {
+	event   int      // 1 + indentation of an event's members, which are no pod's; 0 outside
 	columns []string // of a table of events, where somebody chose them
 	runners runnersTable
 }
@@ -242,6 +243,10 @@ func (k *Text) takeMargin(p kv) bool {
 	return k.of.Pod != ""
 }
 
+// listOfContainers are the keys of the lists of containers in a pod's spec and status.
+var listOfContainers = wordSet("containers", "initcontainers", "containerstatuses", "initcontainerstatuses",
+	"ephemeralcontainerstatuses")
+
 // takeSection takes the keys that begin a part of an object.
 func (k *Text) takeSection(p kv) {
 	open := p.val == "" || p.val == "{"
@@ -249,10 +254,10 @@ func (k *Text) takeSection(p kv) {
 	case p.key == "metadata" && open:
 		k.yieldHeld()
 		k.meta, k.metaAt = p.indent+1, 0
-	case p.key == "containers" || p.key == "initcontainers":
+	case listOfContainers[p.key]:
 		k.yieldHeld()
 		if open {
-			k.inits = p.key == "initcontainers"
+			k.inits = strings.HasPrefix(p.key, "init")
 		}
 	case (p.key == "conditions" || p.key == "events") && open && p.indent == 0:
 		k.End()
