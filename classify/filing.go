@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/sequence"
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -91,7 +92,7 @@ func (f *Filing) addStanding(s *signal.Signal, book *rules.Rulebook) {
 		}
 	}
 	if s.Def.Reach == signal.ReachPool {
-		f.Steady += s.Def.Name + valuesText(s)
+		f.Steady += s.Def.Name + sequence.ValuesText(s)
 	}
 }
 

@@ -2,13 +2,13 @@ package classify
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"coroner/classify/sequence"
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/signal"
@@ -16,7 +16,7 @@ import (
 
 // Record is what was kept of a run of entries: signals and coverage marks.
 type Record struct {
-	Signals []*signal.Signal // in their one order, see compareSignals
+	Signals []*signal.Signal // in their one order, see sequence.Compare
 	Marks   []ingest.Entry
 
 	book    *rules.Rulebook // what is kept is kept without secrets
@@ -167,7 +167,7 @@ func (r *Record) putOnShelf(s *signal.Signal) {
 		key.subject = strings.Clone(key.subject)
 		r.shelves[key] = at
 	}
-	i, repeated := slices.BinarySearchFunc(at.signals, s, compareSignals)
+	i, repeated := slices.BinarySearchFunc(at.signals, s, sequence.Compare)
 	if repeated {
 		return
 	}
@@ -327,8 +327,8 @@ func (r *Record) viewFor(o Options) *Record {
 		v.unshelve()
 		v.left = c.leftOut()
 	}
-	slices.SortFunc(v.Signals, compareSignals)
-	v.Signals = withoutRepeats(v.Signals)
+	slices.SortFunc(v.Signals, sequence.Compare)
+	v.Signals = sequence.WithoutRepeats(v.Signals)
 	return v
 }
 
@@ -391,90 +391,4 @@ func lastWords(e *ingest.Entry) *signal.Signal {
 		Container: e.Container, ContainerID: e.ContainerID,
 		Text: e.Text, Doc: e.Doc, Line: e.Line,
 	}
-}
-
-// compareSignals orders by time; records of one moment by source, node,
-// document and line. What has no time stands where its document has it.
-func compareSignals(a, b *signal.Signal) int {
-	if c := placeInTime(a).Compare(placeInTime(b)); c != 0 {
-		return c
-	}
-	if c := cmp.Or(cmp.Compare(sourceOrder[a.Source], sourceOrder[b.Source]), cmp.Compare(a.Node, b.Node),
-		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text),
-		cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
-		return c
-	}
-	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID),
-		cmp.Compare(a.Container, b.Container),
-		cmp.Compare(valuesText(a), valuesText(b)), -cmp.Compare(a.Trust, b.Trust))
-}
-
-// placeInTime is when a record was written, or for one without a time when the
-// record before it was.
-func placeInTime(s *signal.Signal) time.Time {
-	if s.At.IsZero() {
-		return s.After
-	}
-	return s.At
-}
-
-// valuesText tells signals of one text apart that differ in what travelled
-// beside the text.
-func valuesText(s *signal.Signal) string { return fmt.Sprint(s.Captures()) }
-
-var sourceOrder = func() map[ingest.Source]int {
-	m := map[ingest.Source]int{}
-	for i, s := range ingest.Sources {
-		m[s] = i
-	}
-	return m
-}()
-
-// record is what, with their values, makes two signals the same record,
-// delivered twice. Lines without a time can be alike and yet two.
-type record struct {
-	def                                                 *signal.Def
-	at                                                  time.Time
-	source                                              ingest.Source
-	cluster, node, namespace, pod, uid, container, text string
-	doc                                                 string
-	line                                                int
-}
-
-// withoutRepeats drops repetitions from signals that are in their order. The one that stays
-// has the best trust of them.
-func withoutRepeats(signals []*signal.Signal) []*signal.Signal {
-	seen, out := map[record][]*signal.Signal{}, signals[:0]
-	for i, s := range signals {
-		if standsAlone(signals, i) || !seenBefore(seen, s) {
-			out = append(out, s)
-		}
-	}
-	clear(signals[len(out):])
-	return out
-}
-
-// standsAlone says whether no signal stands beside one that was written at its moment:
-// most have no repetition, and need not be remembered.
-func standsAlone(signals []*signal.Signal, i int) bool {
-	s := signals[i]
-	same := func(t *signal.Signal) bool { return placeInTime(t).Equal(s.At) }
-	return !s.At.IsZero() && (i == 0 || !same(signals[i-1])) && (i == len(signals)-1 || !same(signals[i+1]))
-}
-
-// seenBefore says whether a signal was seen before, and remembers it.
-func seenBefore(seen map[record][]*signal.Signal, s *signal.Signal) bool {
-	k := record{def: s.Def, at: s.At.UTC(), source: s.Source, cluster: s.Cluster, node: s.Node,
-		namespace: s.Namespace, pod: s.Pod, uid: s.PodUID, container: s.Container, text: s.Text}
-	if s.At.IsZero() {
-		k.doc, k.line = s.Doc, s.Line
-	}
-	for _, first := range seen[k] { // most often none
-		if valuesText(first) == valuesText(s) {
-			first.Trust = max(first.Trust, s.Trust)
-			return true
-		}
-	}
-	seen[k] = append(seen[k], s)
-	return false
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"coroner/classify"
+	"coroner/classify/booktest"
 	"coroner/fixtures"
 	"coroner/rules"
 	"coroner/rules/describe"
@@ -60,7 +60,7 @@ func (c *rulesTestCmd) Run(p *program) error {
 }
 
 func runTests(p *program, book *rules.Rulebook) error {
-	failed, ran := classify.TestBook(book)
+	failed, ran := booktest.Run(book)
 	for _, f := range failed {
 		fmt.Fprintln(p.out, f)
 	}

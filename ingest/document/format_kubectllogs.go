@@ -34,7 +34,7 @@ func peelStern(r *reader, d *draft, s string) (string, bool) {
 	if !logtext.IsDNSName(a) || i == len(s) {
 		return s, false
 	}
-	if b == "|" && j < len(s) && (r.containers.all[ingest.Container{Name: a}] != nil || isSurelyLog(s[j+1:])) {
+	if b == "|" && j < len(s) && (r.containers.all[ingest.Container{Name: a}] != nil || logtext.IsSurelyLog(s[j+1:])) {
 		d.stream = r.containers.streamOf(ingest.Container{Name: a})
 		return strings.TrimPrefix(s[j:], " "), true
 	}
@@ -47,14 +47,14 @@ func peelStern(r *reader, d *draft, s string) (string, bool) {
 		return s, false
 	}
 	if k := (ingest.Container{Pod: a, Name: b}); r.containers.all[k] != nil ||
-		strings.Contains(a, "-") && isSurelyLog(s[j+1:]) {
+		strings.Contains(a, "-") && logtext.IsSurelyLog(s[j+1:]) {
 		d.stream = r.containers.streamOf(k)
 		return s[j+1:], true
 	}
 	c, k := logtext.NextWord(s, j)
 	key := ingest.Container{Namespace: a, Pod: b, Name: c}
 	if k < len(s) && logtext.IsDNSName(c) &&
-		(r.containers.all[key] != nil || strings.Contains(b, "-") && isSurelyLog(s[k+1:])) {
+		(r.containers.all[key] != nil || strings.Contains(b, "-") && logtext.IsSurelyLog(s[k+1:])) {
 		d.stream = r.containers.streamOf(key)
 		return s[k+1:], true
 	}
@@ -76,14 +76,4 @@ func (c *containers) announced(d *draft, s string) (string, bool) {
 	c.streamOf(k)
 	d.incomplete = true
 	return "", true
-}
-
-// isSurelyLog says whether a text is so clearly a log line that the words before it
-// must be its stream's name.
-func isSurelyLog(s string) bool {
-	s = strings.TrimLeft(s, " ")
-	if _, ok := logtext.ISOStamp(s); ok {
-		return true
-	}
-	return logtext.IsActionsRunner(s) || logtext.IsStructured(s)
 }

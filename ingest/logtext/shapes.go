@@ -195,3 +195,13 @@ func loggerSource(name string) ingest.Source {
 	}
 	return loggers[name]
 }
+
+// IsSurelyLog says whether a text is so clearly a log line that the words before it
+// must be its stream's name.
+func IsSurelyLog(s string) bool {
+	s = strings.TrimLeft(s, " ")
+	if _, ok := ISOStamp(s); ok {
+		return true
+	}
+	return IsActionsRunner(s) || IsStructured(s)
+}

@@ -1,4 +1,9 @@
-package classify
+// Package booktest runs the tests that stand in a rulebook.
+//
+// Invariant: a test of a rule is judged as coroner explain judges a file.
+//
+// Crash behaviour: the package is pure; there is no state to lose.
+package booktest
 
 import (
 	"fmt"
@@ -7,14 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"coroner/classify"
 	"coroner/ingest"
 	"coroner/ingest/document"
 	"coroner/rules"
 )
 
-// TestBook runs the inline tests of a rulebook and returns what failed, one
-// text each, and how many ran. Verdict tests go through Replay.
-func TestBook(book *rules.Rulebook) (failed []string, ran int) {
+// Run runs the inline tests of a rulebook and returns what failed, one
+// text each, and how many ran. Verdict tests go through classify.Replay.
+func Run(book *rules.Rulebook) (failed []string, ran int) {
 	failed, ran = book.TestSignals()
 	for _, r := range book.Rules {
 		for _, t := range r.Tests {
@@ -28,7 +34,7 @@ func TestBook(book *rules.Rulebook) (failed []string, ran int) {
 }
 
 func testRule(book *rules.Rulebook, r *rules.Rule, t rules.RuleTest) string {
-	v := Replay(documents(t.Files), book, Options{})[0]
+	v := classify.Replay(documents(t.Files), book, classify.Options{})[0]
 	switch {
 	case t.Verdict != "" && string(v.Label) != t.Verdict:
 		return fmt.Sprintf("verdict is %s by rule %s, want %s", v.Label, v.Rule, t.Verdict)
