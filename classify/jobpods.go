@@ -35,6 +35,9 @@ func runnerOfJobPod(name string) string {
 
 // jobPodsOf are those of all pods that work for one of the chosen, in their order.
 func jobPodsOf(chosen, all []*Pod) (found []*Pod) {
+	if !slices.ContainsFunc(all, func(p *Pod) bool { return runnerOfJobPod(p.Name) != "" }) {
+		return nil
+	}
 	asked := map[inCluster]bool{}
 	for _, p := range chosen {
 		asked[inCluster{p.Cluster, p.Name}] = true

@@ -116,7 +116,8 @@ func worthTelling(c *casefile.Case, v rules.Verdict, named []rules.Verdict) bool
 	here := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && cause(n) }
 	own := slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool { return e.Mine })
 	if !slices.ContainsFunc(named, here) {
-		return own || v.Confidence != rules.Suspected || !slices.ContainsFunc(named, endedWell)
+		well := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && endedWell(n) }
+		return own || v.Confidence != rules.Suspected || !slices.ContainsFunc(named, well)
 	}
 	told := func(n rules.Verdict) bool { return n.Cluster == v.Cluster && n.Label == v.Label }
 	return own && !slices.ContainsFunc(named, told) && cause(v)

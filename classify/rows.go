@@ -13,11 +13,13 @@ import (
 
 // learnAges notes how old each pod was when somebody listed it.
 func (r *Roster) learnAges(signals []*signal.Signal) {
-	r.ages = map[*Pod]time.Duration{}
 	for _, s := range signals {
-		age := ageOf(s)
-		if s.Def.Name != "kube.row" || age == 0 {
+		if s.Def.Name != "kube.row" || ageOf(s) == 0 {
 			continue
+		}
+		age := ageOf(s)
+		if r.ages == nil {
+			r.ages = map[*Pod]time.Duration{}
 		}
 		if p, ok := r.podNamed(r.namesOf(s), s); ok && (r.ages[p] == 0 || age < r.ages[p]) {
 			r.ages[p] = age

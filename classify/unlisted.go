@@ -41,8 +41,11 @@ func setKey(cluster, namespace, set string) string {
 // tellMissing adds to the evidence of a runner that the scale set tells of that a table
 // of pods has others of its set and not its own.
 func (l podTables) tellMissing(c *casefile.Case, book *rules.Rulebook) {
+	if l == nil {
+		return
+	}
 	m := setOfRunner.FindStringSubmatch(c.Name)
-	if l == nil || m == nil {
+	if m == nil {
 		return
 	}
 	beside, told := l[setKey(c.Cluster, c.Namespace, m[1])], false

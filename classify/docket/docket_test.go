@@ -45,7 +45,8 @@ func newDocket(t testing.TB, path string, b *rules.Rulebook, o Options, c *clock
 
 // notLive are rules whose incidents the server does not judge alike: it gives no verdict
 // of a pod that nothing ended, and in files the record of an end can be left out.
-var notLive = []string{"SIGTERM-drain-exit", "node-crash-panic-doubted"}
+// And only a saved table can lack a pod.
+var notLive = []string{"SIGTERM-drain-exit", "node-crash-panic-doubted", "zombie-podless"}
 
 // live are the incidents whose every record names its pod or its node, as live
 // records do, with the verdict that their files give.

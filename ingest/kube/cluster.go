@@ -162,10 +162,10 @@ func (r *reader) runnerSet(o *object) {
 	}
 	r.emitFact(ingest.Entry{Namespace: nameText(o.Metadata.Namespace)}, "ephemeral runner set", time.Time{}, []pair{
 		{"pool", cmp.Or(o.Metadata.poolName(), pool)},
-		{"wanted", eitherSet(o.Spec.Replicas, s.DesiredReplicas).numberText()},
-		{"current", eitherSet(s.CurrentReplicas, s.Replicas).numberText()},
+		{"wanted", cmp.Or(o.Spec.Replicas, s.DesiredReplicas).numberText()},
+		{"current", cmp.Or(s.CurrentReplicas, s.Replicas).numberText()},
 		{"pending", s.PendingRunners.numberText()},
-		{"running", eitherSet(s.RunningRunners, s.AvailableReplicas).numberText()},
+		{"running", cmp.Or(s.RunningRunners, s.AvailableReplicas).numberText()},
 		{"failed", s.FailedRunners.numberText()},
 	})
 }
