@@ -15,6 +15,7 @@ import (
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/casefile"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -68,7 +69,7 @@ func live(
 		}
 		want := classify.Replay(slices.Values(entries), b, classify.Options{Runner: in.Want.Runner, Strict: true})[0]
 		if string(want.Label) == in.Want.Verdict && string(want.Confidence) == in.Want.Confidence &&
-			want.Label != rules.None && !slices.Contains(notLive, want.Rule) {
+			want.Label != rules.None && want.Kind == casefile.OfRunner && !slices.Contains(notLive, want.Rule) {
 			check(in, entries, want)
 		}
 	}
