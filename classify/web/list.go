@@ -95,8 +95,9 @@ func (p *Pages) wrongNow(ctx context.Context, list ledger.Query) ([]lookup.Recor
 	if !list.Until.IsZero() {
 		return nil, nil
 	}
-	return p.API.List(ctx, ledger.Query{Cluster: list.Cluster, Node: list.Node, Pool: list.Pool,
-		Repository: list.Repository, Standing: ledger.Standing{State: rules.Open}, Limit: maxOpen})
+	return p.API.List(ctx, ledger.Query{Cluster: list.Cluster, Node: list.Node, Pool: list.Pool, Labels: list.Labels,
+		Repository: list.Repository, Limit: maxOpen,
+		Standing: ledger.Standing{Kind: list.Kind, State: rules.Open}})
 }
 
 // OpenTable is what is wrong now as the page shows it.

@@ -40,6 +40,8 @@ func TestWrongNowStandsAbove(t *testing.T) {
 	s.add("amber", t0, nil)
 	s.holds("/", 200, "Wrong now", "pool heron", "since 2026-04-29 10:00:00Z", "!egret",
 		"1 verdict in this time", "amber")
+	s.holds("/?verdict=host-teardown", 200, "!Wrong now")
+	s.holds("/?verdict=listener-down", 200, "Wrong now", "pool heron")
 	s.holds("/?pool=egret", 200, "!Wrong now", "!heron")
 	s.holds("/?verdict=all&kind=pool", 200, "egret", "!amber")
 	s.holds("/?kind=host", 400, `kind="host"`)
