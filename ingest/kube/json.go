@@ -106,6 +106,7 @@ func (o *object) keySlots() map[string]any {
 		"involvedObject": &b.Involved, "regarding": &b.Regarding, "series": &b.Series,
 		"deprecatedCount": &b.OldCount, "deprecatedFirstTimestamp": &b.OldFirst,
 		"deprecatedLastTimestamp": &b.OldLast, "deprecatedSource": &b.OldSource,
+		"Id": &o.ID, "Name": &o.EngineName, "State": &o.State, "RestartCount": &o.RestartCount,
 	}
 }
 

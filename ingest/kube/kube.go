@@ -1,7 +1,8 @@
 // Package kube reads whole Kubernetes objects, as `kubectl get … -o json|yaml`,
 // a watch or an event exporter writes them, and turns them into entries: one
 // small record per fact (a container's end, a condition, an event), with the
-// fact's values in Fields and a readable line as Text.
+// fact's values in Fields and a readable line as Text. What docker, podman and crictl
+// inspect print of a container is read as well.
 //
 // Invariant: whatever the bytes are, Read neither fails on content that it
 // does not know nor loses it: it says where the objects end, and the caller
@@ -135,6 +136,10 @@ func (r *reader) readObject(o *object) bool {
 	}
 	r.objects++
 	switch kind {
+	case engineKind:
+		r.readEngine(&o.engineContainer)
+	case runtimeKind:
+		r.readRuntime(&o.Status)
 	case "Pod":
 		r.readPod(o)
 	case "Event":

@@ -61,6 +61,7 @@ type object struct {
 	Spec       spec `json:"spec"`
 	Status     stat `json:"status"`
 	eventBody
+	engineContainer
 }
 
 type meta struct {
@@ -123,6 +124,7 @@ type stat struct {
 	EphemeralContainers []containerStatus `json:"ephemeralContainerStatuses"`
 
 	nodeOf
+	runtimeStatus
 }
 
 // runnerState is what an EphemeralRunner knows of itself and its job.
@@ -188,14 +190,18 @@ type containerStatus struct {
 // state holds at most one of its three; converters sometimes keep all keys
 // with null values.
 type state struct {
-	Waiting *struct {
-		Reason  text `json:"reason"`
-		Message text `json:"message"`
-	} `json:"waiting"`
-	Running *struct {
-		StartedAt text `json:"startedAt"`
-	} `json:"running"`
+	Waiting    *waiting    `json:"waiting"`
+	Running    *running    `json:"running"`
 	Terminated *terminated `json:"terminated"`
+}
+
+type waiting struct {
+	Reason  text `json:"reason"`
+	Message text `json:"message"`
+}
+
+type running struct {
+	StartedAt text `json:"startedAt"`
 }
 
 type terminated struct {
@@ -272,6 +278,10 @@ func (o *object) kindName() string {
 			return ""
 		}
 		return string(o.Kind)
+	case o.engineContainer.isContainer():
+		return engineKind
+	case o.Status.isContainer():
+		return runtimeKind
 	case o.Metadata.Name == "":
 		return ""
 	case o.Status.NodeInfo != nil:

@@ -131,6 +131,15 @@ func sniffJSON(head []byte) bool {
 			return dec.Decode(&v) == nil && !strings.HasPrefix(string(v), "audit.k8s.io/")
 		case "involvedObject", "regarding":
 			return true
+		case "State", "status":
+			var v json.RawMessage
+			if err := dec.Decode(&v); err != nil {
+				return false
+			}
+			if isEngineState(v) || isRuntimeStatus(v) {
+				return true
+			}
+			continue
 		case "object", "items":
 			return sniffJSON(bytes.TrimLeft(head[dec.InputOffset():], ": \t\r\n"))
 		}
