@@ -341,7 +341,9 @@ const commonplace = ` kubelet kubernetes.io containerd container runner Runner s
 	` probe Probe readiness liveness healthy unhealthy ready network address certificate version Version received ` +
 	`Received to the server ` +
 	` scope scope: Deactivated Consumed CPU time memory usage machine Machine kernel device filesystem garbage ` +
-	`collection duration `
+	`collection duration pod_startup_latency_tracker.go podStartSLOduration Observed pod startup kubelet.go: ` +
+	`entered blocking state forwarding disabled link becomes ready runtime empty-dir task/ disconnect reconnect ` +
+	`started by started pod stopped by received by `
 
 // likely is how often a byte stands in the logs of nodes, roughly, the most
 // common being 1.
