@@ -51,7 +51,9 @@ var (
 		"Waiting for pod", "Job succeeded",
 	)
 	jobLines = newStarts("##[error]", "##[warning]", "##[group]", "##[endgroup]", "##[debug]", "##[command]",
-		"[command]/", "##[section]")
+		"[command]/", "##[section]",
+		// a secret that ends with a bracket masks every bracket
+		"##[error***", "##[warning***", "##[group***", "##[endgroup***", "##[debug***")
 )
 
 // IsActionsRunner says whether s is a line that only an actions runner or its
