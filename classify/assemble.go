@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules/casefile"
 	"coroner/rules/signal"
@@ -33,8 +34,8 @@ type assembler struct {
 	mine   map[*Pod][]lineOf // what is about them
 	nodes  nodeLines         // what is about nodes
 
-	taken   []bool           // of each signal: a pod is named in it
-	nobodys []*signal.Signal // lines of the node about a container that nothing ties to a pod
+	taken   []bool    // of each signal: a pod is named in it
+	nobodys nodeLines // lines of the node about a container that nothing ties to a pod
 
 	jobPods map[*Pod]bool // pods that work for another pod
 
@@ -47,9 +48,10 @@ type assembler struct {
 
 func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{
-		record: r, roster: NewRoster(), cases: map[*Pod]*casefile.Case{}, mine: map[*Pod][]lineOf{},
-		nodes: newNodeLines(r.Signals), clusters: r.clusters(), home: map[string]*Pod{}, anon: map[string]*Pod{},
-		pods: map[string]int{}, stubs: map[inCluster][]*Pod{}, jobPods: map[*Pod]bool{},
+		record: r, roster: NewRoster(), clusters: r.clusters(), mine: map[*Pod][]lineOf{},
+		cases: map[*Pod]*casefile.Case{}, nodes: newNodeLines(r.Signals), nobodys: newNodeLines(r.Signals),
+		pods: map[string]int{}, home: map[string]*Pod{}, anon: map[string]*Pod{},
+		stubs: map[inCluster][]*Pod{}, jobPods: map[*Pod]bool{},
 	}
 	a.roster.printed = r.printed
 	a.roster.learnFrom(r.Signals)
@@ -102,7 +104,7 @@ func (a *assembler) onlyNodes() {
 	only, several := map[string]string{}, map[string]bool{}
 	named := func(cluster, node string) {
 		was := only[cluster]
-		several[cluster] = several[cluster] || was != "" && !sameNode(was, node)
+		several[cluster] = several[cluster] || was != "" && !nodename.Same(was, node)
 		only[cluster] = firstSet(was, node)
 	}
 	for _, s := range a.record.Signals {
@@ -212,7 +214,7 @@ func (a *assembler) attribute() {
 	for i, s := range a.record.Signals {
 		mine, proven := a.ownersOf(s)
 		if s.Source.Host() && a.isUntied(s, mine) {
-			a.nobodys = append(a.nobodys, s)
+			a.nobodys.addNumber(i)
 		}
 		for _, p := range mine {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.doubtOf(p, s)})

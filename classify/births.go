@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules/casefile"
 	"coroner/rules/signal"
@@ -170,7 +171,7 @@ func (r *Roster) learnBirths(signals []*signal.Signal) {
 func listed(s *signal.Signal, restarts []*signal.Signal) bool {
 	return slices.ContainsFunc(restarts, func(start *signal.Signal) bool {
 		since := s.At.Sub(start.At)
-		return s.Cluster == start.Cluster && sameNode(s.Node, start.Node) && since >= 0 && since < listsWithin
+		return s.Cluster == start.Cluster && nodename.Same(s.Node, start.Node) && since >= 0 && since < listsWithin
 	})
 }
 

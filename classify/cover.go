@@ -1,11 +1,10 @@
 package classify
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 
+	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules/casefile"
 	"coroner/rules/signal"
@@ -20,7 +19,7 @@ func (a *assembler) coverCases() {
 			a.stubs[inCluster{p.Cluster, p.Name}] = append(a.stubs[inCluster{p.Cluster, p.Name}], p)
 		}
 	}
-	around := map[inCluster][]*ingest.Entry{}
+	around, names := map[inCluster][]*ingest.Entry{}, &nodename.Index{}
 	for i := range a.record.Marks {
 		m := &a.record.Marks[i]
 		switch {
@@ -32,6 +31,7 @@ func (a *assembler) coverCases() {
 		default:
 			on := inCluster{m.Cluster, m.Node}
 			around[on] = append(around[on], m)
+			names.Add(on.cluster, on.name)
 		}
 	}
 	type kind struct {
@@ -42,7 +42,7 @@ func (a *assembler) coverCases() {
 	for _, p := range a.wanted {
 		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous}
 		if _, known := lists[on]; !known {
-			list := append(casefile.Join(aroundNode(around, on.inCluster)), a.maskedIDs(on.inCluster)...)
+			list := append(casefile.Join(aroundNode(around, names, on.inCluster)), a.maskedIDs(on.inCluster)...)
 			if on.unknown {
 				list = append(list, a.untiedIDs(on.inCluster)...)
 			}
@@ -58,8 +58,8 @@ func (a *assembler) coverCases() {
 // proves nothing. The kubelet and its runtime tell of the same requests: what one of
 // them says without a name, the other need not have said at all.
 func (a *assembler) maskedIDs(on inCluster) (out []casefile.Coverage) {
-	for _, s := range a.nobodys {
-		if a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
+	for _, s := range a.nobodys.linesOf(on) {
+		if a.anybodys(s) {
 			out = append(out, lostToAll(s, "the id or name in a line is masked")...)
 		}
 	}
@@ -85,8 +85,8 @@ func (a *assembler) masked(s *signal.Signal) bool {
 // untiedIDs are the moments at which a line of the node named a container that no record
 // ties to a pod. It can be that of any pod none of whose containers is known.
 func (a *assembler) untiedIDs(on inCluster) (out []casefile.Coverage) {
-	for _, s := range a.nobodys {
-		if !a.anybodys(s) && s.Cluster == on.cluster && sameNode(s.Node, on.name) {
+	for _, s := range a.nobodys.linesOf(on) {
+		if !a.anybodys(s) {
 			out = append(out, lostRecords(s, "a line of it names a container that no record ties to a pod"))
 		}
 	}
@@ -121,7 +121,7 @@ func (a *assembler) cutShort(p *Pod) (out []*signal.Signal) {
 				continue
 			}
 			for _, l := range a.mine[q] {
-				if s := a.record.Signals[l.number]; s.Source.Host() && sameNode(s.Node, p.Node) {
+				if s := a.record.Signals[l.number]; s.Source.Host() && nodename.Same(s.Node, p.Node) {
 					out = append(out, s)
 				}
 			}
@@ -166,14 +166,10 @@ const (
 const anyNode = "*"
 
 // aroundNode is the coverage of whoever is on a node.
-func aroundNode(marks map[inCluster][]*ingest.Entry, node inCluster) []casefile.Coverage {
+func aroundNode(marks map[inCluster][]*ingest.Entry, names *nodename.Index, node inCluster) []casefile.Coverage {
 	var c casefile.Case
-	byName := func(a, b inCluster) int { return cmp.Compare(a.name, b.name) }
-	for _, on := range slices.SortedFunc(maps.Keys(marks), byName) {
-		if on.cluster != node.cluster || on.name != anyNode && !sameNode(on.name, node.name) {
-			continue
-		}
-		for _, m := range marks[on] {
+	for _, name := range slices.Sorted(slices.Values(append(names.Like(node.cluster, node.name), anyNode))) {
+		for _, m := range marks[inCluster{node.cluster, name}] {
 			addMark(&c, m)
 		}
 	}
@@ -209,7 +205,7 @@ func (a *assembler) speaksOf(m *ingest.Entry, p *Pod) bool {
 	case ingest.Runner, ingest.Job, ingest.Kube:
 		return a.streamOf(m, p)
 	}
-	return sameNode(m.Node, p.Node)
+	return nodename.Same(m.Node, p.Node)
 }
 
 // concerned are the pods that a mark can be about: few for a pod's own stream.

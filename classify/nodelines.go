@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"coroner/classify/nodename"
 	"coroner/rules/signal"
 )
 
@@ -23,6 +24,7 @@ const foreign = 48
 type nodeLines struct {
 	signals []*signal.Signal // in the order of time
 	of      map[inCluster][]int
+	names   nodename.Index
 	near    map[inCluster]*nearLines // of a pod's node: the lines of all nodes that it can be
 }
 
@@ -40,6 +42,7 @@ func (n *nodeLines) addNumber(number int) {
 	s := n.signals[number]
 	on := inCluster{s.Cluster, s.Node}
 	n.of[on] = append(n.of[on], number)
+	n.names.Add(on.cluster, on.name)
 }
 
 // linesAround are the lines that are of interest to a pod, in their order.
@@ -88,11 +91,8 @@ func (n *nodeLines) nearTo(node inCluster) *nearLines {
 		return known
 	}
 	near := &nearLines{}
-	for on, numbers := range n.of {
-		if on.cluster != node.cluster || !sameNode(on.name, node.name) {
-			continue
-		}
-		for _, number := range numbers {
+	for _, name := range n.names.Like(node.cluster, node.name) {
+		for _, number := range n.of[inCluster{node.cluster, name}] {
 			if n.signals[number].At.IsZero() {
 				near.undated = append(near.undated, number)
 			} else {
@@ -104,6 +104,15 @@ func (n *nodeLines) nearTo(node inCluster) *nearLines {
 	slices.Sort(near.undated)
 	n.near[node] = near
 	return near
+}
+
+// linesOf are the lines about a node, in their order.
+func (n *nodeLines) linesOf(node inCluster) (out []*signal.Signal) {
+	near := n.nearTo(node)
+	for _, number := range inOrder(near.dated, near.undated) {
+		out = append(out, n.signals[number])
+	}
+	return out
 }
 
 func distance(p *Pod, at time.Time) time.Duration {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/signal"
@@ -272,7 +273,8 @@ func (c *choice) addStruck(signals []*signal.Signal) {
 // at a place can be about.
 func timesOf(strikes []*signal.Signal, p place) (out []int64) {
 	for _, s := range strikes {
-		if (p.cluster == "" || s.Cluster == "" || p.cluster == s.Cluster) && (p.anywhere || sameNode(p.node, s.Node)) {
+		same := p.cluster == "" || s.Cluster == "" || p.cluster == s.Cluster
+		if same && (p.anywhere || nodename.Same(p.node, s.Node)) {
 			out = append(out, signalNanos(s))
 		}
 	}

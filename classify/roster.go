@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules/signal"
 )
@@ -420,7 +421,7 @@ func (r *Roster) podsCalled(name inCluster, namespace string) []*Pod {
 // byPID finds the pod of a process id that was named close by in time.
 func (r *Roster) byPID(n names, node string, at time.Time) (*Pod, bool) {
 	for _, seen := range r.pids[n.in(n.pid)] {
-		if sameNode(seen.node, node) && seen.at.Sub(at).Abs() <= pidLife {
+		if nodename.Same(seen.node, node) && seen.at.Sub(at).Abs() <= pidLife {
 			return seen.pod, true
 		}
 	}
@@ -476,15 +477,4 @@ func (r *Roster) Named(s *signal.Signal) (out []*Pod) {
 		}
 	}
 	return out
-}
-
-// sameNode compares host names: unknown is any, and a short name is the same
-// as its fully qualified form.
-func sameNode(a, b string) bool {
-	if a == "" || b == "" || a == b {
-		return true
-	}
-	shortA, restA, _ := strings.Cut(a, ".")
-	shortB, restB, _ := strings.Cut(b, ".")
-	return shortA == shortB && (restA == "" || restB == "")
 }
