@@ -72,6 +72,19 @@ func (c *Client) Labels(ctx context.Context) ([]rules.Label, error) {
 	return out.Labels, err
 }
 
+// Label asks what the server's rulebook says of a label.
+func (c *Client) Label(ctx context.Context, label rules.Label) (LabelPage, error) {
+	var out LabelPage
+	data, code, err := c.fetch(ctx, "/api/v1/labels/"+url.PathEscape(string(label)))
+	if err == nil && code != http.StatusOK {
+		err = c.refused(code, data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	return out, err
+}
+
 // LabelNamed is LabelNamed for a server. One that is not built in may be of its rulebook.
 func (c *Client) LabelNamed(ctx context.Context, name string) (label, near rules.Label, ok bool) {
 	if label, near, ok = LabelNamed(name, rules.Labels); !ok {

@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,64 @@ func (a *API) labels(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, labelList{all})
+}
+
+// LabelPage is what the rulebook in force says of a label.
+type LabelPage struct {
+	Label    rules.Label      `json:"label"`
+	Meaning  string           `json:"meaning"`
+	Death    bool             `json:"death"` // false: it ends without harm, or it lasts
+	Domain   string           `json:"domain"`
+	Retry    string           `json:"retry"`
+	Advice   string           `json:"advice"`
+	Confused []LabelConfusion `json:"confused_with"`
+	Rules    []LabelRule      `json:"rules"` // in the order in which they are tried
+}
+
+// LabelConfusion is a label that is mistaken for this one.
+type LabelConfusion struct {
+	Label rules.Label `json:"label"`
+	Apart string      `json:"apart"` // how the two are told apart
+}
+
+// LabelRule is a rule that gives the label.
+type LabelRule struct {
+	ID     string           `json:"id"`
+	Doc    string           `json:"doc"`
+	AtMost rules.Confidence `json:"at_most"` // the most that it can claim
+}
+
+// LabelPage says what the rulebook in force has on a label, in whatever case.
+func (a *API) LabelPage(label string) (page LabelPage, ok bool) {
+	if a.Book == nil {
+		return page, false
+	}
+	book := a.Book()
+	l, _, _ := LabelNamed(label, book.LabelOrder())
+	d := book.Labels[l]
+	if d == nil {
+		return page, false
+	}
+	page = LabelPage{Label: l, Meaning: d.Doc, Death: d.Death, Domain: d.Domain, Retry: d.Retry, Advice: d.Advice,
+		Confused: []LabelConfusion{}, Rules: []LabelRule{}}
+	for _, c := range d.Confused {
+		page.Confused = append(page.Confused, LabelConfusion{c.Label, c.Apart})
+	}
+	for _, r := range book.Rules {
+		if r.Label == l {
+			page.Rules = append(page.Rules, LabelRule{r.ID, r.Doc, r.Confidence})
+		}
+	}
+	return page, true
+}
+
+func (a *API) label(w http.ResponseWriter, r *http.Request) {
+	page, ok := a.LabelPage(r.PathValue("label"))
+	if !ok {
+		fail(w, http.StatusNotFound, errors.New("the rulebook has no such label; /api/v1/labels lists all"))
+		return
+	}
+	answer(w, http.StatusOK, page)
 }
 
 // LabelNamed is the label of some with a name, in whatever case. Where none has it, near

@@ -167,6 +167,7 @@ func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/verdicts", a.verdicts)
 	mux.HandleFunc("GET /api/v1/runners/{name...}", a.Places.Bounded(a.runner))
 	mux.HandleFunc("GET /api/v1/labels", a.Places.Bounded(a.labels))
+	mux.HandleFunc("GET /api/v1/labels/{label}", a.Places.Bounded(a.label))
 	mux.HandleFunc("GET /api/v1/search", a.Places.Bounded(a.search))
 	mux.HandleFunc("GET /api/v1/incidents/{id}", a.Places.Bounded(a.incident))
 }

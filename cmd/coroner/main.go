@@ -52,6 +52,7 @@ type cli struct {
 	Watch   watchCmd   `cmd:"" help:"Show verdicts as they come."`
 	Signals signalsCmd `cmd:"" help:"Print every recognised line as JSON: grep for deaths."`
 	Rules   rulesCmd   `cmd:"" help:"Check, list, describe and test the rulebook."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Answer an assistant that speaks the Model Context Protocol."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
 
 	Certificate certificateCmd `cmd:"" help:"Make a certificate for the server, in a folder or a Secret."`

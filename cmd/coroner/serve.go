@@ -11,9 +11,11 @@ import (
 	"coroner/classify/intake"
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
+	"coroner/classify/mcp"
 	"coroner/classify/publish"
 	"coroner/classify/web"
 	"coroner/cmd/daemon"
+	"coroner/deploy/chart"
 	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/ingest/kubewatch"
@@ -159,6 +161,7 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	d := s.docket
 	api := &lookup.API{Source: s.ledger, Opinion: d.Opinion, Gather: d.Gather, Book: d.Book, Now: now}
 	api.Register(inner)
+	mcp.Register(mux, door.Read, inner, chart.Build())
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.labelPages(), Log: s.daemon.Log, Now: now}
 	pages.Register(inner)
 	mux.Handle("GET /", door.Read(inner))
