@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"coroner/classify/ledger"
 	"coroner/rules"
 	"coroner/rules/book"
 )
@@ -22,7 +24,7 @@ func TestLabelsOfARulebook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, mux := serveFake(&fake{})
+	a, mux := serveFake(t, &fake{})
 	a.Book = func() *rules.Rulebook { return b }
 	want := slices.Concat(rules.Labels, []rules.Label{"fire-drill", "flood", "rack-fire"})
 	if all, err := a.Labels(t.Context()); err != nil || !slices.Equal(all, want) {
@@ -46,5 +48,27 @@ func TestLabelsOfARulebook(t *testing.T) {
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/labels", nil))
 	if !strings.Contains(w.Body.String(), `"none","fire-drill","flood","rack-fire"]}`) {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// The rulebook's word on a label is there for programs, under its name in whatever case.
+func TestLabelPage(t *testing.T) {
+	a, h := serve(t, func(func(time.Time, func(*ledger.Tx) error)) {})
+	if code, body := ask(t, h, "/api/v1/labels/node-OOM"); code != 404 {
+		t.Errorf("without a rulebook: %d %s", code, body)
+	}
+	rulebook, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Book = func() *rules.Rulebook { return rulebook }
+	for _, l := range rulebook.LabelOrder() {
+		code, body := ask(t, h, "/api/v1/labels/"+strings.ToUpper(string(l)))
+		if code != 200 || !strings.HasPrefix(body, `{"label":"`+string(l)+`","meaning":"`) {
+			t.Errorf("%s: %d %s", l, code, body)
+		}
+	}
+	if code, body := ask(t, h, "/api/v1/labels/node-OOMs"); code != 404 || !strings.Contains(body, "no such label") {
+		t.Errorf("%d %s", code, body)
 	}
 }

@@ -99,7 +99,7 @@ func serve(t testing.TB, fill func(put func(at time.Time, f func(*ledger.Tx) err
 	a := &API{Source: l, Now: func() time.Time { return t0.Add(time.Hour) }}
 	mux := http.NewServeMux()
 	a.Register(mux)
-	return a, mux
+	return a, held(t, mux)
 }
 
 func ask(t testing.TB, h http.Handler, path string) (code int, body string) {
@@ -289,11 +289,11 @@ func (f *fake) Next(_ context.Context, c *ledger.Cursor) ([]ledger.Record, error
 	return nil, f.err
 }
 
-func serveFake(f *fake) (*API, http.Handler) {
+func serveFake(t testing.TB, f *fake) (*API, http.Handler) {
 	a := &API{Source: f, Now: func() time.Time { return t0 }}
 	mux := http.NewServeMux()
 	a.Register(mux)
-	return a, mux
+	return a, held(t, mux)
 }
 
 // The parameters of the list are what they are called, and a mistake in one is
@@ -323,7 +323,7 @@ func TestVerdictsParameters(t *testing.T) {
 		"since=2026-01-02T15%3A04%3A05%2B01%3A00": {Since: time.Date(2026, 1, 2, 14, 4, 5, 0, time.UTC), Limit: 100},
 	} {
 		f := &fake{}
-		_, h := serveFake(f)
+		_, h := serveFake(t, f)
 		code, body := ask(t, h, "/api/v1/verdicts?"+query)
 		if diff := cmp.Diff(want, f.query); diff != "" || code != 200 || strings.TrimSpace(body) != `{"verdicts":[]}` {
 			t.Errorf("%s: %d %s %s", query, code, body, diff)
@@ -337,7 +337,7 @@ func TestVerdictsParameters(t *testing.T) {
 		"since=yesterday": "since", "since=-5m": "since", "since=90": "since", "since=2026-01-02": "since",
 	} {
 		f := &fake{}
-		_, h := serveFake(f)
+		_, h := serveFake(t, f)
 		code, body := ask(t, h, "/api/v1/verdicts?"+query)
 		var got map[string]string
 		if err := json.Unmarshal([]byte(body), &got); err != nil || code != 400 ||
@@ -356,7 +356,7 @@ func TestSourceFails(t *testing.T) {
 		"/api/v1/runners/a/b":     {cases: []ledger.Case{{ID: "1"}}, judged: disk},
 		"/api/v1/runners/opinion": {cases: []ledger.Case{{ID: "1", State: ledger.StateEnding}}},
 	} {
-		a, h := serveFake(f)
+		a, h := serveFake(t, f)
 		a.Opinion = func(context.Context, ledger.Case) (*rules.Verdict, error) { return nil, disk }
 		if code, body := ask(t, h, what); code != 500 || strings.TrimSpace(body) != `{"error":"disk"}` {
 			t.Errorf("%s: %d %s", what, code, body)
@@ -366,7 +366,7 @@ func TestSourceFails(t *testing.T) {
 
 // A question changes nothing.
 func TestOnlyQuestions(t *testing.T) {
-	_, h := serveFake(&fake{})
+	_, h := serveFake(t, &fake{})
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
 		for _, path := range []string{"/api/v1/verdicts", "/api/v1/runners/a"} {
 			w := httptest.NewRecorder()
@@ -405,7 +405,7 @@ func TestSince(t *testing.T) {
 // Whatever name is asked for, the server looks for that one.
 func TestClientNames(t *testing.T) {
 	f := &fake{cases: []ledger.Case{{ID: "1", State: ledger.StateOpen}}}
-	_, h := serveFake(f)
+	_, h := serveFake(t, f)
 	server := httptest.NewServer(h)
 	defer server.Close()
 	for _, base := range []string{server.URL, server.URL + "/"} {

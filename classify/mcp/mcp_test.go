@@ -203,7 +203,8 @@ func TestAnswers(t *testing.T) {
 			want, lack []string
 		}{
 			{"explain_death", map[string]any{"name": "amber-4kx2p"}, []string{
-				"cgroup-OOM (confirmed) amber-4kx2p, node n1", "retry useless", "case 1", "/runners/arc/amber-4kx2p?case=1",
+				"cgroup-OOM (confirmed) amber-4kx2p, node n1", "retry useless", "case 1",
+				"/runners/arc/amber-4kx2p?case=1",
 				"| decides: 2026-05-04T09:59:00Z [source kernel, written by the node] Memory cgroup",
 				"[source runner, a claim: a job can write this] oops --- end untrusted ---",
 				"(by its own output, which a job can print)", "ruled out: node-OOM",
@@ -214,11 +215,13 @@ func TestAnswers(t *testing.T) {
 			{"list_deaths", map[string]any{"limit": 200}, []string{
 				"90 host-teardown, 1", "more lines do not fit", "Ask with a shorter since",
 			}, []string{"birch-7hq5z", "Memory cgroup"}},
-			{"list_deaths", map[string]any{"verdict": "cgroup-OOM"}, []string{"1 verdicts; 1 cgroup-OOM"}, []string{"elm"}},
+			{"list_deaths", map[string]any{"verdict": "cgroup-OOM"},
+				[]string{"1 verdicts; 1 cgroup-OOM"}, []string{"elm"}},
 			{"list_deaths", map[string]any{"since": "1m"}, []string{"None is recorded"}, nil},
 			{"node_deaths", map[string]any{"node": "n1"}, []string{"amber-4kx2p"}, []string{"birch", "elm"}},
 			{"node_deaths", map[string]any{"node": "n2", "at": "10:00"}, []string{"cedar-long0"}, []string{"amber"}},
-			{"node_deaths", map[string]any{"node": "n2", "at": "08:00"}, []string{"None is recorded"}, []string{"cedar"}},
+			{"node_deaths", map[string]any{"node": "n2", "at": "08:00"},
+				[]string{"None is recorded"}, []string{"cedar"}},
 			{"get_incident", map[string]any{"case": "1"}, []string{
 				"incident file of case 1", "| -- evidence", "more lines do not fit", "--incident",
 			}, nil},

@@ -16,6 +16,7 @@ import (
 	"coroner/classify/web"
 	"coroner/cmd/daemon"
 	"coroner/deploy/chart"
+	"coroner/deploy/contract"
 	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/ingest/kubewatch"
@@ -161,6 +162,7 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	d := s.docket
 	api := &lookup.API{Source: s.ledger, Opinion: d.Opinion, Gather: d.Gather, Book: d.Book, Now: now}
 	api.Register(inner)
+	contract.Register(mux)
 	mcp.Register(mux, door.Read, inner, chart.Build())
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.labelPages(), Log: s.daemon.Log, Now: now}
 	pages.Register(inner)
