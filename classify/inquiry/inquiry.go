@@ -94,6 +94,15 @@ func (q *Inquiry) evidence(ctx context.Context, id string) ([]ingest.Entry, erro
 	return q.Gather(ctx, c)
 }
 
+// Question is what GitHub can be asked about a verdict's runner; see question.
+func (q *Inquiry) Question(ctx context.Context, r *ledger.Record) (github.Question, error) {
+	if r.Verdict.DiedAt == nil {
+		return github.Question{}, nil
+	}
+	entries, err := q.evidence(ctx, r.Case)
+	return question(r, entries, q.Book()), err
+}
+
 // question is what to ask about a verdict's runner. Only records that a job
 // cannot write say which repository and run its job is of.
 func question(r *ledger.Record, entries []ingest.Entry, book *rules.Rulebook) github.Question {

@@ -37,6 +37,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	s.Verdicts = del(`DELETE FROM verdicts WHERE number IN (SELECT number FROM verdicts v
 		WHERE last IN (0, 1) AND recorded < ?
 		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.pod = v.pod AND o.revision = v.revision) LIMIT ?)`, verdicts)
+	del(sweepDeliveries, verdicts)
 	if err == nil {
 		s.Evidence, err = t.sweepEvidence(evidence)
 		s.More = s.More || s.Evidence == maxSwept

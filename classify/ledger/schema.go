@@ -154,7 +154,9 @@ func (m migration) migrateFile() error {
 		}
 	}
 	if have == 0 {
-		return m.writeStep(func(tx *sql.Tx) error { return execAll(tx, tables, indexes, versionIs(version)) })
+		return m.writeStep(func(tx *sql.Tx) error {
+			return execAll(tx, tables, deliveryTables, indexes, versionIs(version))
+		})
 	}
 	for _, add := range []struct {
 		to   int
@@ -167,7 +169,7 @@ func (m migration) migrateFile() error {
 			return err
 		}
 	}
-	if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, unfollowed) }); err != nil {
+	if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, unfollowed, deliveryTables) }); err != nil {
 		return err
 	}
 	return m.makeIndexes()

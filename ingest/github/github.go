@@ -1,6 +1,7 @@
 // Package github asks GitHub what became of the job of a runner that ended: is
 // it still queued or in progress, or how was it concluded. A job that GitHub
 // takes for running after its runner is gone is one that it will report as lost.
+// Others send it requests of their own, within the same limits.
 //
 // Invariant: GitHub is asked no more often than it allows, never more often than
 // the operator allows, and never about a repository or run that only a job's own
@@ -69,6 +70,16 @@ type Job struct {
 	Conclusion string    `json:"conclusion"`
 	Runner     string    `json:"runner_name"`
 	Started    time.Time `json:"started_at"`
+	Completed  time.Time `json:"completed_at"`
+	Commit     string    `json:"head_sha"`
+	Page       string    `json:"html_url"`
+	Steps      []Step    `json:"steps"`
+}
+
+// Step is a step of a job.
+type Step struct {
+	Name       string    `json:"name"`
+	Conclusion string    `json:"conclusion"`
 	Completed  time.Time `json:"completed_at"`
 }
 

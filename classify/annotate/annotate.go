@@ -1,0 +1,287 @@
+// Package annotate says at the job on GitHub what its runner died of: a check run or a commit
+// status for each dead job.
+//
+// Invariant: only a job that GitHub itself ties to the runner is annotated, in a repository that
+// records name which a job cannot write, and within the scope. A case has one check run, which
+// a later revision edits; a revision that is there is never made again. Nothing is said of a
+// runner that completed its job, but that what was said before is withdrawn. An annotation never
+// blocks a merge. GitHub's rate limits are kept.
+//
+// Crash behaviour: it keeps no state. Before it makes anything it looks at GitHub for the case
+// and its revision, so that what was made right before a crash is found.
+package annotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"coroner/classify/deliver"
+	"coroner/classify/ledger"
+	"coroner/ingest/github"
+	"coroner/rules"
+	"coroner/rules/casefile"
+
+	"github.com/rs/zerolog"
+)
+
+// Mode is how a job is annotated.
+type Mode string
+
+// The modes.
+const (
+	Off    Mode = ""
+	Log    Mode = "log" // nothing is sent; the log says what would be
+	Check  Mode = "check"
+	Status Mode = "status"
+)
+
+// Annotator annotates jobs. Its fields are set before its first use.
+type Annotator struct {
+	Mode   Mode
+	GitHub *github.Client
+	// Locate says which repository and run the runner's job is of, by records that a job cannot write.
+	Locate func(context.Context, *ledger.Record) (github.Question, error)
+	Ledger *ledger.Ledger
+	Scope  Scope
+	Pages  string // the address of coroner's pages, "" if it is not known
+	Log    zerolog.Logger
+}
+
+// Scope are the repositories that are annotated: globs OWNER/NAME.
+type Scope []string
+
+// Check refuses what is no scope.
+func (s Scope) Check() error {
+	for _, glob := range s {
+		_, err := path.Match(glob, "")
+		if err != nil || strings.Count(glob, "/") != 1 || strings.HasPrefix(glob, "/") || strings.HasSuffix(glob, "/") {
+			return fmt.Errorf("%q: want OWNER/NAME, with * for any of them", glob)
+		}
+	}
+	return nil
+}
+
+// Has says whether a repository is of the scope. Nothing is of an empty one.
+func (s Scope) Has(repository string) bool {
+	for _, glob := range s {
+		if is, _ := path.Match(strings.ToLower(glob), strings.ToLower(repository)); is {
+			return true
+		}
+	}
+	return false
+}
+
+// Send annotates the job of one revision.
+func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error) {
+	v := &d.Verdict
+	withdrawn := !v.Death()
+	if v.Kind != casefile.OfRunner || v.DiedAt == nil || withdrawn && v.Revises == nil {
+		return "", deliver.ErrSkip
+	}
+	if later, err := a.superseded(ctx, &d.Record); later || err != nil {
+		return "", errors.Join(err, skipIf(later))
+	}
+	q, err := a.Locate(ctx, &d.Record)
+	if err != nil {
+		return "", err
+	}
+	if !q.Asks() || !a.Scope.Has(q.Repository) {
+		return "", deliver.ErrSkip
+	}
+	text := a.annotation(&d.Record, withdrawn)
+	if a.Mode == Log {
+		a.Log.Info().Str("repository", q.Repository).Str("run", q.Run).Str("runner", v.Runner).Str("case", d.Case).
+			Int("revision", v.Revision).Str("title", text.title).Msg("would annotate a job at GitHub")
+		return "", nil
+	}
+	job, err := a.GitHub.Job(ctx, &q)
+	if err != nil {
+		return "", Failure(err)
+	}
+	if !commit(job.Commit) {
+		return "", deliver.Never{Err: errors.New("GitHub names no commit of the job")}
+	}
+	if a.Mode == Status {
+		return "", Failure(a.putStatus(ctx, q.Repository, &job, text))
+	}
+	return "", Failure(a.putCheck(ctx, q.Repository, &job, text))
+}
+
+// superseded says whether there is a later revision, which has its own turn.
+func (a *Annotator) superseded(ctx context.Context, r *ledger.Record) (bool, error) {
+	last, ok, err := a.Ledger.LastVerdict(ctx, r.Case)
+	return ok && last.Verdict.Revision > r.Verdict.Revision, err
+}
+
+func skipIf(is bool) error {
+	if is {
+		return deliver.ErrSkip
+	}
+	return nil
+}
+
+// Failure makes an error of GitHub's one of package deliver's.
+func Failure(err error) error {
+	var later github.Later
+	var refused github.Refused
+	switch {
+	case errors.As(err, &later):
+		return deliver.Later{After: later.After}
+	case errors.Is(err, github.ErrNoAnswer):
+		return deliver.ErrSkip
+	case errors.As(err, &refused):
+		return deliver.Never{Err: err}
+	}
+	return err
+}
+
+// commit says whether GitHub names a commit as it should: it becomes a part of an address.
+func commit(sha string) bool {
+	return len(sha) >= 40 && strings.Trim(sha, "0123456789abcdef") == ""
+}
+
+// checkRun is what is sent and read of a check run.
+type checkRun struct {
+	ID         int64  `json:"id,omitempty"`
+	Name       string `json:"name,omitempty"`
+	Commit     string `json:"head_sha,omitempty"`
+	Page       string `json:"details_url,omitempty"`
+	External   string `json:"external_id"`
+	Status     string `json:"status"`
+	Conclusion string `json:"conclusion"`
+	Completed  string `json:"completed_at,omitempty"`
+	Output     output `json:"output"`
+}
+
+type output struct {
+	Title   string `json:"title"`
+	Summary string `json:"summary"`
+}
+
+// perPage and maxPages bound how many check runs of a job's name are looked at.
+const (
+	perPage  = 100
+	maxPages = 10
+)
+
+// putCheck makes the case's check run, or edits the one that there is.
+func (a *Annotator) putCheck(ctx context.Context, repository string, job *github.Job, t annotation) error {
+	name := "coroner: " + cut(oneLine(job.Name), 100)
+	had, revision, err := a.findCheck(ctx, repository, job.Commit, name, t.id)
+	if err != nil || had != 0 && revision >= t.revision || had == 0 && t.withdrawn {
+		return err
+	}
+	run := checkRun{
+		Page: t.page, External: t.id + "/" + strconv.Itoa(t.revision), Status: "completed", Conclusion: "neutral",
+		Completed: t.died.UTC().Format(time.RFC3339), Output: output{t.title, t.body},
+	}
+	address := "/repos/" + repository + "/check-runs"
+	if had != 0 {
+		return a.GitHub.Send(ctx, http.MethodPatch, address+"/"+strconv.FormatInt(had, 10), run, nil)
+	}
+	run.Name, run.Commit = name, job.Commit
+	return a.GitHub.Send(ctx, http.MethodPost, address, run, nil)
+}
+
+// findCheck looks for the check run of a case; its number is 0 where there is none.
+func (a *Annotator) findCheck(ctx context.Context, repository, sha, name, id string) (had int64, rev int, err error) {
+	for page := 1; page <= maxPages; page++ {
+		var found struct {
+			Runs []checkRun `json:"check_runs"`
+		}
+		query := url.Values{"check_name": {name}, "filter": {"all"}, "per_page": {strconv.Itoa(perPage)},
+			"page": {strconv.Itoa(page)}}
+		address := "/repos/" + repository + "/commits/" + sha + "/check-runs?" + query.Encode()
+		if err := a.GitHub.Send(ctx, http.MethodGet, address, nil, &found); err != nil {
+			return 0, 0, err
+		}
+		for _, run := range found.Runs {
+			if n, is := revisionOf(run.External, id); is && n >= rev {
+				had, rev = run.ID, n
+			}
+		}
+		if had != 0 || len(found.Runs) < perPage {
+			break
+		}
+	}
+	return had, rev, nil
+}
+
+// revisionOf reads the name under which a case's check run is known.
+func revisionOf(external, id string) (int, bool) {
+	rest, is := strings.CutPrefix(external, id+"/")
+	n, err := strconv.Atoi(rest)
+	return n, is && err == nil
+}
+
+// commitStatus is what is sent and read of a commit status.
+type commitStatus struct {
+	State       string `json:"state"`
+	Page        string `json:"target_url,omitempty"`
+	Description string `json:"description"`
+	Context     string `json:"context"`
+}
+
+// putStatus sets the commit's status of the job, unless it is what it has to be. A status has no
+// room for a case: the one of the job's name that is there is replaced.
+func (a *Annotator) putStatus(ctx context.Context, repository string, job *github.Job, t annotation) error {
+	want := commitStatus{"success", t.page, cut(t.title, 140), "coroner: " + cut(oneLine(job.Name), 100)}
+	address := "/repos/" + repository + "/commits/" + job.Commit + "/statuses?per_page=" + strconv.Itoa(perPage)
+	var found []commitStatus
+	if err := a.GitHub.Send(ctx, http.MethodGet, address, nil, &found); err != nil {
+		return err
+	}
+	there := false
+	for _, s := range found { // the latest first
+		if there = s.Context == want.Context; there && s == want {
+			return nil
+		} else if there {
+			break
+		}
+	}
+	if !there && t.withdrawn {
+		return nil
+	}
+	return a.GitHub.Send(ctx, http.MethodPost, "/repos/"+repository+"/statuses/"+job.Commit, want, nil)
+}
+
+// annotation is what is said.
+type annotation struct {
+	id          string // of the case
+	revision    int
+	died        time.Time
+	withdrawn   bool
+	page        string
+	title, body string
+}
+
+func (a *Annotator) annotation(r *ledger.Record, withdrawn bool) annotation {
+	v := &r.Verdict
+	t := annotation{id: r.Case, revision: v.Revision, died: *v.DiedAt, withdrawn: withdrawn, title: Title(v)}
+	if a.Pages != "" {
+		t.page = strings.TrimRight(a.Pages, "/") + pagePath(r)
+	}
+	if t.body = body(v, t.page); withdrawn {
+		t.title = "Withdrawn: " + string(v.Label)
+	}
+	return t
+}
+
+// Title says in a few words whose death it was.
+func Title(v *rules.Verdict) string {
+	what := fmt.Sprintf("%s (%s)", v.Label, v.Confidence)
+	switch {
+	case v.Domain == "workload":
+		return "The job ended its runner: " + what
+	case v.Label == rules.Unknown:
+		return "The runner died, nothing that was read says why"
+	}
+	return "The runner died, not your test: " + what
+}

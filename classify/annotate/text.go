@@ -1,0 +1,89 @@
+package annotate
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"coroner/classify/ledger"
+	"coroner/classify/lookup"
+	"coroner/classify/postmortem"
+	"coroner/rules"
+)
+
+// business says whose business a domain is.
+var business = map[string]string{
+	"platform": "This is the business of those who run the cluster and its runners.",
+	"workload": "This is the business of whoever wrote the job.",
+	"provider": "This is the business of the provider: of GitHub, a registry or the cloud.",
+	"operator": "Somebody ended it on purpose.",
+}
+
+// again says whether running the job again helps.
+var again = map[string]string{
+	"helps":   "Running the job again helps.",
+	"useless": "Running the job again ends in the same way.",
+}
+
+// body is the text below the title, as Markdown. Whatever a log can have written is plain there.
+func body(v *rules.Verdict, page string) string {
+	var out []string
+	add := func(text string) {
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	add(plain(cut(oneLine(v.Summary), 1000)))
+	add(business[v.Domain])
+	retry, known := again[v.Retry]
+	if !known {
+		retry = "Whether running the job again helps is not known."
+	}
+	add(retry)
+	add(plain(cut(oneLine(v.Advice), 1000)))
+	facts := fmt.Sprintf("Runner %s, node %s.", plain(cut(v.Runner, 253)), plain(cut(v.Node, 253)))
+	if v.DiedAt != nil {
+		facts = fmt.Sprintf("Runner %s, node %s, %s.", plain(cut(v.Runner, 253)), plain(cut(v.Node, 253)),
+			v.DiedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	add(facts)
+	if page != "" {
+		add("[The whole post-mortem](" + page + ")")
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// pagePath is the permalink of a verdict, below the pages' address.
+func pagePath(r *ledger.Record) string {
+	v := &r.Verdict
+	return lookup.PagePath(v.Kind, v.Namespace, v.About(), r.Case)
+}
+
+// oneLine is a text without control characters, on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(postmortem.Clean(s)), " ") }
+
+// cut shortens a text to so many bytes.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	s = s[:most-len("…")]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + "…"
+}
+
+// plain writes every character that Markdown, HTML or GitHub could take for more than itself as
+// its number: nobody is mentioned, nothing is linked.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range postmortem.Clean(s) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+!|&@~:/\"'$^=", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,127 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/rules"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// Each item is sent until it is taken, skipped or given up; a pause holds for all, a failure
+// only for its own item.
+func TestLoop(t *testing.T) {
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	answers, sent := map[string]error{}, []string(nil)
+	metrics := prometheus.NewRegistry()
+	loop := &Loop{Receiver: "test", List: l.Deliveries("test"), Log: zerolog.Nop(), Metrics: NewMetrics(metrics),
+		Now: func() time.Time { return now },
+		Send: func(_ context.Context, d ledger.Delivery) (string, error) {
+			sent = append(sent, d.Case)
+			return "", answers[d.Case]
+		}}
+	flush := func(after time.Duration, want ...string) {
+		t.Helper()
+		now, sent = now.Add(after), nil
+		if err := loop.Flush(t.Context()); err != nil || !slices.Equal(sent, want) {
+			t.Errorf("%q were sent, want %q, %v", sent, want, err)
+		}
+	}
+	flush(0)
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		v := rules.Verdict{Runner: id, Revision: 1}
+		err := l.Write(t.Context(), now, func(tx *ledger.Tx) error { return tx.AddVerdict(id, &v, now, false) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers["a"], answers["b"], answers["c"] = errors.New("away"), ErrSkip, Never{errors.New("no")}
+	answers["d"] = Retry{time.Hour, errors.New("not yet")}
+	flush(time.Second, "a", "b", "c", "d", "e")
+	flush(0)
+	flush(time.Second, "a")
+	flush(time.Second)
+	answers["a"] = Later{time.Minute}
+	flush(time.Second, "a")
+	answers["a"] = nil
+	flush(58 * time.Second)
+	flush(2*time.Second, "a")
+	flush(time.Minute)
+	flush(48 * time.Hour) // d is too old by then
+	if n, err := loop.List.Waiting(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d wait, %v", n, err)
+	}
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if len(m.GetLabel()) == 2 {
+				got[m.GetLabel()[1].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	for result, n := range map[string]float64{"sent": 2, "skipped": 1, "given-up": 2, "postponed": 4} {
+		if got[result] != n {
+			t.Errorf("%s: %v, want %v", result, got[result], n)
+		}
+	}
+}
+
+// What was sent when the program was killed is sent again, and nothing else is.
+func TestKilledBeforeTheRecord(t *testing.T) {
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	var sent []string
+	ctx, kill := context.WithCancel(t.Context())
+	loop := func(send Send) *Loop {
+		return &Loop{Receiver: "test", List: l.Deliveries("test"), Log: zerolog.Nop(),
+			Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }, Send: send}
+	}
+	first := loop(func(_ context.Context, d ledger.Delivery) (string, error) {
+		sent = append(sent, d.Case)
+		if d.Case == "b" {
+			kill()
+		}
+		return "", nil
+	})
+	if err := first.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		v := rules.Verdict{Runner: id, Revision: 1}
+		err := l.Write(t.Context(), now, func(tx *ledger.Tx) error { return tx.AddVerdict(id, &v, now, false) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = first.Flush(ctx)
+	second := loop(func(_ context.Context, d ledger.Delivery) (string, error) {
+		sent = append(sent, d.Case)
+		return "", nil
+	})
+	if err := second.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a", "b", "b", "c"}; !slices.Equal(sent, want) {
+		t.Errorf("%q, want %q", sent, want)
+	}
+}
