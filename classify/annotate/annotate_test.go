@@ -119,8 +119,12 @@ func (f *fakeGitHub) issue(w http.ResponseWriter, token string) {
 func (f *fakeGitHub) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/actions/runs/8/jobs"):
-		fmt.Fprintf(w, `{"jobs":[{"id":7,"run_id":8,"run_attempt":1,"name":"build [x](http://evil) @all","head_sha":%q,`+
-			`"status":"completed","conclusion":"failure","runner_name":"amber"}]}`, sha)
+		fmt.Fprintf(
+			w,
+			`{"jobs":[{"id":7,"run_id":8,"run_attempt":1,"name":"build [x](http://evil) @all","head_sha":%q,`+
+				`"status":"completed","conclusion":"failure","runner_name":"amber"}]}`,
+			sha,
+		)
 	case strings.HasSuffix(path, "/commits/"+sha+"/check-runs"):
 		var found []checkRun
 		for _, c := range f.checks {
@@ -313,8 +317,13 @@ func TestKilledBetweenRequestAndRecord(t *testing.T) {
 		ctx, kill := context.WithCancel(t.Context())
 		s.onMade = kill
 		killed := s.loop
-		s.loop = &deliver.Loop{Receiver: "other", List: s.ledger.Deliveries("other"), Log: zerolog.Nop(), Now: killed.Now,
-			Metrics: deliver.NewMetrics(prometheus.NewRegistry())}
+		s.loop = &deliver.Loop{
+			Receiver: "other",
+			List:     s.ledger.Deliveries("other"),
+			Log:      zerolog.Nop(),
+			Now:      killed.Now,
+			Metrics:  deliver.NewMetrics(prometheus.NewRegistry()),
+		}
 		s.put(func(*rules.Verdict) {})
 		if err := killed.Flush(ctx); err != nil {
 			t.Fatal(err)
@@ -339,7 +348,9 @@ func TestKilledBetweenRequestAndRecord(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"Retry-After": {"Retry-After": {"120"}},
-		"reset":       {"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Reset": {"1777888923"}},
+		"reset": {
+			"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Reset": {"1777888923"},
+		},
 	} {
 		s := newScene(t, Check)
 		s.limited = header
@@ -381,7 +392,8 @@ func TestScope(t *testing.T) {
 			t.Errorf("%q is taken for a scope", glob)
 		}
 	}
-	if (Scope{"*/*", "Acme/*"}).Check() != nil || !(Scope{"Acme/*"}).Has("acme/shop") || (Scope{"acme/*"}).Has("acme2/x") {
+	if (Scope{"*/*", "Acme/*"}).Check() != nil || !(Scope{"Acme/*"}).Has("acme/shop") ||
+		(Scope{"acme/*"}).Has("acme2/x") {
 		t.Error("scopes")
 	}
 }

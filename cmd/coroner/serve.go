@@ -15,6 +15,7 @@ import (
 	"coroner/classify/publish"
 	"coroner/classify/web"
 	"coroner/cmd/daemon"
+	"coroner/cmd/outlet"
 	"coroner/deploy/chart"
 	"coroner/deploy/contract"
 	"coroner/fixtures"
@@ -101,6 +102,10 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	}
 	s.addRoutes(reg, now)
 	s.connectGitHub(now)
+	s.more = append(s.more, c.Outlets.Tasks(outlet.Parts{
+		Ledger: s.ledger, Gather: s.docket.Gather, Book: s.docket.Book, Registry: reg, Log: log, Now: now,
+		GitHubURL: c.GitHubURL, GitHubToken: c.GitHubToken,
+	})...)
 	return s, errors.Join(s.guardDoor(now), s.watchKube(now))
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/cmd/outlet"
 	"coroner/ingest/push"
 )
 
@@ -27,6 +28,7 @@ type serveCmd struct {
 	accessFlags
 	kubeFlags
 	githubFlags
+	outlet.Outlets
 }
 
 // caseFlags say which pods are runners, and when a case is judged.
@@ -78,7 +80,8 @@ func (c *serveCmd) checkFlags() error {
 	}
 	err := errors.Join(c.caseFlags.checkCases(), c.retentionFlags.checkRetention(), c.accessFlags.checkAccess(),
 		c.checkKube(),
-		c.githubFlags.checkGitHub(), c.publishFlags.checkPublishing(), c.pushFlags.checkPushes())
+		c.githubFlags.checkGitHub(), c.Outlets.Check(c.GitHubToken),
+		c.publishFlags.checkPublishing(), c.pushFlags.checkPushes())
 	if token := daemon.Token(c.WebToken); token != nil {
 		_, bad := token()
 		err = errors.Join(err, bad)

@@ -47,6 +47,17 @@ var Vars = kong.Vars{
 	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +
 		"What other pods print in a controller's words proves nothing. A glob that is more specific than * about " +
 		"the pod's name makes every pod that it matches a controller, whatever the pod is called.",
+	"serve_github_annotate": "Say at the job on GitHub what its runner died of: log (only the log says what would be " +
+		"said), check (a check run, with a GitHub App) or status (a commit status). Default: nothing is said.",
+	"serve_github_app_id": "GitHub App that acts at GitHub in place of the token. It needs actions: read and " +
+		"checks: write, for --github.rerun actions: write.",
+	"serve_github_rerun": "Run jobs again whose runner died, where the verdict says that this helps, is at least " +
+		"probable and is not the job's own business; twice at most for each run, never while something is wrong " +
+		"with the pool.",
+	"serve_github_reruns_per_hour": "How many jobs are run again within an hour at most.",
+	"serve_github_scope": "Repositories that --github.annotate and --github.rerun are for, with * for any; may be " +
+		"given several times.",
+	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
 	"serve_github_requests_per_minute": "How often GitHub is asked at most. The rate limits that GitHub states " +
 		"are obeyed too.",
 	"serve_github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +

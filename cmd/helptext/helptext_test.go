@@ -11,6 +11,10 @@ import (
 func TestTextsAreUsed(t *testing.T) {
 	var tags strings.Builder
 	files, err := filepath.Glob("../coroner/*.go")
+	more, bad := filepath.Glob("../outlet/*.go")
+	if files = append(files, more...); bad != nil || len(more) == 0 {
+		t.Fatal(more, bad)
+	}
 	for _, file := range files {
 		source, bad := os.ReadFile(file)
 		if bad != nil {

@@ -76,6 +76,8 @@ func (a *App) sign() (string, error) {
 	}
 	now := a.Now()
 	return jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
-		Issuer: a.ID, IssuedAt: jwt.NewNumericDate(now.Add(-clockSkew)), ExpiresAt: jwt.NewNumericDate(now.Add(lifetime)),
+		Issuer:    a.ID,
+		IssuedAt:  jwt.NewNumericDate(now.Add(-clockSkew)),
+		ExpiresAt: jwt.NewNumericDate(now.Add(lifetime)),
 	}).SignedString(key)
 }

@@ -1,0 +1,266 @@
+// Package rerun runs jobs again whose runner died through no fault of theirs.
+//
+// Invariant: a job is run again only where its verdict says that this helps, is at least
+// probable and is not the job's own business, where no step of it had failed before, where the
+// run ended as failed and was not run again since, and while nothing is wrong with its pool.
+// A run is run again twice at most, and all runs together so often an hour. What is done
+// and why something is not is logged, counted and stored with the verdict.
+//
+// Crash behaviour: it keeps no state. GitHub counts a run's attempts: what was run again right
+// before a crash has one more than the job whose runner died, and is left alone.
+package rerun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"coroner/classify/annotate"
+	"coroner/classify/deliver"
+	"coroner/classify/ledger"
+	"coroner/ingest"
+	"coroner/ingest/github"
+	"coroner/rules"
+	"coroner/rules/casefile"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/rs/zerolog"
+)
+
+// Receiver is the name under which the ledger keeps what is to be looked at, and the reasons.
+const Receiver = "github-rerun"
+
+// Rerunner runs jobs again. Its fields are set before its first use.
+type Rerunner struct {
+	GitHub *github.Client
+	// Locate says which repository and run the runner's job is of, by records that a job cannot write.
+	Locate  func(context.Context, *ledger.Record) (github.Question, error)
+	Ledger  *ledger.Ledger
+	Scope   annotate.Scope
+	PerHour int
+	Log     zerolog.Logger
+	Now     func() time.Time
+	Metrics *Metrics
+}
+
+// Metrics are what is counted of it.
+type Metrics struct{ decided *prometheus.CounterVec }
+
+// NewMetrics registers them.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	return &Metrics{promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: "coroner_github_reruns_total",
+		Help: "Dead runners' jobs by whether they were run again: rerun, or why not (verdict, step, attempt, " +
+			"run, pool, budget).",
+	}, []string{"result"})}
+}
+
+const (
+	maxAttempts = 2 // a run whose attempt is a later one was run again twice
+	age         = 2 * time.Hour
+	again       = time.Minute // until a run that goes on is looked at again
+	done        = "rerun: "   // begins the note of what was run again
+)
+
+// Age is how long after its verdict a job can be run again.
+const Age = age
+
+// refusal is why a job is not run again.
+type refusal struct{ kind, why string }
+
+// Error is the reason.
+func (r refusal) Error() string { return r.why }
+
+// Send runs the job of one revision again, or says why not.
+func (r *Rerunner) Send(ctx context.Context, d ledger.Delivery) (note string, err error) {
+	v := &d.Verdict
+	if v.Kind != casefile.OfRunner || !v.Death() || v.DiedAt == nil {
+		return "", deliver.ErrSkip
+	}
+	q, err := r.Locate(ctx, &d.Record)
+	if err != nil {
+		return "", err
+	}
+	if !q.Asks() || !r.Scope.Has(q.Repository) {
+		return "", deliver.ErrSkip
+	}
+	what, err := r.rerun(ctx, &d.Record, &q)
+	var no refusal
+	switch {
+	case errors.As(err, &no):
+		r.report(&d.Record, q.Repository, no.kind, "not run again: "+no.why)
+		return "no: " + no.why, deliver.ErrSkip
+	case err != nil:
+		return "", annotate.Failure(err)
+	}
+	r.report(&d.Record, q.Repository, "rerun", "run again: "+what)
+	return done + what, nil
+}
+
+func (r *Rerunner) report(d *ledger.Record, repository, kind, text string) {
+	r.Metrics.decided.WithLabelValues(kind).Inc()
+	r.Log.Info().Str("repository", repository).Str("runner", d.Verdict.Runner).Str("case", d.Case).
+		Int("revision", d.Verdict.Revision).Str("verdict", string(d.Verdict.Label)).Msg("job at GitHub " + text)
+}
+
+// rerun runs it again where nothing speaks against it. What costs no request is asked first.
+func (r *Rerunner) rerun(ctx context.Context, d *ledger.Record, q *github.Question) (what string, err error) {
+	if err := byVerdict(&d.Verdict); err != nil {
+		return "", err
+	}
+	last, ok, err := r.Ledger.LastVerdict(ctx, d.Case)
+	switch {
+	case err != nil:
+		return "", err
+	case ok && last.Verdict.Revision > d.Verdict.Revision:
+		return "", refusal{"verdict", "there is a later revision of the verdict"}
+	}
+	if err := r.pool(ctx, &d.Verdict); err != nil {
+		return "", err
+	}
+	job, err := r.GitHub.Job(ctx, q)
+	if err == nil {
+		err = byJob(&job, *d.Verdict.DiedAt)
+	}
+	if err == nil {
+		err = r.byRun(ctx, q.Repository, &job)
+	}
+	if err == nil {
+		err = r.budget(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.order(ctx, q.Repository, &job)
+}
+
+// worthAgain says whether a verdict is one after which running a job again helps.
+func worthAgain(v *rules.Verdict) bool { return byVerdict(v) == nil }
+
+func byVerdict(v *rules.Verdict) error {
+	switch {
+	case !v.Death():
+		return refusal{"verdict", "it is no death"}
+	case v.Retry != "helps":
+		return refusal{"verdict", "the verdict does not say that running it again helps"}
+	case v.Confidence != rules.Confirmed && v.Confidence != rules.Probable:
+		return refusal{"verdict", "the verdict is not sure enough"}
+	case v.Domain == "workload":
+		return refusal{"verdict", "it is the job's own business"}
+	}
+	return nil
+}
+
+// pool refuses while something is wrong with the runner's pool.
+func (r *Rerunner) pool(ctx context.Context, v *rules.Verdict) error {
+	kind := casefile.OfPool
+	q := ledger.Query{Cluster: &v.Cluster, Pool: ingest.PoolName(v.Pool), Limit: 1, Brief: true,
+		Standing: ledger.Standing{Kind: &kind, State: rules.Open}}
+	if q.Pool == "" {
+		return nil
+	}
+	open, err := r.Ledger.Verdicts(ctx, q)
+	if err == nil && len(open) > 0 {
+		err = refusal{"pool", "something is wrong with its pool: " + string(open[0].Verdict.Label)}
+	}
+	return err
+}
+
+// byJob refuses a job that was over, or on the way to it, before its runner died.
+func byJob(job *github.Job, died time.Time) error {
+	for _, s := range job.Steps {
+		if s.Conclusion == "failure" && (s.Completed.IsZero() || s.Completed.Before(died)) {
+			return refusal{"step", "a step of it had failed before"}
+		}
+	}
+	switch job.Conclusion {
+	case "", "failure", "timed_out", "cancelled":
+		return nil
+	}
+	return refusal{"run", "GitHub has it as " + strconv.Quote(job.Conclusion)}
+}
+
+// byRun refuses a run that was run again, or did not fail. One that goes on is waited for.
+func (r *Rerunner) byRun(ctx context.Context, repository string, job *github.Job) error {
+	var run struct {
+		Status, Conclusion string
+		Attempt            int `json:"run_attempt"`
+	}
+	if err := r.GitHub.Send(ctx, http.MethodGet, runPath(repository, job.RunID), nil, &run); err != nil {
+		return err
+	}
+	switch {
+	case job.Attempt < 1 || run.Attempt != job.Attempt:
+		return refusal{"attempt", "the run was run again since"}
+	case run.Attempt > maxAttempts:
+		return refusal{"attempt", "the run was run again twice"}
+	case run.Status != "completed":
+		return deliver.Retry{After: again, Err: errors.New("the run goes on")}
+	case run.Conclusion != "failure":
+		return refusal{"run", "the run ended as " + strconv.Quote(run.Conclusion)}
+	}
+	return nil
+}
+
+func runPath(repository string, run int64) string {
+	return "/repos/" + repository + "/actions/runs/" + strconv.FormatInt(run, 10)
+}
+
+func (r *Rerunner) budget(ctx context.Context) error {
+	n, err := r.Ledger.Deliveries(Receiver).Noted(ctx, r.Now().Add(-time.Hour), done)
+	if err == nil && n >= r.PerHour {
+		err = refusal{"budget", fmt.Sprintf("%d jobs were run again within the hour", n)}
+	}
+	return err
+}
+
+// order has GitHub run it again: all failed jobs of the run, if each of them lost its runner in
+// such a way; else this one alone.
+func (r *Rerunner) order(ctx context.Context, repository string, job *github.Job) (what string, err error) {
+	address := runPath(repository, job.RunID)
+	var jobs struct{ Jobs []github.Job }
+	if err := r.GitHub.Send(ctx, http.MethodGet, address+"/jobs?filter=latest&per_page=100", nil, &jobs); err != nil {
+		return "", err
+	}
+	all, err := r.allDied(ctx, jobs.Jobs)
+	if err != nil {
+		return "", err
+	}
+	what = fmt.Sprintf("all failed jobs of run %d, attempt %d", job.RunID, job.Attempt)
+	address += "/rerun-failed-jobs"
+	if !all {
+		what = fmt.Sprintf("job %d of run %d, attempt %d", job.ID, job.RunID, job.Attempt)
+		address = "/repos/" + repository + "/actions/jobs/" + strconv.FormatInt(job.ID, 10) + "/rerun"
+	}
+	return what, r.GitHub.Send(ctx, http.MethodPost, address, nil, nil)
+}
+
+// allDied says whether every failed job is one whose runner died in such a way.
+func (r *Rerunner) allDied(ctx context.Context, jobs []github.Job) (bool, error) {
+	for i := range jobs {
+		j := &jobs[i]
+		if !slices.Contains([]string{"failure", "timed_out", "cancelled"}, j.Conclusion) {
+			continue
+		}
+		if j.Runner == "" {
+			return false, nil
+		}
+		found, err := r.Ledger.Verdicts(ctx, ledger.Query{Runner: j.Runner, Limit: 10, Brief: true})
+		if err != nil {
+			return false, err
+		}
+		died := func(d ledger.Record) bool {
+			v := &d.Verdict
+			return v.Runner == j.Runner && v.DiedAt != nil && worthAgain(v) && byJob(j, *v.DiedAt) == nil
+		}
+		if !slices.ContainsFunc(found, died) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,169 @@
+// Package outlet has the flags of what coroner serve sends verdicts to, Loki aside, and makes the
+// tasks that do so.
+//
+// Invariant: nothing is sent anywhere unless a flag asks for it.
+//
+// Crash behaviour: it keeps no state; the ledger knows what is still to be sent.
+package outlet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"coroner/classify/annotate"
+	"coroner/classify/deliver"
+	"coroner/classify/inquiry"
+	"coroner/classify/ledger"
+	"coroner/classify/rerun"
+	"coroner/cmd/daemon"
+	"coroner/ingest"
+	"coroner/ingest/github"
+	"coroner/rules"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// Outlets are the flags.
+type Outlets struct {
+	Pages string `name:"web.external-url" help:"${serve_web_external_url}" placeholder:"URL"`
+	GitHub
+}
+
+// GitHub says what is done at GitHub: nothing by default.
+type GitHub struct {
+	Annotate     string   `name:"github.annotate" help:"${serve_github_annotate}" enum:",log,check,status" default:""`
+	Scope        []string `name:"github.scope" help:"${serve_github_scope}" placeholder:"OWNER/NAME"`
+	Rerun        bool     `name:"github.rerun" help:"${serve_github_rerun}"`
+	PerHour      int      `name:"github.reruns-per-hour" help:"${serve_github_reruns_per_hour}" default:"10"`
+	App          string   `name:"github.app-id" help:"${serve_github_app_id}" placeholder:"ID"`
+	Installation string   `name:"github.app-installation" help:"The App's installation." placeholder:"ID"`
+	Key          string   `name:"github.app-key-file" help:"File with the App's private key, PEM." placeholder:"FILE"`
+}
+
+// Parts are what the tasks work with.
+type Parts struct {
+	Ledger      *ledger.Ledger
+	Gather      func(context.Context, ledger.Case) ([]ingest.Entry, error)
+	Book        func() *rules.Rulebook
+	Registry    prometheus.Registerer
+	Log         zerolog.Logger
+	Now         func() time.Time
+	GitHubURL   string
+	GitHubToken string // file
+}
+
+// Check refuses values that no run could use; token is --github.token-file.
+func (o *Outlets) Check(token string) error {
+	if u, err := url.Parse(o.Pages); o.Pages != "" && (err != nil || u.Host == "" || u.User != nil) {
+		return fmt.Errorf("--web.external-url %s: want https://HOST", o.Pages)
+	}
+	return o.GitHub.check(token)
+}
+
+func (g *GitHub) check(token string) error {
+	app := g.App != "" || g.Installation != "" || g.Key != ""
+	switch {
+	case app && (!isNumber(g.App) || !isNumber(g.Installation) || g.Key == ""):
+		return errors.New("--github.app-id, --github.app-installation and --github.app-key-file belong together; " +
+			"the first two are numbers")
+	case (g.acts()) && len(g.Scope) == 0:
+		return errors.New("--github.scope: say for which repositories --github.annotate and --github.rerun are, " +
+			"OWNER/NAME or OWNER/*")
+	case g.Annotate == string(annotate.Check) && !app:
+		return errors.New("--github.annotate=check: only a GitHub App can make check runs: give --github.app-id, " +
+			"--github.app-installation and --github.app-key-file, or use --github.annotate=status")
+	case (g.Annotate == string(annotate.Status) || g.Rerun) && !app && token == "":
+		return errors.New("--github.annotate=status and --github.rerun need --github.token-file or a GitHub App")
+	case g.PerHour < 1:
+		return errors.New("--github.reruns-per-hour: want a number above zero")
+	}
+	if err := annotate.Scope(g.Scope).Check(); err != nil {
+		return fmt.Errorf("--github.scope %w", err)
+	}
+	if app {
+		return (&github.App{Key: daemon.Token(g.Key), Now: time.Now}).Check()
+	}
+	return nil
+}
+
+func (g *GitHub) acts() bool { return g.Annotate != "" || g.Rerun }
+
+func isNumber(s string) bool {
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Tasks are what runs beside the server, until its context is done.
+func (o *Outlets) Tasks(p Parts) []func(context.Context) error {
+	metrics, reruns := deliver.NewMetrics(p.Registry), rerun.NewMetrics(p.Registry)
+	var loops []*deliver.Loop
+	add := func(receiver string, send deliver.Send, age time.Duration) {
+		loops = append(
+			loops,
+			&deliver.Loop{Receiver: receiver, List: p.Ledger.Deliveries(receiver), Send: send, Age: age,
+				Log: p.Log, Now: p.Now, Metrics: metrics},
+		)
+	}
+	if o.acts() {
+		o.addGitHub(p, reruns, add)
+	}
+	var tasks []func(context.Context) error
+	for _, l := range loops {
+		tasks = append(tasks, l.Run)
+	}
+	return tasks
+}
+
+// addFunc adds a receiver.
+type addFunc func(receiver string, send deliver.Send, age time.Duration)
+
+func (o *Outlets) addGitHub(p Parts, reruns *rerun.Metrics, add addFunc) {
+	token, web := daemon.Token(p.GitHubToken), &http.Client{Timeout: 30 * time.Second}
+	if o.App != "" {
+		app := &github.App{
+			URL:          p.GitHubURL,
+			ID:           o.App,
+			Installation: o.Installation,
+			Key:          daemon.Token(o.Key),
+			HTTP:         web,
+			Now:          p.Now,
+		}
+		token = app.Token
+	}
+	client := github.NewClient(p.GitHubURL, token, web, p.Now)
+	where := &inquiry.Inquiry{Ledger: p.Ledger, Gather: p.Gather, Book: p.Book}
+	if o.Annotate != "" {
+		a := &annotate.Annotator{
+			Mode:   annotate.Mode(o.Annotate),
+			GitHub: client,
+			Locate: where.Question,
+			Ledger: p.Ledger,
+			Scope:  o.Scope,
+			Pages:  o.Pages,
+			Log:    p.Log,
+		}
+		add("github-"+o.Annotate, a.Send, 0)
+	}
+	if o.Rerun {
+		r := &rerun.Rerunner{
+			GitHub:  client,
+			Locate:  where.Question,
+			Ledger:  p.Ledger,
+			Scope:   o.Scope,
+			PerHour: o.PerHour,
+			Log:     p.Log,
+			Now:     p.Now,
+			Metrics: reruns,
+		}
+		add(rerun.Receiver, r.Send, rerun.Age)
+	}
+}

@@ -1,0 +1,87 @@
+package outlet
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/classify/ledger"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+func keyFile(t *testing.T) string {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What cannot work is refused at the start, by the flag that is wrong.
+func TestCheck(t *testing.T) {
+	key, scope := keyFile(t), []string{"acme/*"}
+	noKey := filepath.Join(t.TempDir(), "none.pem")
+	if err := os.WriteFile(noKey, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app := GitHub{Annotate: "check", Scope: scope, App: "7", Installation: "8", Key: key, PerHour: 1}
+	for _, c := range []struct {
+		change func(*Outlets)
+		token  string
+		says   string
+	}{
+		{func(*Outlets) {}, "", ""},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1} }, "", ""},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "log", Scope: scope} }, "", ""},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "status", Scope: scope} }, "file", ""},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "status", Scope: scope} }, "", "token-file"},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Rerun: true, Scope: scope} }, "", "--github.token-file"},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "check", Scope: scope} }, "file", "GitHub App"},
+		{func(o *Outlets) { o.Scope = nil }, "", "--github.scope"},
+		{func(o *Outlets) { o.Scope = []string{"acme"} }, "", "--github.scope"},
+		{func(o *Outlets) { o.App = "x" }, "", "--github.app-id"},
+		{func(o *Outlets) { o.Installation = "" }, "", "--github.app-installation"},
+		{func(o *Outlets) { o.Key = noKey }, "", "private key"},
+		{func(o *Outlets) { o.Key = noKey + "x" }, "", "no such file"},
+		{func(o *Outlets) { o.PerHour = 0 }, "", "--github.reruns-per-hour"},
+		{func(o *Outlets) { o.Pages = "coroner" }, "", "--web.external-url"},
+	} {
+		o := &Outlets{Pages: "https://coroner.example", GitHub: app}
+		c.change(o)
+		err := o.Check(c.token)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%+v: %v, want %q", o, err, c.says)
+		}
+	}
+}
+
+// Only what a flag asks for is sent to.
+func TestTasks(t *testing.T) {
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for tasks, o := range map[int]*Outlets{
+		0: {}, 1: {GitHub: GitHub{Annotate: "log"}}, 2: {GitHub: GitHub{Annotate: "status", Rerun: true}},
+	} {
+		parts := Parts{Ledger: l, Registry: prometheus.NewRegistry(), Log: zerolog.Nop(), Now: time.Now}
+		if got := len(o.Tasks(parts)); got != tasks {
+			t.Errorf("%+v: %d tasks, want %d", o, got, tasks)
+		}
+	}
+}
