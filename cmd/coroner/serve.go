@@ -102,11 +102,12 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	}
 	s.addRoutes(reg, now)
 	s.connectGitHub(now)
-	s.more = append(s.more, c.Outlets.Tasks(outlet.Parts{
+	tasks, err := c.Outlets.Tasks(outlet.Parts{
 		Ledger: s.ledger, Gather: s.docket.Gather, Book: s.docket.Book, Registry: reg, Log: log, Now: now,
 		GitHubURL: c.GitHubURL, GitHubToken: c.GitHubToken,
-	})...)
-	return s, errors.Join(s.guardDoor(now), s.watchKube(now))
+	})
+	s.more = append(s.more, tasks...)
+	return s, errors.Join(err, s.guardDoor(now), s.watchKube(now))
 }
 
 // docketOptions are the flags that the docket obeys.

@@ -57,6 +57,10 @@ var Vars = kong.Vars{
 	"serve_github_reruns_per_hour": "How many jobs are run again within an hour at most.",
 	"serve_github_scope": "Repositories that --github.annotate and --github.rerun are for, with * for any; may be " +
 		"given several times.",
+	"serve_notify_config_file": "File that says who is told of which verdicts: webhooks, Slack, Teams, " +
+		"Alertmanagers, CloudEvents. It is read at the start.",
+	"serve_otlp_logs_url": "OpenTelemetry collector that gets every verdict as a log event, " +
+		"http://HOST:4318/v1/logs. Default: none.",
 	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
 	"serve_github_requests_per_minute": "How often GitHub is asked at most. The rate limits that GitHub states " +
 		"are obeyed too.",

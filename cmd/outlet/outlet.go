@@ -18,8 +18,11 @@ import (
 	"coroner/classify/deliver"
 	"coroner/classify/inquiry"
 	"coroner/classify/ledger"
+	"coroner/classify/notify"
+	"coroner/classify/otlp"
 	"coroner/classify/rerun"
 	"coroner/cmd/daemon"
+	"coroner/deploy/chart"
 	"coroner/ingest"
 	"coroner/ingest/github"
 	"coroner/rules"
@@ -30,7 +33,10 @@ import (
 
 // Outlets are the flags.
 type Outlets struct {
-	Pages string `name:"web.external-url" help:"${serve_web_external_url}" placeholder:"URL"`
+	Pages     string `name:"web.external-url" help:"${serve_web_external_url}" placeholder:"URL"`
+	Notify    string `name:"notify.config-file" help:"${serve_notify_config_file}" placeholder:"FILE"`
+	OTLP      string `name:"otlp.logs-url" help:"${serve_otlp_logs_url}" placeholder:"URL"`
+	OTLPToken string `name:"otlp.token-file" help:"File with the token for the collector." placeholder:"FILE"`
 	GitHub
 }
 
@@ -62,7 +68,26 @@ func (o *Outlets) Check(token string) error {
 	if u, err := url.Parse(o.Pages); o.Pages != "" && (err != nil || u.Host == "" || u.User != nil) {
 		return fmt.Errorf("--web.external-url %s: want https://HOST", o.Pages)
 	}
+	if u, err := url.Parse(o.OTLP); o.OTLP != "" && (err != nil || u.Host == "" || u.Path == "") {
+		return fmt.Errorf("--otlp.logs-url %s: want http://HOST:4318/v1/logs", o.OTLP)
+	}
+	if token := daemon.Token(o.OTLPToken); token != nil {
+		if _, err := token(); err != nil {
+			return err
+		}
+	}
+	if _, err := o.notifyConfig(); err != nil {
+		return fmt.Errorf("--notify.config-file: %w", err)
+	}
 	return o.GitHub.check(token)
+}
+
+// notifyConfig reads who is told of what; nobody where there is no file.
+func (o *Outlets) notifyConfig() (*notify.Config, error) {
+	if o.Notify == "" {
+		return &notify.Config{}, nil
+	}
+	return notify.Load(o.Notify)
 }
 
 func (g *GitHub) check(token string) error {
@@ -103,7 +128,7 @@ func isNumber(s string) bool {
 }
 
 // Tasks are what runs beside the server, until its context is done.
-func (o *Outlets) Tasks(p Parts) []func(context.Context) error {
+func (o *Outlets) Tasks(p Parts) ([]func(context.Context) error, error) {
 	metrics, reruns := deliver.NewMetrics(p.Registry), rerun.NewMetrics(p.Registry)
 	var loops []*deliver.Loop
 	add := func(receiver string, send deliver.Send, age time.Duration) {
@@ -116,15 +141,49 @@ func (o *Outlets) Tasks(p Parts) []func(context.Context) error {
 	if o.acts() {
 		o.addGitHub(p, reruns, add)
 	}
+	if err := errors.Join(o.addNotify(p, add), o.addOTLP(add)); err != nil {
+		return nil, err
+	}
 	var tasks []func(context.Context) error
 	for _, l := range loops {
 		tasks = append(tasks, l.Run)
 	}
-	return tasks
+	return tasks, nil
 }
 
 // addFunc adds a receiver.
 type addFunc func(receiver string, send deliver.Send, age time.Duration)
+
+func (o *Outlets) addNotify(p Parts, add addFunc) error {
+	config, err := o.notifyConfig()
+	if err != nil {
+		return err
+	}
+	client := notify.NewClient()
+	for _, r := range config.Receivers {
+		s := &notify.Sender{
+			Receiver: r,
+			Routes:   config.To(r.Name),
+			Ledger:   p.Ledger,
+			Pages:    o.Pages,
+			HTTP:     client,
+			Now:      p.Now,
+		}
+		add("notify-"+r.Name, s.Send, 0)
+	}
+	return nil
+}
+
+func (o *Outlets) addOTLP(add addFunc) error {
+	if o.OTLP == "" {
+		return nil
+	}
+	e, err := otlp.New(o.OTLP, daemon.Token(o.OTLPToken), chart.Build(), o.Pages)
+	if err == nil {
+		add("otlp", e.Send, 0)
+	}
+	return err
+}
 
 func (o *Outlets) addGitHub(p Parts, reruns *rerun.Metrics, add addFunc) {
 	token, web := daemon.Token(p.GitHubToken), &http.Client{Timeout: 30 * time.Second}

@@ -59,6 +59,9 @@ func TestCheck(t *testing.T) {
 		{func(o *Outlets) { o.Key = noKey + "x" }, "", "no such file"},
 		{func(o *Outlets) { o.PerHour = 0 }, "", "--github.reruns-per-hour"},
 		{func(o *Outlets) { o.Pages = "coroner" }, "", "--web.external-url"},
+		{func(o *Outlets) { o.OTLP = "http://collector:4318" }, "", "--otlp.logs-url"},
+		{func(o *Outlets) { o.OTLP, o.OTLPToken = "http://collector:4318/v1/logs", noKey+"x" }, "", "no such file"},
+		{func(o *Outlets) { o.Notify = noKey }, "", "--notify.config-file"},
 	} {
 		o := &Outlets{Pages: "https://coroner.example", GitHub: app}
 		c.change(o)
@@ -76,12 +79,19 @@ func TestTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	routes := filepath.Join(t.TempDir(), "notify.yaml")
+	text := "receivers: [{name: a, kind: slack, url: 'http://x'}, {name: b, kind: webhook, url: 'http://x'}]\n" +
+		"routes: [{to: a}, {to: b, confidence: confirmed}]\n"
+	if err := os.WriteFile(routes, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for tasks, o := range map[int]*Outlets{
 		0: {}, 1: {GitHub: GitHub{Annotate: "log"}}, 2: {GitHub: GitHub{Annotate: "status", Rerun: true}},
+		4: {OTLP: "http://127.0.0.1:4318/v1/logs", Notify: routes, GitHub: GitHub{Annotate: "log"}},
 	} {
 		parts := Parts{Ledger: l, Registry: prometheus.NewRegistry(), Log: zerolog.Nop(), Now: time.Now}
-		if got := len(o.Tasks(parts)); got != tasks {
-			t.Errorf("%+v: %d tasks, want %d", o, got, tasks)
+		if got, err := o.Tasks(parts); len(got) != tasks || err != nil {
+			t.Errorf("%+v: %d tasks, want %d, %v", o, len(got), tasks, err)
 		}
 	}
 }
