@@ -34,7 +34,7 @@ type assembler struct {
 	mine   map[*Pod][]lineOf // what is about them
 	nodes  nodeLines         // what is about nodes
 
-	taken   []bool    // of each signal: a pod is named in it
+	taken   []*Pod    // of each signal: the pod that is named in it
 	nobodys nodeLines // lines of the node about a container that nothing ties to a pod
 
 	jobPods map[*Pod]bool // pods that work for another pod
@@ -210,7 +210,7 @@ type lineOf struct {
 // attribute gives every signal to the pods that it is about, and what concerns
 // a node to every pod on it.
 func (a *assembler) attribute() {
-	a.taken = make([]bool, len(a.record.Signals))
+	a.taken = make([]*Pod, len(a.record.Signals))
 	for i, s := range a.record.Signals {
 		mine, proven := a.ownersOf(s)
 		if s.Source.Host() && a.isUntied(s, mine) {
@@ -218,7 +218,9 @@ func (a *assembler) attribute() {
 		}
 		for _, p := range mine {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.doubtOf(p, s)})
-			a.taken[i] = a.taken[i] || !p.anonymous
+			if !p.anonymous {
+				a.taken[i] = p
+			}
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
 			a.nodes.addNumber(i)
@@ -256,10 +258,11 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 			mine = mine[1:]
 			continue
 		}
-		s, others := a.record.Signals[near[0]], a.taken[near[0]]
+		s, other := a.record.Signals[near[0]], a.taken[near[0]]
 		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed
 		out, near = append(out, casefile.Evidence{
-			Signal: s, Proven: s.Proven() && there, Others: others, Doubt: a.roster.printed.doubtOf(s),
+			Signal: s, Proven: s.Proven() && there, Others: other != nil, Of: other.fullName(),
+			Doubt: a.roster.printed.doubtOf(s),
 		}), near[1:]
 	}
 	return out

@@ -288,12 +288,8 @@ func laterEntry(a, b *ingest.Entry) int {
 		}
 		return e.At
 	}
-	return cmp.Or(
-		at(a).Compare(at(b)),
-		cmp.Compare(a.Doc, b.Doc),
-		cmp.Compare(a.Line, b.Line),
-		cmp.Compare(a.Text, b.Text),
-	)
+	return cmp.Or(at(a).Compare(at(b)), cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Text, b.Text))
 }
 
 // finishReading ends the reading: last words join, and claims of mixed documents lose
@@ -368,10 +364,7 @@ func compareMarks(a, b ingest.Entry) int {
 		cmp.Compare(a.Cluster, b.Cluster),
 		cmp.Compare(a.Node, b.Node),
 		cmp.Compare(a.Boot, b.Boot),
-		cmp.Compare(
-			a.Namespace,
-			b.Namespace,
-		),
+		cmp.Compare(a.Namespace, b.Namespace),
 		cmp.Compare(a.Pod, b.Pod),
 		cmp.Compare(a.PodUID, b.PodUID),
 		cmp.Compare(a.Container, b.Container),

@@ -155,11 +155,8 @@ func byDeath(all []rules.Verdict) []rules.Verdict {
 		case (a.DiedAt == nil) != (b.DiedAt == nil):
 			return boolFirst(a.DiedAt != nil)
 		}
-		return cmp.Or(
-			cmp.Compare(a.Runner, b.Runner),
-			cmp.Compare(a.PodUID, b.PodUID),
-			cmp.Compare(a.Cluster, b.Cluster),
-		)
+		return cmp.Or(cmp.Compare(a.Runner, b.Runner), cmp.Compare(a.PodUID, b.PodUID),
+			cmp.Compare(a.Cluster, b.Cluster))
 	})
 	return all
 }

@@ -365,6 +365,14 @@ func (r *Roster) addPod(p *Pod) *Pod {
 	return p
 }
 
+// fullName is the pod's name with its namespace; of nobody, and without a name, "".
+func (p *Pod) fullName() string {
+	if p == nil || p.Name == "" {
+		return ""
+	}
+	return strings.TrimPrefix(p.Namespace+"/"+p.Name, "/")
+}
+
 // podNamed finds the pod that the names in a signal mean.
 func (r *Roster) podNamed(n names, s *signal.Signal) (*Pod, bool) {
 	if p := r.byUID[n.in(n.uid)]; n.uid != "" && p != nil {

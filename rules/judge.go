@@ -403,7 +403,7 @@ func lineOf(e *casefile.Evidence, decisive bool) EvidenceLine {
 		Source: string(
 			e.Source,
 		), Node: limitText(e.Node, maxName), Signal: e.Def.Name, Text: limitText(e.Text, maxLineText),
-		Decisive: decisive, Mine: e.Mine, Where: limitText(e.Doc, maxWords),
+		Decisive: decisive, Mine: e.Mine, Of: limitText(e.Of, maxName), Where: limitText(e.Doc, maxWords),
 	}
 	if e.Line > 0 {
 		l.Where = fmt.Sprintf("%s:%d", l.Where, e.Line)

@@ -275,6 +275,7 @@ type EvidenceLine struct {
 	Text     string     `json:"text"`
 	Decisive bool       `json:"decisive"`
 	Mine     bool       `json:"mine"`            // the line names this runner; false: it speaks about its node
+	Of       string     `json:"of,omitempty"`    // where it names another pod: that one, NAMESPACE/NAME
 	Where    string     `json:"where,omitempty"` // document:line
 }
 

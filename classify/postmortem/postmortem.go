@@ -1,7 +1,8 @@
 // Package postmortem writes a verdict as the page that a responder wants to
 // read: cause, confidence, when, where and who in the first line, then the
-// timeline with the deciding lines marked, what was ruled out and by which
-// fact, what is missing, and how to see more.
+// deciding lines with a few around them, what was ruled out and by which fact,
+// and what is missing. The whole page has every line, what is still open, and
+// how to see more.
 //
 // Invariant: everything that came from a log is data. Control characters and
 // text direction marks are shown as escapes and lines are cut, so that no log
@@ -24,7 +25,7 @@ import (
 type Style struct {
 	Color bool // ANSI colours
 	Width int  // columns of the terminal; 0 = no terminal, lines are cut only where they are huge
-	All   bool // the whole timeline instead of its telling part
+	All   bool // the whole page: every line, what is still open, commands that show more
 }
 
 // Write writes the post-mortem of v; of an end that harmed nobody just its
@@ -42,10 +43,16 @@ func Write(w io.Writer, v *rules.Verdict, s Style) error {
 	p.writeFacts()
 	p.timeline()
 	p.unknownLines()
-	p.differential()
+	p.ruledOut()
+	if !s.All {
+		p.writeMissing()
+		p.writeFooter(" · " + p.rest())
+		return p.w.Flush()
+	}
+	p.stillOpen()
 	p.writeMissing()
 	p.seeMore()
-	p.writeFooter()
+	p.writeFooter("")
 	return p.w.Flush()
 }
 
@@ -200,19 +207,37 @@ func (p *page) writeFact(name, text string) {
 
 func (p *page) writeSection(title string) { p.printf("\n  %s\n", p.painted(bold, title)) }
 
-func (p *page) differential() {
+func (p *page) ruledOut() {
 	if len(p.v.RuledOut) > 0 {
 		p.writeSection("ruled out")
 		for _, r := range p.v.RuledOut {
 			p.printf("    %-24s %s\n", r.Label, shortValue(r.Because))
 		}
 	}
+}
+
+func (p *page) stillOpen() {
 	if len(p.v.Open) > 0 {
 		p.writeSection("still open")
 		for _, o := range p.v.Open {
 			p.printf("    %-24s would be decided by %s\n", o.Label, shortValue(o.Needs))
 		}
 	}
+}
+
+// rest says what --all adds to the page.
+func (p *page) rest() string {
+	parts := []string{"every line"}
+	if n := len(p.v.Open); n > 0 {
+		parts = append(parts, Count(n, "cause")+" still open")
+	}
+	if len(Commands(p.v)) > 0 {
+		parts = append(parts, "commands that show more")
+	}
+	if n := len(parts) - 1; n > 0 {
+		return "--all shows " + strings.Join(parts[:n], ", ") + " and " + parts[n]
+	}
+	return "--all shows " + parts[0]
 }
 
 // unknownLines are those that no signal knows, for a person to judge.
@@ -246,14 +271,14 @@ func (p *page) writeMissing() {
 	}
 }
 
-func (p *page) writeFooter() {
+func (p *page) writeFooter(more string) {
 	rule := p.v.Rule
 	if rule == "" {
 		rule = "no rule"
 	}
 	p.printf(
 		"\n  %s\n",
-		p.painted(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d", rule, p.v.Rulebook, p.v.Revision)),
+		p.painted(dim, fmt.Sprintf("rule %s · rulebook %s · revision %d%s", rule, p.v.Rulebook, p.v.Revision, more)),
 	)
 }
 

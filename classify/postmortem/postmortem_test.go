@@ -95,21 +95,40 @@ func TestClusterIsTold(t *testing.T) {
 	}
 }
 
-// Everything that a responder looks for is there, the deciding line marked.
+// Everything that a responder looks for is there, the deciding line marked. What shows
+// more is on the whole page, and the short one says so.
 func TestSections(t *testing.T) {
-	text := write(t, verdict(), postmortem.Style{})
-	for _, want := range []string{
-		"exit    137 OOMKilled", "job     build · step Compile", "retry   useless",
-		"» 10:00:04.000  kernel     oom-kill:constraint=CONSTRAINT_MEMCG",
-		"10:00:04.000  kubelet    Killing container with a grace period gracePeriod=30 pod=ci/amber-4kx2p",
-		"node-OOM                 no global OOM", "the controller's log: not in what was read",
-		"kubectl get events -n ci --field-selector involvedObject.name=amber-4kx2p",
-		`logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{namespace="ci", pod="amber-4kx2p"}'`,
-		"rule cgroup-OOM-kernel-kill · rulebook abc · revision 1",
+	v := verdict()
+	v.Open = []rules.OpenLabel{{Label: rules.Evicted, Needs: "the pod's status"}}
+	short, whole := write(t, v, postmortem.Style{}), write(t, v, postmortem.Style{All: true})
+	const logcli = `logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z ` +
+		`'{namespace="ci", pod="amber-4kx2p"}'`
+	for want, inShort := range map[string]bool{
+		"exit    137 OOMKilled":        true,
+		"job     build · step Compile": true,
+		"retry   useless":              true,
+		"» 10:00:04.000  kernel     oom-kill:constraint=CONSTRAINT_MEMCG": true,
+		"10:00:04.000  kubelet    Killing container with a grace period":  true,
+		"node-OOM                 no global OOM":                          true,
+		"the controller's log: not in what was read":                      true,
+		"evicted                  would be decided by the pod's status":   false,
+		"kubectl get events -n ci --field-selector":                       false,
+		logcli: false,
+		"rule cgroup-OOM-kernel-kill · rulebook abc · revision 1": true,
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("lacks %q:\n%s", want, text)
+		if !strings.Contains(whole, want) {
+			t.Errorf("the whole page lacks %q:\n%s", want, whole)
 		}
+		if strings.Contains(short, want) != inShort {
+			t.Errorf("%q on the short page is not %v:\n%s", want, inShort, short)
+		}
+	}
+	want := "--all shows every line, 1 cause still open and commands that show more"
+	if !strings.Contains(
+		short,
+		want,
+	) {
+		t.Errorf("lacks %q:\n%s", want, short)
 	}
 }
 
@@ -161,7 +180,12 @@ func TestTimelineIsShort(t *testing.T) {
 		)
 	}
 	v.Evidence = append(lines, v.Evidence...)
-	text := write(t, v, postmortem.Style{})
+	short := write(t, v, postmortem.Style{})
+	if strings.Contains(short, "Successfully renew") ||
+		!strings.Contains(short, "… 60 lines of the runner's housekeeping left out") {
+		t.Errorf("the heartbeats are not folded:\n%s", short)
+	}
+	text := write(t, v, postmortem.Style{All: true})
 	if n := strings.Count(text, "Successfully renew"); n != 1 || !strings.Contains(text, "60 times until 09:59:04") {
 		t.Errorf("%d rows of heartbeats:\n%s", n, text)
 	}
@@ -190,7 +214,7 @@ func TestTimelineEndsWithTheDeath(t *testing.T) {
 	}
 	text := write(t, v, postmortem.Style{})
 	for line, want := range map[string]bool{"late containerd": false, "late controller": true, "late kubelet": true,
-		"1 lines left out": true} {
+		"… 1 line left out": true} {
 		if strings.Contains(text, line) != want {
 			t.Errorf("%q shown is not %v:\n%s", line, want, text)
 		}

@@ -1,33 +1,36 @@
 package postmortem
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 
 	"coroner/rules"
 )
 
-// Table writes one line for each verdict, for a reader of many. The cluster is told
-// where there are several.
+// Table writes one line for each verdict, whose it is first, for a reader of many. The
+// cluster is told where there are several.
 func Table(w io.Writer, verdicts []rules.Verdict) error {
-	several := severalClusters(verdicts)
-	row := func(verdict, confidence, died, runner, cluster string) error {
-		if several {
-			runner = fmt.Sprintf("%-*s %s", maxName, runner, orDash(cluster))
+	several, wide := severalClusters(verdicts), len("RUNNER")
+	for i := range verdicts {
+		p := page{v: &verdicts[i]}
+		wide = max(wide, min(maxName, utf8.RuneCountInString(p.runnerNamed())))
+	}
+	out := bufio.NewWriter(w)
+	row := func(runner, verdict, confidence, died, cluster string) {
+		if !several {
+			cluster = ""
 		}
-		_, err := fmt.Fprintf(w, "%-24s %-10s %-20s %s\n", verdict, confidence, died, runner)
-		return err
+		line := fmt.Sprintf("%-*s  %-24s %-10s %-20s %s", wide, runner, verdict, confidence, died, cluster)
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
-	if err := row("VERDICT", "CONFIDENCE", "DIED AT", "RUNNER", "CLUSTER"); err != nil {
-		return err
-	}
+	row("RUNNER", "VERDICT", "CONFIDENCE", "DIED AT", "CLUSTER")
 	for i := range verdicts {
 		v := &verdicts[i]
 		p := page{v: v}
-		err := row(string(v.Label), string(v.Confidence), diedAt(v), p.runnerNamed(), shortValue(v.Cluster))
-		if err != nil {
-			return err
-		}
+		row(p.runnerNamed(), string(v.Label), string(v.Confidence), diedAt(v), orDash(shortValue(v.Cluster)))
 	}
-	return nil
+	return out.Flush()
 }

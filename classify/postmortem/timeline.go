@@ -37,19 +37,17 @@ func Aftermath(v *rules.Verdict, r Row) bool {
 	return node && v.DiedAt != nil && r.At != nil && r.At.Sub(*v.DiedAt) > tidying
 }
 
-// shown is how many rows a timeline has at most; deciding rows always show.
-const shown = 40
-
 func (p *page) timeline() {
 	rows := collapse(p.v.Evidence)
 	if len(rows) == 0 {
 		return
 	}
 	p.writeSection("timeline (UTC; » decides, · does not name this pod)")
-	skipped, day := 0, ""
+	show, day := p.rowsShown(rows), ""
+	var skipped leftOut
 	for i, r := range rows {
-		if !p.s.All && !r.Decisive && (i < len(rows)-shown || Aftermath(p.v, r)) {
-			skipped++
+		if !show[i] {
+			skipped.add(r)
 			continue
 		}
 		p.writeSkipped(&skipped)
@@ -58,21 +56,17 @@ func (p *page) timeline() {
 	}
 	p.writeSkipped(&skipped)
 	if n := p.v.EvidenceOmitted; n > 0 {
-		text := fmt.Sprintf("%d more lines were read; a verdict keeps those that decide and the nearest", n)
-		p.printf("      %s\n", p.painted(dim, text))
+		text := "1 more line was read"
+		if n != 1 {
+			text = fmt.Sprintf("%d more lines were read", n)
+		}
+		p.printf("      %s\n", p.painted(dim, text+"; a verdict keeps those that decide and the nearest"))
 	}
 }
 
 // tidying is how long after a death the node's lines are about it; after that
 // the node tidies up.
 const tidying = time.Second
-
-func (p *page) writeSkipped(n *int) {
-	if *n > 0 {
-		p.printf("      %s\n", p.painted(dim, fmt.Sprintf("… %d lines left out, --all shows them", *n)))
-	}
-	*n = 0
-}
 
 // dayChange prints the date when it changes.
 func (p *page) dayChange(before string, at *time.Time) string {
@@ -99,6 +93,9 @@ func (p *page) writeRow(r Row) {
 		room = max(room, hugeLine) // the proof is shown whole
 	}
 	text := cutTo(r.Brief(), room)
+	if r.Of != "" {
+		text += p.painted(dim, "  (of "+shortValue(r.Of)+")")
+	}
 	if r.Times > 1 {
 		text += p.painted(dim, fmt.Sprintf("  (%d times", r.Times))
 		if !r.Until.IsZero() {
@@ -161,7 +158,8 @@ func collapse(lines []rules.EvidenceLine) (rows []Row) {
 }
 
 func sameLine(a, b rules.EvidenceLine) bool {
-	return a.Signal == b.Signal && a.Source == b.Source && a.Mine == b.Mine && !a.Decisive && !b.Decisive &&
+	return a.Signal == b.Signal && a.Source == b.Source && a.Mine == b.Mine && a.Of == b.Of &&
+		!a.Decisive && !b.Decisive &&
 		a.Signal != "runner.last-words" &&
 		a.Signal != "kube.event"
 }

@@ -134,5 +134,5 @@ func (c *explainCmd) showBackfilled(p *program, form string, s *backfill.Source,
 			postmortem.Clean(c.Runner), s.From.UTC().Format(time.RFC3339), s.To.UTC().Format(time.RFC3339))
 	}
 	c.note(p, verdicts, func() []rules.Verdict { return nil })
-	return p.verdicts(form, verdicts, c.All && c.Runner != "")
+	return p.verdicts(form, verdicts, 0, c.All && c.Runner != "")
 }

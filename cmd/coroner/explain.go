@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
+	"coroner/classify/subject"
 	"coroner/classify/unexplained"
 	"coroner/ingest"
 	"coroner/rules"
@@ -57,12 +59,40 @@ func (c *explainCmd) Run(p *program) error {
 	if err := in.report(p); err != nil {
 		return err
 	}
+	own := 0
+	if form == asText || form == asMarkdown { // programs get the order that is promised to them
+		verdicts, own = c.subjectFirst(record, in.book, verdicts)
+	}
 	understood := in.lookAgain(p, &c.inputFlags, verdicts)
 	c.note(p, verdicts, func() []rules.Verdict { return record.Verdicts(in.book, classify.Options{}) })
-	if err := p.verdicts(form, verdicts, c.All); err != nil || understood || !c.Strict {
+	if err := p.verdicts(form, verdicts, own, c.All); err != nil || understood || !c.Strict {
 		return err
 	}
 	return exitError{exitNotUnderstood, errors.New("no line of the input was understood: that is no all-clear")}
+}
+
+// subjectFirst puts the verdicts of the runner that the input is about before the others,
+// and says how many those are. One that lives has a verdict then, too.
+func (c *explainCmd) subjectFirst(
+	r *classify.Record, book *rules.Rulebook, all []rules.Verdict,
+) ([]rules.Verdict, int) {
+	if c.Runner != "" {
+		return all, 0
+	}
+	paths := slices.Clone(c.Paths)
+	for i := range paths {
+		if whole, err := filepath.Abs(paths[i]); err == nil && paths[i] != "-" {
+			paths[i] = filepath.ToSlash(whole)
+		}
+	}
+	s := subject.Find(paths, r.Marks, all)
+	own, others := s.Divide(all)
+	if s.Name != "" && len(own) == 0 {
+		own = r.Verdicts(book, classify.Options{Runner: s.String()})
+		own = own[:min(1, len(own))] // that nothing is known of it needs no saying twice
+		others = slices.DeleteFunc(others, func(v rules.Verdict) bool { return v.Label == rules.None })
+	}
+	return append(own, others...), len(own)
 }
 
 // lookAgain reads the input once more, in full, where a verdict explains nothing, and
@@ -117,22 +147,4 @@ func others(all []rules.Verdict) string {
 		names, more = names[:5], " and others"
 	}
 	return "it tells the end of " + strings.Join(names, ", ") + more
-}
-
-// pages writes the post-mortems of deaths in full and the others as a line.
-func (p *program) pages(verdicts []rules.Verdict, all bool) error {
-	style := postmortem.Style{Color: p.color, Width: terminalWidth(p.out), All: all}
-	for i := range verdicts {
-		if i > 0 {
-			fmt.Fprintln(p.out)
-		}
-		if err := postmortem.Write(p.out, &verdicts[i], style); err != nil {
-			return err
-		}
-	}
-	if len(verdicts) < 3 {
-		return nil
-	}
-	fmt.Fprintf(p.out, "\n%d ends in what was read:\n", len(verdicts))
-	return postmortem.Table(p.out, verdicts)
 }

@@ -18,7 +18,7 @@ type lookupCmd struct {
 	What      []string `arg:"" help:"${lookup_what}" complete:"runners"`
 	Namespace string   `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
 	Cluster   string   `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
-	All       bool     `help:"Show the whole timeline."`
+	All       bool     `help:"${lookup_all}"`
 	Incident  bool     `help:"Write the incident file instead: what the verdict was judged from, for coroner explain."`
 	outputFlags
 	serverFlags
@@ -110,7 +110,7 @@ func (c *lookupCmd) showVerdicts(p *program, form string, runners []lookup.Runne
 	case asMarkdown:
 		return c.tickets(p, all)
 	}
-	err := p.verdicts(form, verdicts, c.All)
+	err := p.verdicts(form, verdicts, 0, c.All)
 	if err != nil || form != asText || len(verdicts) != 1 || len(runners) != 1 {
 		return err
 	}

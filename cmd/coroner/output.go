@@ -36,8 +36,9 @@ func (o *outputFlags) outputForm() (string, error) {
 	return o.Output, nil
 }
 
-// verdicts writes post-mortems in one form.
-func (p *program) verdicts(form string, all []rules.Verdict, whole bool) error {
+// verdicts writes post-mortems in one form. The first own of them are about whom was
+// asked for; 0 where nobody was.
+func (p *program) verdicts(form string, all []rules.Verdict, own int, whole bool) error {
 	switch form {
 	case asJSON:
 		return writeJSON(p.out, all)
@@ -46,7 +47,7 @@ func (p *program) verdicts(form string, all []rules.Verdict, whole bool) error {
 	case asMarkdown:
 		return p.tickets(all)
 	}
-	return p.pages(all, whole)
+	return postmortem.Pages(p.out, all, own, postmortem.Style{Color: p.color, Width: terminalWidth(p.out), All: whole})
 }
 
 // tickets writes post-mortems as Markdown, with a rule between them.

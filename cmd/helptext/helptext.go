@@ -19,8 +19,8 @@ var Vars = kong.Vars{
 	"catalogue_file": "Lists of templates: version, file, kind, level and template, divided by tabs.",
 	"complete_shell": "bash, zsh, fish, powershell, or kubectl: the script by which kubectl completes kubectl " +
 		"coroner.",
-	"explain_all": "Show the whole timeline. With --loki and no --runner: walk the time since --since and explain " +
-		"every runner that died.",
+	"explain_all": "Show whole pages: every line, what is still open, commands that show more; the neighbours' " +
+		"pages too. With --loki and no --runner: walk the time since --since and explain every runner that died.",
 	"explain_loki": "Read from this Loki instead of files, http://HOST:PORT; with --runner one runner, with --all " +
 		"every runner that died.",
 	"help_arc":                "With --loki: streams of the controller and its listeners.",
@@ -37,6 +37,7 @@ var Vars = kong.Vars{
 	"input_rules": "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one.",
 	"input_timezone": "Zone of times that name none, e.g. Europe/Berlin. Default: the zone that the logs imply, " +
 		"else UTC.",
+	"lookup_all":  "Show the whole page: every line, what is still open, commands that show more.",
 	"lookup_what": "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
 	"main_color":  "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
 	"main_serve":  "Classify live: take what agents and shippers push, give every dead runner a verdict.",

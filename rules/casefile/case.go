@@ -80,9 +80,10 @@ func (c *Case) Nobody() bool {
 // Evidence is a signal attributed to a case.
 type Evidence struct {
 	*signal.Signal
-	Mine   bool // the line names this pod; false: it speaks about its node
-	Proven bool // trusted source, unforgeable envelope, and a tie that is both
-	Others bool // the line names another pod
+	Mine   bool   // the line names this pod; false: it speaks about its node
+	Proven bool   // trusted source, unforgeable envelope, and a tie that is both
+	Others bool   // the line names another pod
+	Of     string // that pod's name with its namespace, where one is known
 	Doubt  Doubt
 }
 
