@@ -92,7 +92,11 @@ func sizeText(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
+// secondsText is a duration in words of a sentence.
 func secondsText(s float64) string {
+	if s >= 0 && math.Round(s) == 0 {
+		return "less than 1s"
+	}
 	return time.Duration(math.Round(s) * float64(time.Second)).String()
 }
 

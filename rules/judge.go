@@ -127,7 +127,7 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	}
 	v.Evidence, v.EvidenceOmitted = evidenceLines(c, f, found.deciding())
 	v.RuledOut, v.Open, v.Missing = []RuledOut{}, []OpenLabel{}, []string{}
-	b.differential(&v, all.env, f)
+	b.differential(&v, all.env, c, f)
 	if claimed := all.foundLabel(); claimed != found.foundLabel() && b.isDeath(claimed) && claimed != Unknown {
 		const why = "lines that nobody attests say so; they do not outweigh what is proven"
 		v.Open = append(v.Open, OpenLabel{claimed, why})
@@ -135,12 +135,19 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	if v.Death() || len(c.Evidence) == 0 {
 		v.Missing = missingSources(c, f)
 	}
+	if def := b.Labels[Unknown]; def != nil && v.Label == Unknown && len(v.Missing) == 0 && v.Advice == def.Advice {
+		v.Advice = adviceAllRead
+	}
 	if v.Death() {
 		v.Coverage = c.Spans(f.Died)
 	}
 	v.limitSizes()
 	return v
 }
+
+// adviceAllRead is what to do about a death that nothing explains though nothing is missing.
+const adviceAllRead = "Look at the last lines before it that no signal knows, on its node too; " +
+	"a rule of your own can name what they tell."
 
 // runnerOf is the name of the runner that a case is about, "" for a pool.
 func runnerOf(c *casefile.Case, f casefile.Findings) string {
@@ -311,7 +318,7 @@ func anyProven(decisive []map[string]any, c *casefile.Case, f casefile.Findings)
 
 // differential sorts the other labels into ruled out and open. A label that
 // the picture does not suggest is in neither list.
-func (b *Rulebook) differential(v *Verdict, env map[string]any, f casefile.Findings) {
+func (b *Rulebook) differential(v *Verdict, env map[string]any, c *casefile.Case, f casefile.Findings) {
 	for _, name := range b.LabelOrder() {
 		l := b.Labels[name]
 		if l == nil || name == v.Label || l.possible == nil || !l.possibleBeside(v) || !l.possible.isTrue(env) {
@@ -320,23 +327,54 @@ func (b *Rulebook) differential(v *Verdict, env map[string]any, f casefile.Findi
 		if because, ok := l.excluded(env); ok {
 			v.RuledOut = append(v.RuledOut, RuledOut{name, because})
 		} else if v.Confidence != Confirmed {
-			v.Open = append(v.Open, OpenLabel{name, l.stillNeeds(f)})
+			v.Open = append(v.Open, OpenLabel{name, l.stillNeeds(c, f)})
 		}
 	}
 }
 
-// stillNeeds says what would decide the label; where all of it was read, that
-// it does not.
-func (l *LabelDef) stillNeeds(f casefile.Findings) string {
+// stillNeeds says what would decide the label and, of what the timeline shows, why that
+// does not.
+func (l *LabelDef) stillNeeds(c *casefile.Case, f casefile.Findings) string {
+	var read, parts []string
 	for _, s := range l.Sources {
-		if !f.Covered[s] {
-			return l.Needs
+		switch {
+		case f.Covered[s] || s == ingest.Runner && c.Log.Read:
+			read = append(read, SourceNoun(s))
+		case showsLines(c, s):
+			parts = append(parts, SourceNoun(s))
 		}
 	}
-	if len(l.Sources) == 0 {
-		return l.Needs
+	text := l.Needs
+	switch {
+	case len(read) > 0 && len(read) == len(l.Sources):
+		return text + "; what was read does not decide it"
+	case len(read) > 0:
+		verbs := " was read and does not decide it"
+		if len(read) > 1 {
+			verbs = " were read and do not decide it"
+		}
+		text += "; " + listText(read) + verbs
 	}
-	return l.Needs + "; what was read does not decide it"
+	if len(parts) > 0 {
+		text += "; of " + listText(parts) + " only single lines were read"
+	}
+	return text
+}
+
+// listText is a, b and c.
+func listText(all []string) string {
+	if n := len(all) - 1; n > 0 {
+		return strings.Join(all[:n], ", ") + " and " + all[n]
+	}
+	return strings.Join(all, "")
+}
+
+// showsLines says whether the timeline has lines of a source about the runner. What an
+// event or a row of a table tells is none of the pod's object.
+func showsLines(c *casefile.Case, source ingest.Source) bool {
+	return slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool {
+		return e.Mine && e.Source == source && e.Def.Name != "kube.event" && e.Def.Name != "kube.row"
+	})
 }
 
 // sourceNouns says what a source is called when it is missing.
