@@ -133,7 +133,7 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 		v.Open = append(v.Open, OpenLabel{claimed, why})
 	}
 	if v.Death() || len(c.Evidence) == 0 {
-		v.Missing = missingSources(c, f)
+		v.Missing = casefile.Missing(c, f)
 	}
 	if def := b.Labels[Unknown]; def != nil && v.Label == Unknown && len(v.Missing) == 0 && v.Advice == def.Advice {
 		v.Advice = adviceAllRead
@@ -327,114 +327,13 @@ func (b *Rulebook) differential(v *Verdict, env map[string]any, c *casefile.Case
 		if because, ok := l.excluded(env); ok {
 			v.RuledOut = append(v.RuledOut, RuledOut{name, because})
 		} else if v.Confidence != Confirmed {
-			v.Open = append(v.Open, OpenLabel{name, l.stillNeeds(c, f)})
+			v.Open = append(v.Open, OpenLabel{name, l.Needs + casefile.Undecided(c, l.Sources, f)})
 		}
 	}
-}
-
-// stillNeeds says what would decide the label and, of what the timeline shows, why that
-// does not.
-func (l *LabelDef) stillNeeds(c *casefile.Case, f casefile.Findings) string {
-	var read, parts []string
-	for _, s := range l.Sources {
-		switch {
-		case f.Covered[s] || s == ingest.Runner && c.Log.Read:
-			read = append(read, SourceNoun(s))
-		case showsLines(c, s):
-			parts = append(parts, SourceNoun(s))
-		}
-	}
-	text := l.Needs
-	switch {
-	case len(read) > 0 && len(read) == len(l.Sources):
-		return text + "; what was read does not decide it"
-	case len(read) > 0:
-		verbs := " was read and does not decide it"
-		if len(read) > 1 {
-			verbs = " were read and do not decide it"
-		}
-		text += "; " + listText(read) + verbs
-	}
-	if len(parts) > 0 {
-		text += "; of " + listText(parts) + " only single lines were read"
-	}
-	return text
-}
-
-// listText is a, b and c.
-func listText(all []string) string {
-	if n := len(all) - 1; n > 0 {
-		return strings.Join(all[:n], ", ") + " and " + all[n]
-	}
-	return strings.Join(all, "")
-}
-
-// showsLines says whether the timeline has lines of a source about the runner. What an
-// event or a row of a table tells is none of the pod's object.
-func showsLines(c *casefile.Case, source ingest.Source) bool {
-	return slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool {
-		return e.Mine && e.Source == source && e.Def.Name != "kube.event" && e.Def.Name != "kube.row"
-	})
-}
-
-// sourceNouns says what a source is called when it is missing.
-var sourceNouns = []struct {
-	source ingest.Source
-	noun   string
-}{
-	{ingest.Kernel, "the kernel log of the node"},
-	{ingest.Kubelet, "the kubelet's log"},
-	{ingest.Containerd, "containerd's log"},
-	{ingest.Runner, "the runner's own output"},
-	{ingest.Kube, "the pod object"},
-	{ingest.Controller, "the controller's log"},
 }
 
 // SourceNoun says what the log of a source is called.
-func SourceNoun(source ingest.Source) string {
-	for _, s := range sourceNouns {
-		if s.source == source {
-			return s.noun
-		}
-	}
-	return string(source) + "'s log"
-}
-
-// missingSources names every source that was not read over the death, and why.
-func missingSources(c *casefile.Case, f casefile.Findings) []string {
-	out := []string{}
-	for _, s := range sourceNouns {
-		if f.Covered[s.source] || (s.source == ingest.Runner && c.Log.Read) {
-			continue
-		}
-		out = append(out, s.noun+": "+whyMissing(c, s.source, f))
-	}
-	return out
-}
-
-func whyMissing(c *casefile.Case, source ingest.Source, f casefile.Findings) string {
-	read := false
-	for k := range c.AllCoverage() {
-		if k.Source != source {
-			continue
-		}
-		read = true
-		if k.Why != "" && casefile.NearDeath(k, f.Died) {
-			return fmt.Sprintf("lost %s–%s (%s)", clockText(k.From), clockText(k.To), k.Why)
-		}
-	}
-	single := slices.ContainsFunc(c.Evidence, func(e casefile.Evidence) bool { return e.Source == source })
-	switch {
-	case !read && single:
-		return "single lines of it only; what is not among them proves nothing"
-	case !read:
-		return "not in what was read"
-	}
-	if f.Died.IsZero() {
-		return "read, but when the end was is not known"
-	}
-	return fmt.Sprintf("read, but not over the death at %s", clockText(f.Died))
-}
+func SourceNoun(source ingest.Source) string { return casefile.SourceNoun(source) }
 
 func lineOf(e *casefile.Evidence, decisive bool) EvidenceLine {
 	l := EvidenceLine{
