@@ -98,3 +98,13 @@ func (c Candidates) values(v *kong.Value, placeholder string) cobra.CompletionFu
 		return fit, cobra.ShellCompDirectiveNoFileComp
 	}
 }
+
+// Commands are the names of a program's commands.
+func Commands(root *cobra.Command) (out []string) {
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			out = append(out, c.Name())
+		}
+	}
+	return out
+}

@@ -19,11 +19,13 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/cmd/units"
 	"coroner/deploy/chart"
 	"coroner/ingest/agent"
 	"coroner/ingest/push"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 )
 
 type cli struct {
@@ -61,7 +63,7 @@ type Reading struct {
 // Sending is what is kept until the server has it, and when it is sent.
 type Sending struct {
 	State     string        `name:"state" help:"Folder for the spool and the positions." default:"/var/lib/coroner-agent" placeholder:"DIR"`
-	SpoolSize int64         `name:"spool.max-bytes" help:"Largest size of the spool; beyond, context goes first, then the oldest evidence." default:"536870912"`
+	SpoolSize int64         `name:"spool.max-bytes" type:"size" help:"Largest size of the spool; beyond, context goes first, then the oldest evidence." default:"512MiB"`
 	Batch     time.Duration `name:"batch-interval" help:"Time between two pushes while there is something to send." default:"500ms"`
 	Idle      time.Duration `name:"idle-interval" help:"Time between two pushes that only say how far the node was read." default:"5s"`
 	Rulebook  time.Duration `name:"rulebook-interval" help:"How often the server is asked for its rulebook." default:"1m"`
@@ -97,6 +99,8 @@ func main() {
 		kong.Name("coroner-agent"),
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),
+		units.Option(),
+		daemon.HelpValues(),
 		kong.Description(
 			"coroner-agent sends what a node's journal and runners say of dying runners to coroner serve.",
 		),
@@ -135,7 +139,8 @@ func (c *cli) run(ctx context.Context) error {
 			return usageError{fmt.Errorf("--follow, --controller %s: %w", glob, err)}
 		}
 	}
-	d := daemon.New(&c.Flags, c.Logger(os.Stderr).With().Str("node", c.Node).Logger())
+	terminal := term.IsTerminal(int(os.Stderr.Fd()))
+	d := daemon.New(&c.Flags, c.Logger(os.Stderr, terminal).With().Str("node", c.Node).Logger())
 	a, err := c.agent(d)
 	if err != nil {
 		return usageError{err}

@@ -7,6 +7,7 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/reference"
+	"coroner/cmd/units"
 	"coroner/ingest/agent"
 
 	"github.com/alecthomas/kong"
@@ -19,6 +20,7 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
+		units.Option(),
 		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal",
 			"follow": agent.DefaultFollow})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/cmd/completion"
+	"coroner/cmd/listforms"
 	"coroner/rules"
 
 	"github.com/alecthomas/kong"
@@ -66,7 +67,13 @@ func childNamed(n *kong.Node, name string) *kong.Node {
 
 // candidates are the labels, or the names that the server knows.
 func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
-	if kind != "labels" {
+	switch kind {
+	case "labels":
+	case "forms":
+		return listforms.Forms
+	case "commands":
+		return completion.Commands(cmd.Root())
+	default:
 		return knownNames(cmd, kind, begun)
 	}
 	done := begun[:strings.LastIndexByte(begun, ',')+1] // what of the list is there

@@ -97,7 +97,7 @@ func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 			JobMost: ever},
 		retentionFlags: retentionFlags{KeepEvidence: ever, KeepVerdicts: ever},
 	}
-	s, err := cmd.open(cmd.Logger(p.err), p.now)
+	s, err := cmd.open(cmd.Logger(p.err, p.tty(p.err)), p.now)
 	if err != nil {
 		return nil, usage("%w\nhint: --web.listen-address 127.0.0.1:0 takes any free port", err)
 	}

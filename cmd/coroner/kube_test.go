@@ -42,7 +42,7 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Serve.open(c.Serve.Logger(io.Discard), time.Now)
+	s, err := c.Serve.open(c.Serve.Logger(io.Discard, false), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/listforms"
+	"coroner/cmd/objects"
 )
 
 type listCmd struct {
 	filterFlags
-	Limit int `help:"How many verdicts to list at most, the latest first; up to 1000." default:"50" placeholder:"N"`
-	outputFlags
+	Limit  int    `help:"How many verdicts to list at most, the latest first; up to 1000." default:"50" placeholder:"N"`
+	Output string `short:"o" help:"${list_output}" default:"text" placeholder:"FORM" complete:"forms"`
+	JSON   bool   `name:"json" help:"Short for -o json."`
 	serverFlags
 }
 
@@ -22,12 +27,20 @@ func (listCmd) Help() string {
   coroner list --since 24h
   coroner list --open                        # what is wrong now
   coroner list --verdict cgroup-OOM,node-OOM --node build-7
-  coroner list --since 24h -o json | jq -r .runner`
+  coroner list --since 24h -o json | jq -r .runner
+  coroner list -o wide                       # every column, nothing cut
+  coroner list --verdict unknown -o name | xargs -n1 coroner lookup
+  coroner list -o jsonpath='{.runner} {.verdict}'        # of each verdict
+  coroner list -o jsonpath='{.items[*].runner}'          # of all, as kubectl has it`
 }
 
 // Run lists the latest verdicts of a server.
 func (c *listCmd) Run(p *program) error {
-	form, err := c.outputForm()
+	special, own, err := listforms.Parse(c.Output)
+	if err != nil {
+		return usage("%w", err)
+	}
+	form, err := c.outputForm(own)
 	if err != nil {
 		return err
 	}
@@ -49,7 +62,23 @@ func (c *listCmd) Run(p *program) error {
 		return c.requestError(err)
 	}
 	c.note(p, len(found.Verdicts), filtered)
+	if own && (len(found.Verdicts) > 0 || form != listforms.Wide) {
+		return special.Write(p.out, found.Verdicts)
+	}
 	return c.writeList(p, form, found.Verdicts)
+}
+
+// outputForm is the form that is asked for; own says that package listforms writes it.
+func (c *listCmd) outputForm(own bool) (string, error) {
+	switch {
+	case c.JSON && c.Output != asText && c.Output != asJSON:
+		return "", usage("--json and -o %s at one time; give one of them", c.Output)
+	case c.JSON:
+		return asJSON, nil
+	case !own && !slices.Contains([]string{"", asText, asJSON, asYAML, asMarkdown}, c.Output):
+		return "", usage("-o %s: want one of %s", c.Output, strings.Join(listforms.Forms, ", "))
+	}
+	return c.Output, nil
 }
 
 // note says on standard error what the table alone would hide.
@@ -68,9 +97,9 @@ func (c *listCmd) note(p *program, n int, filtered bool) {
 func (c *listCmd) writeList(p *program, form string, all []lookup.Recorded) error {
 	switch {
 	case form == asJSON:
-		return writeJSON(p.out, all)
+		return objects.JSON(p.out, all)
 	case form == asYAML:
-		return writeYAML(p.out, all)
+		return objects.YAML(p.out, all)
 	case len(all) == 0:
 		return nil
 	case form == asMarkdown:

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/objects"
 	"coroner/rules"
 )
 
@@ -54,7 +53,7 @@ func (c *lookupCmd) Run(p *program) error {
 		return c.requestError(err)
 	}
 	if len(found.Runners) == 0 {
-		return c.nobodyFound(p, client, what, found.Meaning)
+		return c.nobodyFound(what, found.Meaning)
 	}
 	if !found.Exact {
 		fmt.Fprintf(p.err, "coroner: %s is not known; these are %s\n",
@@ -104,9 +103,9 @@ func (c *lookupCmd) showVerdicts(p *program, form string, runners []lookup.Runne
 	}
 	switch form {
 	case asJSON:
-		return writeJSON(p.out, all)
+		return objects.JSON(p.out, all)
 	case asYAML:
-		return writeYAML(p.out, all)
+		return objects.YAML(p.out, all)
 	case asMarkdown:
 		return c.tickets(p, all)
 	}
@@ -173,19 +172,12 @@ func (c *lookupCmd) incident(p *program, client *lookup.Client, runners []lookup
 	return err
 }
 
-// nobodyFound names the latest deaths instead.
-func (c *lookupCmd) nobodyFound(p *program, client *lookup.Client, what, meaning string) error {
-	latest, err := client.Verdicts(context.Background(), map[string][]string{"limit": {"10"}})
-	if err == nil && len(latest.Verdicts) > 0 {
-		fmt.Fprintln(p.err, "coroner: the latest verdicts are")
-		err = postmortem.List(p.err, plainVerdicts(latest.Verdicts), cmp.Or(terminalWidth(p.err), 120))
-	}
-	if err != nil {
-		err = c.requestError(err)
-	}
-	none := fmt.Errorf("no runner has %s in its name", postmortem.Clean(what))
+// nobodyFound says so, and nothing that could be taken for an answer.
+func (c *lookupCmd) nobodyFound(what, meaning string) error {
 	if meaning != "" && strings.ContainsAny(what, ": @") {
-		none = fmt.Errorf("nothing is known of %s", postmortem.Clean(meaning))
+		return unreadable("not found: nothing is known of %s; coroner list shows the latest verdicts",
+			postmortem.Clean(meaning))
 	}
-	return exitError{exitUnreadable, errors.Join(none, err)}
+	return unreadable("%s not found: no runner has that in its name; coroner list shows the latest verdicts",
+		postmortem.Clean(what))
 }

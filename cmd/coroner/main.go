@@ -19,6 +19,7 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
+	"coroner/cmd/units"
 	"coroner/deploy/chart"
 
 	"github.com/alecthomas/kong"
@@ -59,8 +60,11 @@ type cli struct {
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
 
-	Version kong.VersionFlag `help:"Print the version and the rulebook's hash."`
-	Color   string           `help:"${main_color}" enum:"auto,always,never" default:"auto"`
+	Help    helpCmd    `cmd:"" help:"Say how a command is used."`
+	Version versionCmd `cmd:"" help:"Print the version and the rulebook's hash."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and the rulebook's hash."`
+	Color       string           `help:"${main_color}" enum:"auto,always,never" default:"auto"`
 }
 
 // heapGoal is what the garbage collector aims to stay under: a journal of a
@@ -105,7 +109,8 @@ func unreadable(format string, args ...any) error {
 
 const description = `coroner names the cause of death of CI runners on Kubernetes.
 
-Exit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a broken rulebook.`
+Exit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a broken rulebook,
+3 with explain --strict: no line was understood.`
 
 // runCommand parses the arguments and runs one command.
 func (p *program) runCommand(args []string) int {
@@ -120,6 +125,8 @@ func (p *program) runCommand(args []string) int {
 		kong.Vars{"version": versionText(args), "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),
+		units.Option(),
+		daemon.HelpValues(),
 		kong.Exit(func(code int) { done = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
@@ -176,7 +183,7 @@ func (p *program) fail(err error) int {
 // versionText is what a bug report needs: the build, and the built-in rulebook. It
 // takes a moment, so it is there when it is asked for.
 func versionText(args []string) string {
-	if !slices.Contains(args, "--version") {
+	if !slices.Contains(args, "--version") && !slices.Contains(args, "version") {
 		return ""
 	}
 	book, err := loadBook("")

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/objects"
 	"coroner/rules"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // outputFlags say in which form the answer is written.
@@ -41,9 +37,9 @@ func (o *outputFlags) outputForm() (string, error) {
 func (p *program) verdicts(form string, all []rules.Verdict, own int, whole bool) error {
 	switch form {
 	case asJSON:
-		return writeJSON(p.out, all)
+		return objects.JSON(p.out, all)
 	case asYAML:
-		return writeYAML(p.out, all)
+		return objects.YAML(p.out, all)
 	case asMarkdown:
 		return p.tickets(all)
 	}
@@ -61,74 +57,6 @@ func (p *program) tickets(all []rules.Verdict) error {
 		}
 	}
 	return nil
-}
-
-// writeJSON writes an object a line.
-func writeJSON[T any](w io.Writer, all []T) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for i := range all {
-		if err := enc.Encode(&all[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeYAML writes a document each, with the names and the order of the JSON.
-func writeYAML[T any](w io.Writer, all []T) error {
-	for i := range all {
-		var text bytes.Buffer
-		if err := writeJSON(&text, all[i:i+1]); err != nil {
-			return err
-		}
-		dec := json.NewDecoder(&text)
-		dec.UseNumber()
-		node, err := yamlNode(dec)
-		if err != nil {
-			return err
-		}
-		doc, err := yaml.Dump(node, yaml.WithIndent(2), yaml.WithLineWidth(-1))
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(w, "---\n%s", doc); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// yamlNode reads a value of JSON. It is not read as YAML, which knows fewer
-// characters than JSON and than the logs have.
-func yamlNode(dec *json.Decoder) (*yaml.Node, error) {
-	t, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := t.(type) {
-	case json.Delim:
-		node := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		if t == '{' {
-			node = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		}
-		for dec.More() {
-			part, err := yamlNode(dec)
-			if err != nil {
-				return nil, err
-			}
-			node.Content = append(node.Content, part)
-		}
-		_, err := dec.Token()
-		return node, err
-	case nil:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
-	case bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(t)}, nil
-	case json.Number:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: t.String()}, nil
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: t.(string)}, nil
 }
 
 // plainVerdicts are the verdicts without the API's own fields.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coroner/classify/lookup"
+	"coroner/cmd/objects"
 	"coroner/rules"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,10 +24,10 @@ func TestYAMLSaysWhatJSONSays(t *testing.T) {
 			"\t\xff",
 		Missing: []string{"", " ", "~", "- x", "!!str", "*a", "&a", "%", "@", "`", strings.Repeat("long ", 300)}}
 	var js, ym strings.Builder
-	if err := writeJSON(&js, []rules.Verdict{v}); err != nil {
+	if err := objects.JSON(&js, []rules.Verdict{v}); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeYAML(&ym, []rules.Verdict{v, v}); err != nil {
+	if err := objects.YAML(&ym, []rules.Verdict{v, v}); err != nil {
 		t.Fatal(err)
 	}
 	var want, got map[string]any

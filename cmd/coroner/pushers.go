@@ -11,7 +11,7 @@ import (
 // pushFlags say who may push.
 type pushFlags struct {
 	PushToken []string `name:"push.token-file" help:"${serve_push_token_file}" placeholder:"[CLUSTER=]FILE"`
-	MaxBody   int64    `name:"push.max-body-bytes" help:"Largest body of one push." default:"8388608"`
+	MaxBody   int64    `name:"push.max-body-bytes" type:"size" help:"Largest body of one push." default:"8MiB"`
 	MaxBusy   int      `name:"push.max-concurrent" help:"${serve_push_max_concurrent}" default:"32"`
 }
 

@@ -13,6 +13,7 @@ import (
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
 	"coroner/cmd/reference"
+	"coroner/cmd/units"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -26,7 +27,7 @@ const referencePage = "../../docs/reference.md"
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner"), helptext.Vars, kong.Vars{"version": "", "listen": ":9095"},
-		kong.Configuration(daemon.Config), daemon.Environment())
+		kong.Configuration(daemon.Config), daemon.Environment(), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestReference(t *testing.T) {
 		t.Error(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
+	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config),
+		units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

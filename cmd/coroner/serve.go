@@ -53,7 +53,7 @@ const (
 func (c *serveCmd) Run(p *program) error {
 	debug.SetGCPercent(garbage)
 	limit := daemon.LimitMemory(c.MemoryLimit, usualMemory)
-	log := c.Logger(p.err)
+	log := c.Logger(p.err, p.tty(p.err))
 	s, err := c.open(log, p.now)
 	if err != nil {
 		return err

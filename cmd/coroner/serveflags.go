@@ -19,7 +19,7 @@ type serveCmd struct {
 	daemon.Flags
 	Rules       string `help:"${serve_rules}" placeholder:"DIR"`
 	Ledger      string `name:"ledger" help:"The ledger's file." default:"coroner.db" placeholder:"FILE"`
-	MemoryLimit int64  `name:"memory-limit" help:"${serve_memory_limit}" placeholder:"BYTES"`
+	MemoryLimit int64  `name:"memory-limit" type:"size" help:"${serve_memory_limit}" placeholder:"SIZE"`
 	pushFlags
 	caseFlags
 	retentionFlags
@@ -45,9 +45,9 @@ type caseFlags struct {
 
 // retentionFlags say how much is kept.
 type retentionFlags struct {
-	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"2160h"`
-	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"48h"`
-	KeepBytes    int64         `name:"retention.bytes" help:"${serve_retention_bytes}" default:"8589934592"`
+	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"90d"`
+	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"2d"`
+	KeepBytes    int64         `name:"retention.bytes" type:"size" help:"${serve_retention_bytes}" default:"8GiB"`
 }
 
 // publishFlags say which Loki gets the verdicts.

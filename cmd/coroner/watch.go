@@ -10,6 +10,7 @@ import (
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/objects"
 	"coroner/rules"
 )
 
@@ -140,9 +141,9 @@ func (w *watcher) showAll(all []lookup.Recorded) error {
 func (w *watcher) writeOne(v []lookup.Recorded) error {
 	switch w.form {
 	case asJSON:
-		return writeJSON(w.p.out, v)
+		return objects.JSON(w.p.out, v)
 	case asYAML:
-		return writeYAML(w.p.out, v)
+		return objects.YAML(w.p.out, v)
 	case asMarkdown:
 		if w.shown > 0 {
 			fmt.Fprint(w.p.out, "\n---\n\n")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -132,7 +134,25 @@ func (c *config) Resolve(ctx *kong.Context, parent *kong.Path, flag *kong.Flag) 
 	if _, list := s.value.([]any); list && !flag.IsSlice() {
 		return nil, fmt.Errorf("%s:%d: %s takes one value, not a list", c.name, s.line, flag.Name)
 	}
+	if err := readable(flag, s.value); err != nil {
+		return nil, fmt.Errorf("%s:%d: %s: %w", c.name, s.line, flag.Name, err)
+	}
 	return s.value, nil
+}
+
+// readable says why a value is none that the flag takes.
+func readable(flag *kong.Flag, value any) error {
+	if text, ok := value.(string); ok && flag.Enum != "" && !slices.Contains(flag.EnumSlice(), text) {
+		return fmt.Errorf("must be one of %s, not %q", strings.Join(flag.EnumSlice(), ", "), text)
+	}
+	if !flag.Target.IsValid() || flag.Mapper == nil {
+		return nil
+	}
+	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
+	return flag.Mapper.Decode(
+		&kong.DecodeContext{Value: flag.Value, Scan: scan},
+		reflect.New(flag.Target.Type()).Elem(),
+	)
 }
 
 // Environment is a kong option: every flag of a daemon can be given as a

@@ -44,16 +44,16 @@ type Flags struct {
 	Operator  string          `name:"web.operator-token-file" help:"File with the token for reloads and profiles." placeholder:"FILE"`
 	Pprof     bool            `name:"web.enable-pprof" help:"Serve /debug/pprof to operators."`
 	LogLevel  string          `name:"log.level" help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
-	LogFormat string          `name:"log.format" help:"json or console." enum:"json,console" default:"json"`
+	LogFormat string          `name:"log.format" help:"json, console (for people), or auto: console on a terminal, else json." enum:"auto,json,console" default:"auto"`
 	Stop      time.Duration   `name:"stop-timeout" help:"How long a graceful stop may take." default:"20s"`
 }
 
-// Logger returns the program's log.
-func (f *Flags) Logger(w io.Writer) zerolog.Logger {
+// Logger returns the program's log; terminal says whether a person reads it there.
+func (f *Flags) Logger(w io.Writer, terminal bool) zerolog.Logger {
 	level, _ := zerolog.ParseLevel(f.LogLevel) // the flag's enum is checked
 	zerolog.TimeFieldFormat = time.RFC3339Nano
-	if f.LogFormat == "console" {
-		w = zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: time.RFC3339}
+	if f.LogFormat == "console" || f.LogFormat == "auto" && terminal {
+		w = zerolog.ConsoleWriter{Out: w, NoColor: !terminal || os.Getenv("NO_COLOR") != "", TimeFormat: time.TimeOnly}
 	}
 	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }

@@ -542,24 +542,28 @@ func TestToken(t *testing.T) {
 func TestLogger(t *testing.T) {
 	for _, tt := range []struct {
 		level, format string
+		terminal      bool
 		want          []string
 		server        bool
 	}{
-		{"info", "json", []string{`"level":"info"`, `"message":"told"`, `"time":"`}, true},
-		{"warn", "json", nil, true},
-		{"error", "json", nil, false},
-		{"debug", "console", []string{"INF told"}, true},
+		{"info", "json", false, []string{`"level":"info"`, `"message":"told"`, `"time":"`}, true},
+		{"info", "json", true, []string{`"level":"info"`}, true},
+		{"info", "auto", false, []string{`"level":"info"`}, true},
+		{"info", "auto", true, []string{"INF", "told"}, true},
+		{"warn", "json", false, nil, true},
+		{"error", "json", false, nil, false},
+		{"debug", "console", false, []string{"INF told"}, true},
 	} {
 		var out bytes.Buffer
 		f := &Flags{LogLevel: tt.level, LogFormat: tt.format}
-		log := f.Logger(&out)
+		log := f.Logger(&out, tt.terminal)
 		log.Info().Msg("told")
 		for _, want := range tt.want {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s %s: %q", tt.level, tt.format, out.String())
 			}
 		}
-		if tt.want == nil && out.Len() > 0 || strings.Contains(out.String(), "\x1b") {
+		if tt.want == nil && out.Len() > 0 || strings.Contains(out.String(), "\x1b") && !tt.terminal {
 			t.Errorf("%s %s: %q", tt.level, tt.format, out.String())
 		}
 		server := New(f, log).warnings()

@@ -37,6 +37,8 @@ var Vars = kong.Vars{
 	"input_rules": "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one.",
 	"input_timezone": "Zone of times that name none, e.g. Europe/Berlin. Default: the zone that the logs imply, " +
 		"else UTC.",
+	"list_output": "Form of the answer: text, json (an object a line), yaml (a document each), markdown (a table), " +
+		"wide (every column), name (what lookup takes) or jsonpath=TEMPLATE.",
 	"lookup_all":  "Show the whole page: every line, what is still open, commands that show more.",
 	"lookup_what": "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
 	"main_color":  "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
@@ -85,7 +87,7 @@ var Vars = kong.Vars{
 	"serve_loki_user": "User for basic authentication; the token file holds the password.",
 	"serve_max_open_cases": "How many cases may be open. If there are more, the oldest are judged with the " +
 		"evidence that there is.",
-	"serve_memory_limit": "Bytes of memory that the server should stay under. Default: the limit of its " +
+	"serve_memory_limit": "Memory that the server should stay under. Default: the limit of its " +
 		"container, else 512 MiB.",
 	"serve_node_silent_after": "How long after the last push of its agent a node counts as vanished, and its " +
 		"runners with it.",
