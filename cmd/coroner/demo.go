@@ -18,6 +18,7 @@ import (
 	"coroner/classify/demo"
 	"coroner/classify/ledger"
 	"coroner/classify/postmortem"
+	"coroner/cmd/console"
 	"coroner/cmd/daemon"
 	"coroner/ingest/push"
 	"coroner/rules"
@@ -146,9 +147,9 @@ func diedAt(v *rules.Verdict) time.Time {
 // list prints a line for each verdict, or its post-mortem.
 func (c *demoCmd) list(p *program, table []rules.Verdict) error {
 	if !c.Full {
-		return postmortem.List(p.out, table, terminalWidth(p.out))
+		return postmortem.List(p.out, table, console.Width(p.out))
 	}
-	style := postmortem.Style{Color: p.color, Width: terminalWidth(p.out)}
+	style := postmortem.Style{Color: p.color, Width: console.Width(p.out)}
 	for i := range table {
 		if err := postmortem.Write(p.out, &table[i], style); err != nil {
 			return err

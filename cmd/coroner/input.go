@@ -15,13 +15,12 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/postmortem"
+	"coroner/cmd/console"
 	"coroner/cmd/parallel"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/book"
-
-	"golang.org/x/term"
 )
 
 // inputFlags are how every command that reads logs is told what to read.
@@ -155,50 +154,10 @@ func (r *reading) report(p *program) error {
 	return nil
 }
 
-// progress returns a function that keeps one line of progress on a terminal,
-// and one that removes it. Off a terminal both do nothing.
+// progress shows how far the reading is, on a terminal.
 func (p *program) progress() (func(bundle.Progress), func()) {
 	if !p.tty(p.err) {
 		return nil, func() {}
 	}
-	last := time.Time{}
-	show := func(g bundle.Progress) {
-		now := p.now()
-		if now.Sub(last) < 200*time.Millisecond {
-			return
-		}
-		last = now
-		fmt.Fprintf(p.err, "\r\x1b[K%s", progressText(g))
-	}
-	return show, func() { fmt.Fprint(p.err, "\r\x1b[K") }
-}
-
-func progressText(g bundle.Progress) string {
-	const mb = 1e6
-	doc := postmortem.Clean(g.Doc)
-	if len(doc) > 50 {
-		doc = "…" + doc[len(doc)-49:]
-	}
-	if g.Total <= 0 {
-		return fmt.Sprintf("reading %.0f MB  %s", float64(g.Read)/mb, doc)
-	}
-	return fmt.Sprintf("reading %3.0f%% of %.0f MB  %s", 100*float64(g.Read)/float64(g.Total), float64(g.Total)/mb, doc)
-}
-
-// isTerminal says whether a standard stream is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	n, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return n
+	return console.Progress(p.err, p.now)
 }

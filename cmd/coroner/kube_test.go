@@ -15,6 +15,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/cmd/helptext"
+	"coroner/cmd/units"
 	"coroner/fixtures/apiserver"
 	"coroner/ingest"
 
@@ -33,7 +34,7 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	var c struct {
 		Serve serveCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, helptext.Vars, kong.Vars{"listen": ":0"})
+	parser, err := kong.New(&c, helptext.Vars, kong.Vars{"listen": ":0"}, units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/console"
 	"coroner/cmd/listforms"
 	"coroner/cmd/objects"
 )
@@ -105,5 +106,5 @@ func (c *listCmd) writeList(p *program, form string, all []lookup.Recorded) erro
 	case form == asMarkdown:
 		return postmortem.MarkdownList(p.out, plainVerdicts(all))
 	}
-	return postmortem.List(p.out, plainVerdicts(all), terminalWidth(p.out))
+	return postmortem.List(p.out, plainVerdicts(all), console.Width(p.out))
 }

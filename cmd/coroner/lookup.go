@@ -9,16 +9,18 @@ import (
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/collect"
 	"coroner/cmd/objects"
 	"coroner/rules"
 )
 
 type lookupCmd struct {
-	What      []string `arg:"" help:"${lookup_what}" complete:"runners"`
-	Namespace string   `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
-	Cluster   string   `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
-	All       bool     `help:"${lookup_all}"`
-	Incident  bool     `help:"Write the incident file instead: what the verdict was judged from, for coroner explain."`
+	What      []string        `arg:"" help:"${lookup_what}" complete:"runners"`
+	Namespace string          `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
+	Cluster   string          `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
+	All       bool            `help:"${lookup_all}"`
+	Incident  bool            `help:"Write the incident file instead: what the verdict was judged from, for coroner explain."`
+	Kube      collect.Cluster `embed:""`
 	outputFlags
 	serverFlags
 }
@@ -40,13 +42,19 @@ func (c *lookupCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	what, err := c.questionText()
+	if err != nil {
+		return err
+	}
 	client, err := c.newClient()
 	if err != nil {
 		return err
 	}
-	what, err := c.questionText()
-	if err != nil {
-		return err
+	if c.asksCluster(p) {
+		var ok bool
+		if client, ok = c.inCluster(p); !ok {
+			return c.collect(p)
+		}
 	}
 	found, err := client.Search(context.Background(), c.Cluster, what)
 	if err != nil {

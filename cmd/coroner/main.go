@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/cmd/console"
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
 	"coroner/cmd/units"
@@ -48,6 +49,7 @@ type program struct {
 type cli struct {
 	Explain explainCmd `cmd:"" help:"Name the cause of death of every runner that ends in the input."`
 	Serve   serveCmd   `cmd:"" help:"${main_serve}"`
+	Collect collectCmd `cmd:"" help:"${main_collect}"`
 	Lookup  lookupCmd  `cmd:"" help:"Ask a server what happened to a runner."`
 	List    listCmd    `cmd:"" help:"List a server's latest verdicts."`
 	Watch   watchCmd   `cmd:"" help:"Show verdicts as they come."`
@@ -78,7 +80,7 @@ func main() {
 		out:    os.Stdout,
 		err:    os.Stderr,
 		now:    time.Now,
-		tty:    isTerminal,
+		tty:    console.IsTerminal,
 		plugin: isPlugin(os.Args[0]),
 	}
 	os.Exit(p.runCommand(os.Args[1:]))

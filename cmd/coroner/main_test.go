@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"coroner/cmd/console"
 )
 
 func TestMain(m *testing.M) {
 	coroner := func() {
 		p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, plugin: isPlugin(os.Args[0]),
-			tty: func(stream any) bool { return os.Getenv("FAKE_TTY") != "" || isTerminal(stream) }}
+			tty: func(stream any) bool { return os.Getenv("FAKE_TTY") != "" || console.IsTerminal(stream) }}
 		os.Exit(p.runCommand(os.Args[1:]))
 	}
 	testscript.Main(m, map[string]func(){"coroner": coroner, "kubectl-coroner": coroner})

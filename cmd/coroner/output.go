@@ -5,6 +5,7 @@ import (
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/console"
 	"coroner/cmd/objects"
 	"coroner/rules"
 )
@@ -43,7 +44,7 @@ func (p *program) verdicts(form string, all []rules.Verdict, own int, whole bool
 	case asMarkdown:
 		return p.tickets(all)
 	}
-	return postmortem.Pages(p.out, all, own, postmortem.Style{Color: p.color, Width: terminalWidth(p.out), All: whole})
+	return postmortem.Pages(p.out, all, own, postmortem.Style{Color: p.color, Width: console.Width(p.out), All: whole})
 }
 
 // tickets writes post-mortems as Markdown, with a rule between them.

@@ -10,6 +10,7 @@ import (
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
+	"coroner/cmd/console"
 	"coroner/cmd/objects"
 	"coroner/rules"
 )
@@ -62,7 +63,7 @@ func (c *watchCmd) newWatcher(p *program) (*watcher, error) {
 		cmd:    c,
 		p:      p,
 		form:   form,
-		layout: postmortem.Layout{Node: 12, Runner: 36, Width: terminalWidth(p.out)},
+		layout: postmortem.Layout{Node: 12, Runner: 36, Width: console.Width(p.out)},
 		feed:   lookup.NewFeed(client.Verdicts, q),
 	}, nil
 }

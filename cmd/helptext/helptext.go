@@ -17,6 +17,9 @@ var Vars = kong.Vars{
 	"server":          "http://127.0.0.1:9095",
 
 	"catalogue_file": "Lists of templates: version, file, kind, level and template, divided by tabs.",
+	"collect_output": "Where the bundle goes: a new folder, or an archive. Default: a folder here, named after the " +
+		"runner and the time.",
+	"collect_what": "A runner's pod: NAME, pod/NAME or NAMESPACE/NAME. Without one: all runners.",
 	"complete_shell": "bash, zsh, fish, powershell, or kubectl: the script by which kubectl completes kubectl " +
 		"coroner.",
 	"explain_all": "Show whole pages: every line, what is still open, commands that show more; the neighbours' " +
@@ -39,10 +42,11 @@ var Vars = kong.Vars{
 		"else UTC.",
 	"list_output": "Form of the answer: text, json (an object a line), yaml (a document each), markdown (a table), " +
 		"wide (every column), name (what lookup takes) or jsonpath=TEMPLATE.",
-	"lookup_all":  "Show the whole page: every line, what is still open, commands that show more.",
-	"lookup_what": "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
-	"main_color":  "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
-	"main_serve":  "Classify live: take what agents and shippers push, give every dead runner a verdict.",
+	"lookup_all":   "Show the whole page: every line, what is still open, commands that show more.",
+	"lookup_what":  "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
+	"main_collect": "Save what a cluster still has of a runner, and explain it.",
+	"main_color":   "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
+	"main_serve":   "Classify live: take what agents and shippers push, give every dead runner a verdict.",
 	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
 		"a ticket).",
 	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +

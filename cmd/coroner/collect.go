@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"coroner/classify/lookup"
+	"coroner/classify/postmortem"
+	"coroner/cmd/collect"
+	"coroner/cmd/helptext"
+)
+
+type collectCmd struct {
+	What []string `arg:"" optional:"" name:"runner" help:"${collect_what}" complete:"runners"`
+	collect.Flags
+	NoExplain bool `name:"no-explain" help:"Only collect."`
+	All       bool `help:"${lookup_all}"`
+}
+
+// Help is shown by coroner collect --help.
+func (collectCmd) Help() string {
+	return `Examples:
+  coroner collect amber-4kx2p -n arc-runners         # a bundle in a folder, and what it says
+  coroner collect pod/amber-4kx2p -A --context prod  # in whatever namespace it is
+  coroner collect -A -o bundle.tar.gz --no-explain   # all runners that there are
+  kubectl coroner amber-4kx2p                        # asks the server in the cluster, else collects`
+}
+
+// Run collects a bundle and explains it.
+func (c *collectCmd) Run(p *program) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	note := func(text string) { fmt.Fprintf(p.err, "coroner: not collected: %s\n", postmortem.Clean(text)) }
+	where, err := c.Bundle(ctx, c.What, p.now(), note)
+	switch {
+	case collect.IsUsage(err):
+		return usage("%w", err)
+	case err != nil:
+		return unreadable("%w", err)
+	}
+	fmt.Fprintf(p.err, "coroner: collected into %s; read it before you hand it on\n", where)
+	if c.NoExplain {
+		return nil
+	}
+	e := explainCmd{All: c.All}
+	e.Paths = []string{where}
+	return e.Run(p)
+}
+
+// inCluster is a lookup at the server in the cluster that the kubeconfig names; ok is false
+// where there is none, and said why.
+func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool) {
+	api, err := c.Kube.Connect()
+	if err != nil {
+		fmt.Fprintf(p.err, "coroner: %v\n", err)
+		return nil, false
+	}
+	address, asking, err := api.Server(context.Background())
+	if err != nil || address == "" {
+		if err == nil {
+			err = fmt.Errorf("no Service of coroner serve is in the cluster")
+		}
+		fmt.Fprintf(p.err, "coroner: %v; what the API still has is collected instead\n", err)
+		return nil, false
+	}
+	c.Server = address
+	return &lookup.Client{Server: address, HTTP: asking}, true
+}
+
+// asksCluster says whether the server is one to be found in a cluster: a plugin of kubectl
+// does that, unless it is told where the server is.
+func (c *lookupCmd) asksCluster(p *program) bool {
+	_, told := os.LookupEnv("CORONER_SERVER")
+	return c.Kube.Kubeconfig != "" || c.Kube.Context != "" || p.plugin && !told && c.Server == helptext.Vars["server"]
+}
+
+// collect does without a server.
+func (c *lookupCmd) collect(p *program) error {
+	if len(c.What) != 1 || strings.ContainsAny(c.What[0], ": ") || c.Output != "" && c.Output != asText || c.JSON ||
+		c.Incident {
+		return unreadable("there is no server to ask; coroner collect collects what the API still has of a runner")
+	}
+	all := collectCmd{What: c.What, All: c.All}
+	all.Cluster, all.Namespace = c.Kube, c.Namespace
+	return all.Run(p)
+}
