@@ -33,7 +33,8 @@ func cluster(t *testing.T, answers map[string]string) collect.Cluster {
 			text, ok := answers[key]
 			if code := map[string]int{"forbidden": 403, "late": 504}[text]; code > 0 {
 				w.WriteHeader(code)
-				_ = json.NewEncoder(w).Encode(map[string]string{"reason": "Timeout", "message": `pods "amber-1" not found`})
+				_ = json.NewEncoder(w).
+					Encode(map[string]string{"reason": "Timeout", "message": `pods "amber-1" not found`})
 				return
 			}
 			if ok {

@@ -15,39 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// accessFlags say whose pushes and requests the server accepts.
-type accessFlags struct {
-	AgentAccount []string `name:"push.agent-account" help:"Service account of agents." placeholder:"NS/NAME"`
-	Review       []string `name:"push.review" help:"${serve_push_review}" placeholder:"CLUSTER=KUBECONFIG"`
-	ClientNode   string   `name:"push.client-node" help:"${serve_push_client_node}" enum:",san" default:""`
-	OpenPush     bool     `name:"push.open" help:"${serve_push_open}"`
-	WebToken     string   `name:"web.token-file" help:"${serve_web_token_file}" placeholder:"FILE"`
-}
-
-func (f *accessFlags) checkAccess() error {
-	for _, a := range f.AgentAccount {
-		if ns, name, ok := strings.Cut(a, "/"); !ok || ns == "" || name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("--push.agent-account %s: want NAMESPACE/NAME", a)
-		}
-	}
-	if len(f.AgentAccount) == 0 && len(f.Review) > 0 {
-		return errors.New("--push.review: say whose tokens are agents' with --push.agent-account NAMESPACE/NAME")
-	}
-	seen := map[string]bool{}
-	for _, r := range f.Review {
-		cluster, file, ok := strings.Cut(r, "=")
-		if !ok || cluster == "" || file == "" || seen[cluster] {
-			return fmt.Errorf("--push.review %s: want CLUSTER=KUBECONFIG, once for each cluster", r)
-		}
-		seen[cluster] = true
-	}
-	return nil
-}
-
 // guardDoor gives the server's door its credentials.
 func (s *server) guardDoor(now func() time.Time) error {
 	c, door := s.cmd, s.daemon.Door
-	shared, err := c.pushers()
+	shared, err := c.Shared()
 	if err != nil {
 		return usage("%w", err)
 	}

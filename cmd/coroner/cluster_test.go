@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/cmd/pushers"
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
@@ -184,7 +185,7 @@ func TestPushTokenFiles(t *testing.T) {
 		{[]string{"east="}, "want FILE or CLUSTER=FILE"},
 		{[]string{"east=" + filepath.Join(dir, "none")}, "no such file"},
 	} {
-		err := (&pushFlags{PushToken: tt.files}).checkPushes()
+		err := (&pushers.Tokens{PushToken: tt.files}).Check()
 		if tt.want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.files, err, tt.want)
 		}

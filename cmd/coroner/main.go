@@ -62,11 +62,17 @@ type cli struct {
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
 
+	about
+
+	Color string `help:"${main_color}" enum:"auto,always,never" default:"auto"`
+}
+
+// about is what the program says of itself.
+type about struct {
 	Help    helpCmd    `cmd:"" help:"Say how a command is used."`
 	Version versionCmd `cmd:"" help:"Print the version and the rulebook's hash."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and the rulebook's hash."`
-	Color       string           `help:"${main_color}" enum:"auto,always,never" default:"auto"`
 }
 
 // heapGoal is what the garbage collector aims to stay under: a journal of a

@@ -13,6 +13,7 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
+	"coroner/cmd/units"
 
 	"github.com/alecthomas/kong"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,7 +37,8 @@ func TestAssistants(t *testing.T) {
 		t.Fatal(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
+	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"},
+		kong.Configuration(daemon.Config), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/outlet"
+	"coroner/cmd/pushers"
 	"coroner/ingest/push"
 )
 
@@ -20,12 +21,12 @@ type serveCmd struct {
 	Rules       string `help:"${serve_rules}" placeholder:"DIR"`
 	Ledger      string `name:"ledger" help:"The ledger's file." default:"coroner.db" placeholder:"FILE"`
 	MemoryLimit int64  `name:"memory-limit" type:"size" help:"${serve_memory_limit}" placeholder:"SIZE"`
-	pushFlags
+	pushers.Tokens
 	caseFlags
 	retentionFlags
 	publishFlags
 	Cluster string `name:"cluster" help:"${serve_cluster}" placeholder:"NAME"`
-	accessFlags
+	pushers.Access
 	kubeFlags
 	githubFlags
 	outlet.Outlets
@@ -78,10 +79,10 @@ func (c *serveCmd) checkFlags() error {
 		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes, --max-open-cases, " +
 			"--memory-limit and --web.max-connections cannot be below zero")
 	}
-	err := errors.Join(c.caseFlags.checkCases(), c.retentionFlags.checkRetention(), c.accessFlags.checkAccess(),
+	err := errors.Join(c.caseFlags.checkCases(), c.retentionFlags.checkRetention(), c.Access.Check(),
 		c.checkKube(),
 		c.githubFlags.checkGitHub(), c.Outlets.Check(c.GitHubToken),
-		c.publishFlags.checkPublishing(), c.pushFlags.checkPushes())
+		c.publishFlags.checkPublishing(), c.Tokens.Check())
 	if token := daemon.Token(c.WebToken); token != nil {
 		_, bad := token()
 		err = errors.Join(err, bad)
