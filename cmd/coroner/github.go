@@ -21,13 +21,13 @@ type githubFlags struct {
 	WebhookSecret string `name:"github.webhook-secret-file" help:"${serve_github_webhook_secret}" placeholder:"FILE"`
 }
 
-func (f *githubFlags) checkGitHub() error {
+func (f *githubFlags) checkGitHub(acts bool) error {
 	if f.WebhookSecret != "" {
 		if _, err := daemon.Token(f.WebhookSecret)(); err != nil {
 			return err
 		}
 	}
-	if f.GitHubToken == "" {
+	if f.GitHubToken == "" && !acts {
 		return nil
 	}
 	if u, err := url.Parse(f.GitHubURL); err != nil || !isHTTP(u) || u.User != nil {
@@ -35,6 +35,9 @@ func (f *githubFlags) checkGitHub() error {
 	}
 	if f.GitHubPace <= 0 {
 		return errors.New("--github.requests-per-minute: want a number above zero")
+	}
+	if f.GitHubToken == "" {
+		return nil
 	}
 	_, err := daemon.Token(f.GitHubToken)()
 	return err

@@ -104,7 +104,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	s.connectGitHub(now)
 	tasks, err := c.Outlets.Tasks(outlet.Parts{
 		Ledger: s.ledger, Gather: s.docket.Gather, Book: s.docket.Book, Registry: reg, Log: log, Now: now,
-		GitHubURL: c.GitHubURL, GitHubToken: c.GitHubToken,
+		GitHubURL: c.GitHubURL, GitHubToken: c.GitHubToken, GitHubPace: c.GitHubPace,
 	})
 	s.more = append(s.more, tasks...)
 	return s, errors.Join(err, s.guardDoor(now), s.watchKube(now))

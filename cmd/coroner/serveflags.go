@@ -81,7 +81,7 @@ func (c *serveCmd) checkFlags() error {
 	}
 	err := errors.Join(c.caseFlags.checkCases(), c.retentionFlags.checkRetention(), c.Access.Check(),
 		c.checkKube(),
-		c.githubFlags.checkGitHub(), c.Outlets.Check(c.GitHubToken),
+		c.githubFlags.checkGitHub(c.Outlets.Acts()), c.Outlets.Check(c.GitHubToken),
 		c.publishFlags.checkPublishing(), c.Tokens.Check())
 	if token := daemon.Token(c.WebToken); token != nil {
 		_, bad := token()

@@ -69,8 +69,8 @@ var Vars = kong.Vars{
 	"serve_otlp_logs_url": "OpenTelemetry collector that gets every verdict as a log event, " +
 		"http://HOST:4318/v1/logs. Default: none.",
 	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
-	"serve_github_requests_per_minute": "How often GitHub is asked at most. The rate limits that GitHub states " +
-		"are obeyed too.",
+	"serve_github_requests_per_minute": "How often GitHub is asked at most, and as often again what " +
+		"--github.annotate and --github.rerun send. The rate limits that GitHub states are obeyed too.",
 	"serve_github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
 		"about the job of a runner whose verdict is not confirmed. Default: GitHub is not asked.",
 	"serve_github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +

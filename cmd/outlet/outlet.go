@@ -29,6 +29,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 )
 
 // Outlets are the flags.
@@ -61,6 +62,7 @@ type Parts struct {
 	Now         func() time.Time
 	GitHubURL   string
 	GitHubToken string // file
+	GitHubPace  int    // requests in a minute
 }
 
 // Check refuses values that no run could use; token is --github.token-file.
@@ -96,7 +98,7 @@ func (g *GitHub) check(token string) error {
 	case app && (!isNumber(g.App) || !isNumber(g.Installation) || g.Key == ""):
 		return errors.New("--github.app-id, --github.app-installation and --github.app-key-file belong together; " +
 			"the first two are numbers")
-	case (g.acts()) && len(g.Scope) == 0:
+	case g.Acts() && len(g.Scope) == 0:
 		return errors.New("--github.scope: say for which repositories --github.annotate and --github.rerun are, " +
 			"OWNER/NAME or OWNER/*")
 	case g.Annotate == string(annotate.Check) && !app:
@@ -104,7 +106,7 @@ func (g *GitHub) check(token string) error {
 			"--github.app-installation and --github.app-key-file, or use --github.annotate=status")
 	case (g.Annotate == string(annotate.Status) || g.Rerun) && !app && token == "":
 		return errors.New("--github.annotate=status and --github.rerun need --github.token-file or a GitHub App")
-	case g.PerHour < 1:
+	case g.Rerun && g.PerHour < 1:
 		return errors.New("--github.reruns-per-hour: want a number above zero")
 	}
 	if err := annotate.Scope(g.Scope).Check(); err != nil {
@@ -116,7 +118,8 @@ func (g *GitHub) check(token string) error {
 	return nil
 }
 
-func (g *GitHub) acts() bool { return g.Annotate != "" || g.Rerun }
+// Acts says whether anything is done at GitHub.
+func (g *GitHub) Acts() bool { return g.Annotate != "" || g.Rerun }
 
 func isNumber(s string) bool {
 	for _, c := range s {
@@ -138,7 +141,7 @@ func (o *Outlets) Tasks(p Parts) ([]func(context.Context) error, error) {
 				Log: p.Log, Now: p.Now, Metrics: metrics},
 		)
 	}
-	if o.acts() {
+	if o.Acts() {
 		o.addGitHub(p, reruns, add)
 	}
 	if err := errors.Join(o.addNotify(p, add), o.addOTLP(add)); err != nil {
@@ -149,6 +152,17 @@ func (o *Outlets) Tasks(p Parts) ([]func(context.Context) error, error) {
 		tasks = append(tasks, l.Run)
 	}
 	return tasks, nil
+}
+
+// paced sends requests no faster than it may.
+type paced struct{ limit *rate.Limiter }
+
+// RoundTrip sends a request when its time has come.
+func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := p.limit.Wait(r.Context()); err != nil {
+		return nil, err
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // addFunc adds a receiver.
@@ -186,7 +200,8 @@ func (o *Outlets) addOTLP(add addFunc) error {
 }
 
 func (o *Outlets) addGitHub(p Parts, reruns *rerun.Metrics, add addFunc) {
-	token, web := daemon.Token(p.GitHubToken), &http.Client{Timeout: 30 * time.Second}
+	pace := paced{rate.NewLimiter(rate.Limit(float64(p.GitHubPace)/60), 1)}
+	token, web := daemon.Token(p.GitHubToken), &http.Client{Timeout: time.Minute, Transport: pace}
 	if o.App != "" {
 		app := &github.App{
 			URL:          p.GitHubURL,

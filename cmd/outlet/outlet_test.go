@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 		{func(o *Outlets) { o.Installation = "" }, "", "--github.app-installation"},
 		{func(o *Outlets) { o.Key = noKey }, "", "private key"},
 		{func(o *Outlets) { o.Key = noKey + "x" }, "", "no such file"},
-		{func(o *Outlets) { o.PerHour = 0 }, "", "--github.reruns-per-hour"},
+		{func(o *Outlets) { o.Rerun, o.PerHour = true, 0 }, "", "--github.reruns-per-hour"},
 		{func(o *Outlets) { o.Pages = "coroner" }, "", "--web.external-url"},
 		{func(o *Outlets) { o.OTLP = "http://collector:4318" }, "", "--otlp.logs-url"},
 		{func(o *Outlets) { o.OTLP, o.OTLPToken = "http://collector:4318/v1/logs", noKey+"x" }, "", "no such file"},

@@ -51,6 +51,9 @@ func (a *App) Token() (string, error) {
 	if err == nil && out.Token == "" {
 		err = errors.New("its answer holds no token")
 	}
+	if refused, is := errors.AsType[Refused](err); is { // of the App, not of what the token is for
+		err = fmt.Errorf("installation %s: %s", a.Installation, refused.Error())
+	}
 	if err != nil {
 		return "", fmt.Errorf("GitHub App %s: %w", a.ID, err)
 	}

@@ -1,0 +1,89 @@
+package annotate
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coroner/classify/deliver"
+	"coroner/classify/ledger"
+	"coroner/ingest/github"
+	"coroner/rules"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// The environment in which this test is the program that is killed.
+const (
+	killedLedger = "CORONER_TEST_KILLED_LEDGER"
+	killedGitHub = "CORONER_TEST_KILLED_GITHUB"
+	killedMode   = "CORONER_TEST_KILLED_MODE"
+)
+
+// annotateOnce does what the server does with a ledger and a GitHub, once.
+func annotateOnce(t *testing.T, path, address string, mode Mode) {
+	t.Helper()
+	l, err := ledger.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	token := func() (string, error) { return "installation-0", nil }
+	a := &Annotator{Mode: mode, GitHub: github.NewClient(address, token, &http.Client{}, time.Now), Ledger: l,
+		Scope: Scope{"o/*"}, Log: zerolog.Nop(),
+		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
+			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner}, nil
+		}}
+	loop := &deliver.Loop{Receiver: "github", List: l.Deliveries("github"), Send: a.Send, Log: zerolog.Nop(),
+		Now: time.Now, Metrics: deliver.NewMetrics(prometheus.NewRegistry())}
+	if err := loop.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A program that is killed with SIGKILL while GitHub answers makes no second annotation after
+// its start.
+func TestKill9(t *testing.T) {
+	if path := os.Getenv(killedLedger); path != "" {
+		annotateOnce(t, path, os.Getenv(killedGitHub), Mode(os.Getenv(killedMode)))
+		return
+	}
+	for _, mode := range []Mode{Check, Status} {
+		path := filepath.Join(t.TempDir(), "l.db")
+		f := &fakeGitHub{t: t, now: time.Now}
+		server := httptest.NewServer(f)
+		annotateOnce(t, path, server.URL, mode) // so that the receiver is known
+		l, err := ledger.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		died := time.Now().Add(-time.Minute)
+		v := &rules.Verdict{Runner: "amber", Namespace: "arc", Label: rules.HostTeardown, Revision: 1, DiedAt: &died}
+		if err := l.Write(t.Context(), time.Now(), func(tx *ledger.Tx) error {
+			return tx.AddVerdict("c1", v, time.Now(), false)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
+		cmd.Env = append(os.Environ(), killedLedger+"="+path, killedGitHub+"="+server.URL, killedMode+"="+string(mode))
+		f.onMade = func() { _ = cmd.Process.Kill() }
+		if err := cmd.Run(); err == nil {
+			t.Fatalf("%s: it was not killed", mode)
+		}
+		f.onMade = func() { t.Errorf("%s: a second annotation", mode) }
+		annotateOnce(t, path, server.URL, mode)
+		server.Close()
+		if n := len(f.checks) + len(f.statuses); n != 1 {
+			t.Errorf("%s: %d annotations", mode, n)
+		}
+	}
+}
