@@ -130,12 +130,7 @@ func writeDeath(p *page, r *lookup.Runner, v *lookup.Recorded) {
 	if v.Advice != "" {
 		p.quote("advice: " + v.Advice)
 	}
-	if v.Job.ID+v.Job.RunID+v.Job.Name != "" {
-		p.quote(
-			fmt.Sprintf("job %s of %s: id %s, run %s, step %s%s", v.Job.Name, v.Job.Repository, v.Job.ID, v.Job.RunID,
-				v.Job.Step, claimed(v.Job.Claimed)),
-		)
-	}
+	writeJob(p, &v.Job)
 	writeLines(p, &v.Verdict)
 	for _, o := range v.RuledOut {
 		p.quote("ruled out: " + string(o.Label) + ": " + o.Because)
@@ -148,11 +143,23 @@ func writeDeath(p *page, r *lookup.Runner, v *lookup.Recorded) {
 	}
 }
 
-func claimed(is bool) string {
-	if is {
-		return " (by its own output, which a job can print)"
+// writeJob quotes what is known of the job.
+func writeJob(p *page, j *rules.Job) {
+	var known []string
+	for _, f := range []struct{ name, value string }{
+		{"", j.Name}, {"of ", j.Repository}, {"id ", j.ID}, {"run ", j.RunID}, {"step ", j.Step},
+	} {
+		if f.value != "" {
+			known = append(known, f.name+f.value)
+		}
 	}
-	return ""
+	if len(known) == 0 {
+		return
+	}
+	if j.Claimed {
+		known = append(known, "by its own output, which a job can print")
+	}
+	p.quote("job " + strings.Join(known, ", "))
 }
 
 // writeLines quotes the lines that decide, then the last ones that do not.
@@ -248,7 +255,11 @@ func writeList(p *page, all []lookup.Recorded) {
 		p.say("None is recorded.")
 		return
 	}
-	p.say("%d verdicts; %s", len(all), counted(all))
+	verdicts := "verdicts"
+	if len(all) == 1 {
+		verdicts = "verdict"
+	}
+	p.say("%d %s: %s", len(all), verdicts, counted(all))
 	for i := range all {
 		p.say("%s", brief(&all[i]))
 	}
