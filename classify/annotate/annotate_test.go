@@ -170,6 +170,13 @@ func (f *fakeGitHub) made(w http.ResponseWriter, v any) {
 	f.write(w, v)
 }
 
+// whenMade has something done when an annotation is made, before GitHub answers.
+func (f *fakeGitHub) whenMade(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.onMade = do
+}
+
 func (f *fakeGitHub) write(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 
 // scene is an annotator, its loop and what it asks.
@@ -315,7 +322,7 @@ func TestKilledBetweenRequestAndRecord(t *testing.T) {
 	for _, mode := range []Mode{Check, Status} {
 		s := newScene(t, mode)
 		ctx, kill := context.WithCancel(t.Context())
-		s.onMade = kill
+		s.whenMade(kill)
 		killed := s.loop
 		s.loop = &deliver.Loop{
 			Receiver: "other",
@@ -331,7 +338,7 @@ func TestKilledBetweenRequestAndRecord(t *testing.T) {
 		if n, err := killed.List.Waiting(t.Context()); n != 1 || len(s.checks)+len(s.statuses) != 1 || err != nil {
 			t.Fatalf("%s: it was not killed in between: %d wait, %v", mode, n, err)
 		}
-		s.onMade = nil
+		s.whenMade(nil)
 		s.loop = s.newLoop()
 		s.clock = s.clock.Add(time.Hour)
 		s.flush()

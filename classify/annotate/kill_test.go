@@ -75,11 +75,16 @@ func TestKill9(t *testing.T) {
 		}
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
 		cmd.Env = append(os.Environ(), killedLedger+"="+path, killedGitHub+"="+server.URL, killedMode+"="+string(mode))
-		f.onMade = func() { _ = cmd.Process.Kill() }
-		if err := cmd.Run(); err == nil {
+		started := make(chan *os.Process, 1)
+		f.whenMade(func() { _ = (<-started).Kill() })
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		started <- cmd.Process
+		if err := cmd.Wait(); err == nil {
 			t.Fatalf("%s: it was not killed", mode)
 		}
-		f.onMade = func() { t.Errorf("%s: a second annotation", mode) }
+		f.whenMade(func() { t.Errorf("%s: a second annotation", mode) })
 		annotateOnce(t, path, server.URL, mode)
 		server.Close()
 		if n := len(f.checks) + len(f.statuses); n != 1 {
