@@ -34,6 +34,10 @@ type Delivery struct {
 	Attempts int
 }
 
+// oldNews is how long after its record nobody is told of a verdict any more: a receiver that was
+// switched off for a month does not get that month.
+const oldNews = 48 * time.Hour
+
 // Deliveries returns those of a receiver; the name must stay the same.
 func (l *Ledger) Deliveries(receiver string) *Deliveries { return &Deliveries{l, receiver} }
 
@@ -101,8 +105,8 @@ func (d *Deliveries) takeNew(ctx context.Context, now time.Time) error {
 	return d.ledger.Write(ctx, now, func(tx *Tx) error {
 		if from.Valid {
 			_, err := tx.conn.execute(`INSERT INTO deliveries (receiver, pod, revision, due, attempts)
-				SELECT ?, pod, revision, 0, 0 FROM verdicts WHERE number > ? AND number <= ?
-				ON CONFLICT DO NOTHING`, d.receiver, from.Int64, newest)
+				SELECT ?, pod, revision, 0, 0 FROM verdicts WHERE number > ? AND number <= ? AND recorded >= ?
+				ON CONFLICT DO NOTHING`, d.receiver, from.Int64, newest, unixNanos(now.Add(-oldNews)))
 			if err != nil {
 				return err
 			}

@@ -118,6 +118,8 @@ func TestDeliveries(t *testing.T) {
 	}
 	put("late", 1)
 	want("b", "late/1/0")
+	put("long ago", 1)
+	now = now.Add(3 * 24 * time.Hour)
 	put("late", 2)
 	want("b", "late/1/0", "late/2/0")
 }
