@@ -60,3 +60,34 @@ func deaths(all []rules.Verdict) (n int) {
 	}
 	return n
 }
+
+// Tickets writes post-mortems as Markdown, with a rule between them.
+func Tickets(w io.Writer, all []rules.Verdict) error {
+	for i := range all {
+		if i > 0 {
+			fmt.Fprint(w, "\n---\n\n")
+		}
+		if err := Markdown(w, &all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tally writes how many verdicts there are of each label.
+func Tally(w io.Writer, all []rules.Verdict) error {
+	_, err := fmt.Fprintf(w, "%-24s %9s %8s %9s\n", "VERDICT", "CONFIRMED", "PROBABLE", "SUSPECTED")
+	for _, label := range rules.Labels {
+		count := map[rules.Confidence]int{}
+		for i := range all {
+			if all[i].Label == label {
+				count[all[i].Confidence]++
+			}
+		}
+		if len(count) > 0 && err == nil {
+			_, err = fmt.Fprintf(w, "%-24s %9d %8d %9d\n",
+				label, count[rules.Confirmed], count[rules.Probable], count[rules.Suspected])
+		}
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -62,7 +63,7 @@ func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool) {
 	address, asking, err := api.Server(context.Background())
 	if err != nil || address == "" {
 		if err == nil {
-			err = fmt.Errorf("no Service of coroner serve is in the cluster")
+			err = errors.New("no Service of coroner serve is in the cluster")
 		}
 		fmt.Fprintf(p.err, "coroner: %v; what the API still has is collected instead\n", err)
 		return nil, false
@@ -76,6 +77,17 @@ func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool) {
 func (c *lookupCmd) asksCluster(p *program) bool {
 	_, told := os.LookupEnv("CORONER_SERVER")
 	return c.Kube.Kubeconfig != "" || c.Kube.Context != "" || p.plugin && !told && c.Server == helptext.Vars["server"]
+}
+
+// collectAfter collects because the server did not answer, or knows nobody of the name.
+func (c *lookupCmd) collectAfter(p *program, err error) error {
+	if err == nil {
+		err = errors.New("the server in the cluster does not know it")
+	} else {
+		err = c.requestError(err)
+	}
+	fmt.Fprintf(p.err, "coroner: %v; what the API still has is collected instead\n", err)
+	return c.collect(p)
 }
 
 // collect does without a server.

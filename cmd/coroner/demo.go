@@ -160,18 +160,9 @@ func (c *demoCmd) list(p *program, table []rules.Verdict) error {
 
 // summary prints how many verdicts there are of each label.
 func summary(out io.Writer, table []rules.Verdict, sent int) error {
-	fmt.Fprintf(out, "\n%-24s %9s %8s %9s\n", "VERDICT", "CONFIRMED", "PROBABLE", "SUSPECTED")
-	for _, label := range rules.Labels {
-		count := map[rules.Confidence]int{}
-		for _, v := range table {
-			if v.Label == label {
-				count[v.Confidence]++
-			}
-		}
-		if len(count) > 0 {
-			fmt.Fprintf(out, "%-24s %9d %8d %9d\n",
-				label, count[rules.Confirmed], count[rules.Probable], count[rules.Suspected])
-		}
+	fmt.Fprintln(out)
+	if err := postmortem.Tally(out, table); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%d incidents sent, %d verdicts. "+
 		"Yours: coroner explain PATH…, or coroner serve and coroner-agent\n", sent, len(table))

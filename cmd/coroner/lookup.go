@@ -50,13 +50,17 @@ func (c *lookupCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	if c.asksCluster(p) {
+	inCluster := c.asksCluster(p)
+	if inCluster {
 		var ok bool
 		if client, ok = c.inCluster(p); !ok {
 			return c.collect(p)
 		}
 	}
 	found, err := client.Search(context.Background(), c.Cluster, what)
+	if inCluster && (err != nil || len(found.Runners) == 0) {
+		return c.collectAfter(p, err)
+	}
 	if err != nil {
 		return c.requestError(err)
 	}
@@ -140,7 +144,7 @@ func (c *lookupCmd) pageAddress(r *lookup.Runner) string {
 // tickets writes Markdown, with who else died and the page below each.
 func (c *lookupCmd) tickets(p *program, all []found) error {
 	for i := range all {
-		if err := p.tickets([]rules.Verdict{all[i].Verdict}); err != nil {
+		if err := postmortem.Markdown(p.out, &all[i].Verdict); err != nil {
 			return err
 		}
 		if s := all[i].Siblings; s != nil {

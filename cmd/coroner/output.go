@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/cmd/console"
@@ -42,22 +40,9 @@ func (p *program) verdicts(form string, all []rules.Verdict, own int, whole bool
 	case asYAML:
 		return objects.YAML(p.out, all)
 	case asMarkdown:
-		return p.tickets(all)
+		return postmortem.Tickets(p.out, all)
 	}
 	return postmortem.Pages(p.out, all, own, postmortem.Style{Color: p.color, Width: console.Width(p.out), All: whole})
-}
-
-// tickets writes post-mortems as Markdown, with a rule between them.
-func (p *program) tickets(all []rules.Verdict) error {
-	for i := range all {
-		if i > 0 {
-			fmt.Fprint(p.out, "\n---\n\n")
-		}
-		if err := postmortem.Markdown(p.out, &all[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // plainVerdicts are the verdicts without the API's own fields.

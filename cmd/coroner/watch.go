@@ -12,7 +12,6 @@ import (
 	"coroner/classify/postmortem"
 	"coroner/cmd/console"
 	"coroner/cmd/objects"
-	"coroner/rules"
 )
 
 type watchCmd struct {
@@ -149,7 +148,7 @@ func (w *watcher) writeOne(v []lookup.Recorded) error {
 		if w.shown > 0 {
 			fmt.Fprint(w.p.out, "\n---\n\n")
 		}
-		return w.p.tickets([]rules.Verdict{v[0].Verdict})
+		return postmortem.Markdown(w.p.out, &v[0].Verdict)
 	}
 	if w.shown == 0 && w.cmd.Cluster == "" && v[0].Cluster != "" {
 		w.layout.Cluster = 12 // others may come
