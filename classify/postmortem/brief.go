@@ -127,10 +127,10 @@ func (p *page) writeSkipped(l *leftOut) {
 	if l.lines == 0 {
 		return
 	}
-	text := "… " + Count(l.lines, "line") + " left out"
+	text := "… " + countText(l.lines, "line") + " left out"
 	switch {
 	case l.housekeeping == l.lines:
-		text = "… " + Count(l.lines, "line") + " of the runner's housekeeping left out"
+		text = "… " + countText(l.lines, "line") + " of the runner's housekeeping left out"
 	case l.housekeeping > 0:
 		text += fmt.Sprintf(", %d of them the runner's housekeeping", l.housekeeping)
 	}
@@ -138,8 +138,8 @@ func (p *page) writeSkipped(l *leftOut) {
 	*l = leftOut{}
 }
 
-// Count is a number and what it counts: 1 line, 2 lines.
-func Count(n int, noun string) string {
+// countText is a number and what it counts: 1 line, 2 lines.
+func countText(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -124,7 +124,9 @@ func (m *markdown) writeProof() {
 		lines = lines[:proofLines]
 	}
 	m.codeBlock("", lines)
-	if left > 0 {
+	if left == 1 {
+		m.printf("\n1 more line decides.\n")
+	} else if left > 1 {
 		m.printf("\n%d more lines decide.\n", left)
 	}
 }

@@ -229,7 +229,7 @@ func (p *page) stillOpen() {
 func (p *page) rest() string {
 	parts := []string{"every line"}
 	if n := len(p.v.Open); n > 0 {
-		parts = append(parts, Count(n, "cause")+" still open")
+		parts = append(parts, countText(n, "cause")+" still open")
 	}
 	if len(Commands(p.v)) > 0 {
 		parts = append(parts, "commands that show more")

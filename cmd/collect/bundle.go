@@ -13,7 +13,7 @@ type Flags struct {
 	Cluster
 	Namespace     string `short:"n" help:"Namespace of the runner. Default: the context's." placeholder:"NAME"`
 	AllNamespaces bool   `short:"A" name:"all-namespaces" help:"Look in all namespaces."`
-	Output        string `short:"o" help:"${collect_output}" placeholder:"DIR|FILE.tar.gz"`
+	Output        string `short:"o" help:"${collect_output}" placeholder:"DIR"`
 }
 
 // usageError is what the flags cannot mean.

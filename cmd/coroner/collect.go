@@ -54,11 +54,10 @@ func (c *collectCmd) Run(p *program) error {
 
 // inCluster is a lookup at the server in the cluster that the kubeconfig names; ok is false
 // where there is none, and said why.
-func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool) {
+func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool, err error) {
 	api, err := c.Kube.Connect()
 	if err != nil {
-		fmt.Fprintf(p.err, "coroner: %v\n", err)
-		return nil, false
+		return nil, false, usage("%w", err)
 	}
 	address, asking, err := api.Server(context.Background())
 	if err != nil || address == "" {
@@ -66,10 +65,10 @@ func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool) {
 			err = errors.New("no Service of coroner serve is in the cluster")
 		}
 		fmt.Fprintf(p.err, "coroner: %v; what the API still has is collected instead\n", err)
-		return nil, false
+		return nil, false, nil
 	}
 	c.Server = address
-	return &lookup.Client{Server: address, HTTP: asking}, true
+	return &lookup.Client{Server: address, HTTP: asking}, true, nil
 }
 
 // asksCluster says whether the server is one to be found in a cluster: a plugin of kubectl

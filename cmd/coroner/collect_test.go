@@ -119,6 +119,9 @@ func TestCollect(t *testing.T) {
 		}
 	}
 	first, _, _ := strings.Cut(out, "\n")
+	if out, _, _ := run(false, "explain", "--json", "bundle"); out == "" || strings.Contains(out, "NOT-COLLECTED") {
+		t.Errorf("what was not collected is evidence:\n%s", out)
+	}
 	archive := append([]string{"collect", "mill-runner-1", "-A", "-o", "b.tar.gz", "--no-explain"}, kube...)
 	if out, notes, code := run(false, archive...); code != exitOK ||
 		out != "" {

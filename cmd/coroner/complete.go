@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -132,11 +133,12 @@ func hastyClient(cmd *cobra.Command) (*lookup.Client, error) {
 	return f.newClient()
 }
 
+// flagValue is a flag's value, of a command without that flag the variable's.
 func flagValue(cmd *cobra.Command, name string) string {
 	if f := cmd.Flag(name); f != nil {
 		return f.Value.String()
 	}
-	return ""
+	return os.Getenv("CORONER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 }
 
 type completionCmd struct {

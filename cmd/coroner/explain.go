@@ -91,6 +91,9 @@ func (c *explainCmd) subjectFirst(
 		own = r.Verdicts(book, classify.Options{Runner: s.String()})
 		own = own[:min(1, len(own))] // that nothing is known of it needs no saying twice
 		others = slices.DeleteFunc(others, func(v rules.Verdict) bool { return v.Label == rules.None })
+		if len(own) > 0 && len(others) > 0 { // others did, and are told of below
+			own[0].Summary = strings.Replace(own[0].Summary, "Nothing died in", "Nothing of it died in", 1)
+		}
 	}
 	return append(own, others...), len(own)
 }

@@ -52,10 +52,14 @@ func (c *lookupCmd) Run(p *program) error {
 	}
 	inCluster := c.asksCluster(p)
 	if inCluster {
-		var ok bool
-		if client, ok = c.inCluster(p); !ok {
+		there, ok, err := c.inCluster(p)
+		if err != nil {
+			return err
+		}
+		if !ok {
 			return c.collect(p)
 		}
+		client = there
 	}
 	found, err := client.Search(context.Background(), c.Cluster, what)
 	if inCluster && (err != nil || len(found.Runners) == 0) {

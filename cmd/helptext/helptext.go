@@ -17,8 +17,8 @@ var Vars = kong.Vars{
 	"server":          "http://127.0.0.1:9095",
 
 	"catalogue_file": "Lists of templates: version, file, kind, level and template, divided by tabs.",
-	"collect_output": "Where the bundle goes: a new folder, or an archive. Default: a folder here, named after the " +
-		"runner and the time.",
+	"collect_output": "Where the bundle goes: a new folder, or an archive if it ends in .tar.gz. Default: a folder " +
+		"here, named after the runner and the time.",
 	"collect_what": "A runner's pod: NAME, pod/NAME or NAMESPACE/NAME. Without one: all runners.",
 	"complete_shell": "bash, zsh, fish, powershell, or kubectl: the script by which kubectl completes kubectl " +
 		"coroner.",

@@ -61,13 +61,15 @@ func Duration(s string) (time.Duration, error) {
 		if limit := int(math.MaxInt64 / int64(unit) / 2); err != nil || n > limit || n < -limit {
 			return 0, fmt.Errorf("%q is too long a duration", s)
 		}
-		total, rest = total+time.Duration(n)*unit, m[3]
+		if total, rest = total+time.Duration(n)*unit, m[3]; total.Abs() > math.MaxInt64/2 {
+			return 0, fmt.Errorf("%q is too long a duration", s)
+		}
 	}
 	if rest == "" && s != "" {
 		return total, nil
 	}
 	d, err := time.ParseDuration(rest)
-	if err != nil {
+	if err != nil || total != 0 && d.Abs() > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%q is no duration; want one like 90s, 15m, 48h or 7d", s)
 	}
 	return total + d, nil

@@ -19,7 +19,7 @@ func TestDuration(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "7", "d", "5minutes", "1.5d", "d7", "7 d", "99999999999d",
+	for _, text := range []string{"", "7", "d", "5minutes", "1.5d", "d7", "7 d", "99999999999d", "50000d50000d50000d",
 		"999999999999999999999w"} {
 		if got, err := units.Duration(text); err == nil {
 			t.Errorf("%q is %v", text, got)
