@@ -34,7 +34,14 @@ type Case struct {
 	Died                       time.Time // ending: the latest moment that something of it ended
 	Due                        time.Time // ending: when it is judged whatever is missing
 	Revision                   int
-	Episodes                   int // of what is no runner: how many times something was wrong with it
+	Turn
+}
+
+// Turn is what comes and goes with a case.
+type Turn struct {
+	Episodes int       // of what is no runner: how many times something was wrong with it
+	Version  int64     // grows with each record that speaks of it
+	Claimed  time.Time // until when a server has it to judge; zero: none has
 }
 
 // NewCaseID is the id of a case that is opened for a pod. It is what a verdict
@@ -75,15 +82,17 @@ func PodOf(id string) string {
 // caseColumns are firstColumns, and what later versions added.
 const (
 	firstColumns = "id, namespace, name, uid, node, runner, opened, heard, state, died, due, revision"
-	caseColumns  = "cluster, kind, episodes, " + firstColumns
+	caseColumns  = "cluster, kind, episodes, version, claimed, " + firstColumns
 )
 
 func (n *naming) scanCase(row interface{ Scan(...any) error }) (c Case, err error) {
-	var opened, heard, died, due int64
+	var opened, heard, died, due, claimed int64
 	err = row.Scan(
 		&c.Cluster,
 		&c.Kind,
 		&c.Episodes,
+		&c.Version,
+		&claimed,
 		&c.ID,
 		&c.Namespace,
 		&c.Name,
@@ -99,6 +108,7 @@ func (n *naming) scanCase(row interface{ Scan(...any) error }) (c Case, err erro
 	)
 	c.Cluster = n.clusterFrom(c.Cluster)
 	c.Opened, c.Heard, c.Died, c.Due = moment(opened), moment(heard), moment(died), moment(due)
+	c.Claimed = moment(claimed)
 	return c, err
 }
 
@@ -117,6 +127,9 @@ func (t CaseTable) FindCase(cluster, namespace, name, uid string, ids []string) 
 
 // FindID is FindCase for who has the cases at hand; "" is none.
 func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (string, error) {
+	if err := t.hold(cluster); err != nil {
+		return "", err
+	}
 	at := t.names.storedCluster(cluster)
 	if uid != "" {
 		id, _, err := t.oneID("SELECT id, uid FROM cases WHERE uid = ? AND cluster = ? AND kind = ''", uid, at)
@@ -144,28 +157,33 @@ func (t CaseTable) FindID(cluster, namespace, name, uid string, ids []string) (s
 }
 
 func (t CaseTable) oneID(query string, args ...any) (id, uid string, err error) {
-	if err = t.conn.queryRow(query, args...).Scan(&id, &uid); err == sql.ErrNoRows {
+	if err = t.conn.QueryRow(query, args...).Scan(&id, &uid); err == sql.ErrNoRows {
 		err = nil
 	}
 	return id, uid, err
 }
 
 func (t CaseTable) oneCase(query string, args ...any) (Case, bool, error) {
-	c, err := t.names.scanCase(t.conn.queryRow(query, args...))
+	c, err := t.names.scanCase(t.conn.QueryRow(query, args...))
 	if err == sql.ErrNoRows {
 		return c, false, nil
 	}
 	return c, err == nil, err
 }
 
-// PutCase writes a case. It stays in its cluster.
+// PutCase writes a case. It stays in its cluster, and with the server that judges it.
 func (t CaseTable) PutCase(c Case) error {
-	_, err := t.conn.execute(
-		"INSERT INTO cases ("+caseColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	if err := t.hold(c.Cluster); err != nil {
+		return err
+	}
+	_, err := t.conn.Execute(
+		"INSERT INTO cases (pod, cluster, kind, episodes, "+firstColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
 			node = excluded.node, runner = excluded.runner, opened = excluded.opened, heard = excluded.heard,
 			state = excluded.state, died = excluded.died, due = excluded.due, revision = excluded.revision,
-			episodes = excluded.episodes`,
+			episodes = excluded.episodes, version = cases.version + 1`,
+		t.conn.NewNumber(),
 		t.names.storedCluster(c.Cluster),
 		string(c.Kind),
 		c.Episodes,
@@ -189,9 +207,12 @@ func (t CaseTable) PutCase(c Case) error {
 // names and when it was opened. That spares the indexes of those: the database
 // writes those of every column that is named here, changed or not.
 func (t CaseTable) MoveCase(c Case) error {
-	_, err := t.conn.execute(
-		`UPDATE cases SET node = ?, runner = ?, heard = ?, state = ?, died = ?, due = ?, revision = ?
-		WHERE id = ?`,
+	if err := t.hold(c.Cluster); err != nil {
+		return err
+	}
+	_, err := t.conn.Execute(
+		`UPDATE cases SET node = ?, runner = ?, heard = ?, state = ?, died = ?, due = ?, revision = ?,
+			version = version + 1 WHERE id = ?`,
 		c.Node,
 		c.Runner,
 		unixNanos(c.Heard),
@@ -206,32 +227,49 @@ func (t CaseTable) MoveCase(c Case) error {
 
 // HearCase is MoveCase where only Heard changed: that spares the other indexes.
 func (t CaseTable) HearCase(id string, heard time.Time) error {
-	_, err := t.conn.execute("UPDATE cases SET heard = ? WHERE id = ?", unixNanos(heard), id)
+	_, err := t.conn.Execute("UPDATE cases SET heard = ?, version = version + 1 WHERE id = ?", unixNanos(heard), id)
 	return err
 }
 
-// SettleCase is MoveCase after a judgement: nothing was heard of the case.
+// SettleCase is MoveCase after a judgement: nothing was heard of the case, and it is
+// claimed no longer.
 func (t CaseTable) SettleCase(c Case) error {
-	const update = "UPDATE cases SET state = ?, due = ?, revision = ? WHERE id = ?"
-	_, err := t.conn.execute(update, string(c.State), unixNanos(c.Due), c.Revision, c.ID)
+	if err := t.hold(c.Cluster); err != nil {
+		return err
+	}
+	const update = "UPDATE cases SET state = ?, due = ?, revision = ?, claimed = 0 WHERE id = ?"
+	_, err := t.conn.Execute(update, string(c.State), unixNanos(c.Due), c.Revision, c.ID)
 	return err
 }
 
 // Tie notes that a container or sandbox id of a cluster is the case's. The first
 // tie stays.
 func (t CaseTable) Tie(cluster, id, member string) error {
-	const tie = "INSERT OR IGNORE INTO ties (id, pod) SELECT ?, pod FROM cases WHERE id = ?"
-	_, err := t.conn.execute(tie, t.names.storedKey(cluster, id), member)
+	if err := t.hold(cluster); err != nil {
+		return err
+	}
+	const tie = "INSERT INTO ties (id, pod) SELECT ?, pod FROM cases WHERE id = ? ON CONFLICT DO NOTHING"
+	_, err := t.conn.Execute(tie, t.names.storedKey(cluster, id), member)
 	return err
 }
 
-// FindByID returns the case with that id.
+// FindByID returns the case with that id, as it is for this write.
 func (t CaseTable) FindByID(id string) (Case, bool, error) {
-	return t.oneCase("SELECT "+caseColumns+" FROM cases WHERE id = ?", id)
+	const of = "SELECT " + caseColumns + " FROM cases WHERE id = ?"
+	c, ok, err := t.oneCase(of, id)
+	if ok && err == nil && !t.holds(c.Cluster) {
+		if err = t.hold(c.Cluster); err == nil {
+			c, ok, err = t.oneCase(of, id) // another write may have changed it until now
+		}
+	}
+	return c, ok, err
 }
 
 // FindByName returns the case of a pod that is known by its name only.
 func (t CaseTable) FindByName(cluster, namespace, name string) (Case, bool, error) {
+	if err := t.hold(cluster); err != nil {
+		return Case{}, false, err
+	}
 	return t.oneCase("SELECT "+caseColumns+` FROM cases WHERE name = ? AND cluster = ? AND uid = '' AND kind = ''
 		AND (namespace = ? OR namespace = '' OR ? = '') LIMIT 1`, name, t.names.storedCluster(cluster), namespace,
 		namespace)
@@ -240,9 +278,9 @@ func (t CaseTable) FindByName(cluster, namespace, name string) (Case, bool, erro
 // MergeInto removes a case without a verdict whose pod turned out to be another's; its
 // ties go over.
 func (t CaseTable) MergeInto(twin, into string) error {
-	_, err := t.conn.execute("UPDATE ties SET pod = "+podOf+" WHERE pod = "+podOf, into, twin)
+	_, err := t.conn.Execute("UPDATE ties SET pod = "+podOf+" WHERE pod = "+podOf, into, twin)
 	if err == nil {
-		_, err = t.conn.execute("DELETE FROM cases WHERE id = ?", twin)
+		_, err = t.conn.Execute("DELETE FROM cases WHERE id = ?", twin)
 	}
 	return err
 }
@@ -250,7 +288,10 @@ func (t CaseTable) MergeInto(twin, into string) error {
 // JudgedOn returns the runners on a node that have a verdict and were heard of
 // since.
 func (t CaseTable) JudgedOn(cluster, node string, since time.Time) ([]Case, error) {
-	rows, err := t.conn.queryRows("SELECT "+caseColumns+` FROM cases
+	if err := t.hold(cluster); err != nil {
+		return nil, err
+	}
+	rows, err := t.conn.QueryRows("SELECT "+caseColumns+` FROM cases
 		WHERE node = ? AND cluster = ? AND state = 'judged' AND runner AND heard >= ?`,
 		node, t.names.storedCluster(cluster), unixNanos(since))
 	return t.names.readCases(rows, err)
@@ -258,7 +299,10 @@ func (t CaseTable) JudgedOn(cluster, node string, since time.Time) ([]Case, erro
 
 // LiveOn returns the runners on a node that have no verdict yet.
 func (t CaseTable) LiveOn(cluster, node string) ([]Case, error) {
-	rows, err := t.conn.queryRows("SELECT "+caseColumns+` FROM cases
+	if err := t.hold(cluster); err != nil {
+		return nil, err
+	}
+	rows, err := t.conn.QueryRows("SELECT "+caseColumns+` FROM cases
 		WHERE node = ? AND cluster = ? AND state = 'open' AND runner`, node, t.names.storedCluster(cluster))
 	return t.names.readCases(rows, err)
 }

@@ -2,10 +2,9 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"coroner/ingest"
 )
@@ -14,7 +13,15 @@ import (
 // server had a name for its own cluster stands there under "". The first name that
 // it gets is that one's from then on, without a row being changed: in the file ""
 // means it, and noName means "". That stays, whatever the server is called later.
-type naming struct{ first string }
+type naming struct{ adopted atomic.Pointer[string] }
+
+// first is the name that was adopted; "" is none.
+func (n *naming) first() string {
+	if name := n.adopted.Load(); name != nil {
+		return *name
+	}
+	return ""
+}
 
 // No cluster's and no other name has these in it.
 const (
@@ -24,10 +31,11 @@ const (
 
 // storedCluster is a cluster as the file has it.
 func (n *naming) storedCluster(cluster string) string {
+	first := n.first()
 	switch cluster = withoutBytes(cluster, noName+within); {
-	case n.first != "" && cluster == "":
+	case first != "" && cluster == "":
 		return noName
-	case cluster == n.first:
+	case cluster == first:
 		return ""
 	}
 	return cluster
@@ -35,11 +43,12 @@ func (n *naming) storedCluster(cluster string) string {
 
 // clusterFrom is a cluster that the file has.
 func (n *naming) clusterFrom(stored string) string {
+	first := n.first()
 	switch {
-	case n.first != "" && stored == noName:
+	case first != "" && stored == noName:
 		return ""
 	case stored == "":
-		return n.first
+		return first
 	}
 	return stored
 }
@@ -81,13 +90,19 @@ func (n *naming) readEntry(e *ingest.Entry) { e.Cluster = n.clusterFrom(e.Cluste
 // adopted begins the one row of meta that holds the first name.
 const adopted = "cluster: "
 
-func (n *naming) loadNames(db *sql.DB) error {
-	err := db.QueryRow("SELECT substr(name, ?) FROM meta WHERE name LIKE ?", len(adopted)+1, adopted+"%").Scan(&n.first)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+// loadNames reads the first name: of a database that others use each write does, for one of
+// them may have given it meanwhile.
+func (n *naming) loadNames(row interface{ Scan(...any) error }) error {
+	var name string
+	if err := row.Scan(&name); err != nil || name == "" {
+		return err
 	}
-	return err
+	name = strings.TrimPrefix(name, adopted)
+	n.adopted.Store(&name)
+	return nil
 }
+
+const adoptedName = "SELECT coalesce(min(name), '') FROM meta WHERE name LIKE '" + adopted + "%'"
 
 // Adopt says that what was recorded without a cluster is of this one. Only the
 // first name counts: another one later is another cluster's. Where records that
@@ -95,28 +110,37 @@ func (n *naming) loadNames(db *sql.DB) error {
 // in the file then. It is for before anything else is done with the ledger; done
 // says whether what has no cluster is now of this one.
 func (l *Ledger) Adopt(ctx context.Context, cluster string) (done bool, err error) {
-	if cluster == "" || l.names.first != "" {
-		return cluster == l.names.first, nil
+	if cluster == "" || l.names.first() != "" {
+		return cluster == l.names.first(), nil
 	}
-	known, err := l.knowsCluster(ctx, cluster)
-	if err != nil || known {
-		return false, err
-	}
-	err = l.conn.inTransaction(ctx, func() error {
-		_, err := l.conn.execute("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
+	err = l.Write(ctx, time.Now(), func(tx *Tx) error {
+		if err := tx.conn.HoldAll(); err != nil {
+			return err
+		}
+		if err := tx.names.loadNames(tx.conn.QueryRow(adoptedName)); err != nil || tx.names.first() != "" {
+			return err // another server was first
+		}
+		known, err := tx.knowsCluster(cluster)
+		if err != nil || known {
+			return err
+		}
+		_, err = tx.conn.Execute("INSERT INTO meta (name, value) VALUES (?, 0)", adopted+cluster)
+		done = err == nil
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("ledger: %w", err)
+		return false, err
 	}
-	l.names.first = cluster
-	return true, nil
+	if done {
+		l.names.adopted.Store(&cluster)
+	}
+	return cluster == l.names.first(), nil
 }
 
 // knowsCluster says whether anything was recorded of a cluster.
-func (l *Ledger) knowsCluster(ctx context.Context, cluster string) (known bool, err error) {
-	at := l.names.storedCluster(cluster)
-	err = l.queryPool.getRow(ctx, `SELECT EXISTS (SELECT 1 FROM cases WHERE cluster = ?1)
+func (t *Tx) knowsCluster(cluster string) (known bool, err error) {
+	at := t.names.storedCluster(cluster)
+	err = t.conn.QueryRow(`SELECT EXISTS (SELECT 1 FROM cases WHERE cluster = ?1)
 		OR EXISTS (SELECT 1 FROM nodes WHERE cluster = ?1)
 		OR EXISTS (SELECT 1 FROM verdicts WHERE last IN (0, 1) AND cluster = ?1)`, at).Scan(&known)
 	return known, err

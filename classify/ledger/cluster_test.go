@@ -251,7 +251,9 @@ func FuzzKey(f *testing.F) {
 	f.Add("", "n", noName, "n", "prod")
 	f.Fuzz(func(t *testing.T, a, x, b, y, first string) {
 		plain := func(s string) string { return withoutBytes(s, noName+within) }
-		n := &naming{first: plain(first)}
+		name := plain(first)
+		n := &naming{}
+		n.adopted.Store(&name)
 		same := plain(a) == plain(b) && withoutBytes(x, within) == withoutBytes(y, within)
 		if got := n.storedKey(a, x) == n.storedKey(b, y); got != same {
 			t.Errorf("%q of %q and %q of %q: one key is %v, first is %q", x, a, y, b, got, first)

@@ -54,10 +54,11 @@ func (s Search) countsWide(ctx context.Context, q Query, in Spans) (out []Count,
 			continue
 		}
 		rows, err := s.pool.QueryContext(ctx, `WITH RECURSIVE span(i, since) AS
-				(SELECT 0, ?1 UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
-			SELECT ?4, i, '', '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
-				WHERE last = 1 AND label = ?4 AND recorded >= max(since, ?5) AND recorded < min(since + ?2, ?3)) AS n
-				FROM span) WHERE n > 0`,
+				(SELECT 0, CAST(?1 AS BIGINT) UNION ALL SELECT i + 1, since + ?2 FROM span WHERE since + ?2 < ?3)
+			SELECT CAST(?4 AS TEXT), i, '', '', n FROM (SELECT i, (SELECT count(*) FROM verdicts INDEXED BY last_label
+				WHERE last = 1 AND label = ?4 AND recorded >= CASE WHEN since > ?5 THEN since ELSE ?5 END
+				AND recorded < CASE WHEN since + ?2 < ?3 THEN since + ?2 ELSE ?3 END) AS n
+				FROM span) AS counted WHERE n > 0`,
 			unixNanos(in.From), int64(in.Width), unixNanos(in.To), string(label), unixNanos(q.Since))
 		some, err := s.readCounts(rows, err, in)
 		if err != nil {

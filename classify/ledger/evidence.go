@@ -26,9 +26,11 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 		return false, err
 	}
 	names = t.names.storedKeys(e.Cluster, names)
-	res, err := t.conn.execute(
-		`INSERT OR IGNORE INTO evidence (hash, node, at, wide, received, entry, names)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	number := t.conn.NewNumber()
+	res, err := t.conn.Execute(
+		`INSERT INTO evidence (id, hash, node, at, wide, received, entry, names)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`,
+		number,
 		identity(
 			&at,
 		),
@@ -45,7 +47,10 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 	if n, err := res.RowsAffected(); n == 0 || err != nil {
 		return false, err
 	}
-	id, err := res.LastInsertId()
+	id, given := number.(int64)
+	if !given {
+		id, err = res.LastInsertId()
+	}
 	for some := range slices.Chunk(names, len(addNames)) {
 		if err == nil {
 			err = t.addNames(some, id)
@@ -58,7 +63,8 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 // so on.
 var addNames = func() (out [8]string) {
 	for i := range out {
-		out[i] = "INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)" + strings.Repeat(", (?, ?)", i)
+		out[i] = "INSERT INTO names (name, evidence) VALUES (?, ?)" + strings.Repeat(", (?, ?)", i) +
+			" ON CONFLICT DO NOTHING"
 	}
 	return out
 }()
@@ -68,7 +74,7 @@ func (t EvidenceTable) addNames(names []string, id int64) error {
 	for _, name := range names {
 		args = append(args, nameNumber(name), id)
 	}
-	_, err := t.conn.execute(addNames[len(names)-1], args...)
+	_, err := t.conn.Execute(addNames[len(names)-1], args...)
 	return err
 }
 
@@ -129,10 +135,10 @@ func (t EvidenceTable) AddMark(e *ingest.Entry, owner string) (added bool, err e
 	if err != nil {
 		return false, err
 	}
-	res, err := t.conn.execute(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
+	res, err := t.conn.Execute(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO UPDATE
 		SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
-		WHERE excluded.reached > reached`,
+		WHERE excluded.reached > marks.reached`,
 		markIdentity(&at), t.names.storedKey(e.Cluster, owner), unixNanos(e.Mark.To), unixNanos(t.now), data)
 	if err != nil {
 		return false, err
@@ -170,7 +176,7 @@ func (t EvidenceTable) AddTail(stream, owner string, lines []ingest.Entry, n int
 	var data []byte
 	var have []ingest.Entry
 	stream, owner = t.names.storedKey(lines[0].Cluster, stream), t.names.storedKey(lines[0].Cluster, owner)
-	err := t.conn.queryRow("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
+	err := t.conn.QueryRow("SELECT entries FROM tails WHERE stream = ?", stream).Scan(&data)
 	if err == nil {
 		err = json.Unmarshal(data, &have)
 	}
@@ -183,7 +189,7 @@ func (t EvidenceTable) AddTail(stream, owner string, lines []ingest.Entry, n int
 	if data, err = json.Marshal(latestEntries(have, n, redact)); err != nil {
 		return err
 	}
-	_, err = t.conn.execute(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
+	_, err = t.conn.Execute(`INSERT INTO tails (stream, owner, received, entries) VALUES (?, ?, ?, ?)
 		ON CONFLICT (stream) DO UPDATE SET received = excluded.received, entries = excluded.entries`,
 		stream, owner, unixNanos(t.now), data)
 	return err

@@ -108,9 +108,9 @@ const maxWide = 512
 func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (out []int64, _ error) {
 	rows, err := q.query(ctx, `SELECT id FROM (
 			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 AND at <> 0
-				ORDER BY at DESC, id DESC LIMIT ?4)
+				ORDER BY at DESC, id DESC LIMIT ?4) AS dated
 			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0
-				ORDER BY id DESC LIMIT ?4))
+				ORDER BY id DESC LIMIT ?4) AS undated) AS found
 		ORDER BY at DESC, id DESC LIMIT ?4`, q.storedKey(node), unixNanos(from), unixNanos(to), maxWide)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var id int64

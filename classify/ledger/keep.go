@@ -28,7 +28,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 			return 0
 		}
 		var res sql.Result
-		if res, err = t.conn.execute(query, unixNanos(before), maxSwept); err == nil {
+		if res, err = t.conn.Execute(query, unixNanos(before), maxSwept); err == nil {
 			n, err = res.RowsAffected()
 		}
 		s.More = s.More || n == maxSwept
@@ -42,10 +42,13 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 		s.Evidence, err = t.sweepEvidence(evidence)
 		s.More = s.More || s.Evidence == maxSwept
 	}
-	del("DELETE FROM marks WHERE rowid IN (SELECT rowid FROM marks WHERE received < ? LIMIT ?)", evidence)
-	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ? LIMIT ?)", evidence)
+	// Asked once more of the row itself: another server may have changed it since it was found.
+	del("DELETE FROM marks WHERE hash IN (SELECT hash FROM marks WHERE received < ?1 LIMIT ?2) AND received < ?1",
+		evidence)
+	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ?1 LIMIT ?2) AND received < ?1",
+		evidence)
 	del(`DELETE FROM nodes WHERE (cluster, node) IN
-		(SELECT cluster, node FROM nodes WHERE heard < ? LIMIT ?)`, evidence)
+		(SELECT cluster, node FROM nodes WHERE heard < ?1 LIMIT ?2) AND heard < ?1`, evidence)
 	if err == nil && !s.More {
 		s.Cases, err = t.sweepCases(evidence)
 	}
@@ -55,22 +58,29 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 // sweepEvidence deletes evidence, first its places under its names.
 func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 	const old = " FROM evidence WHERE received < ? ORDER BY received, id LIMIT ?"
-	rows, err := t.conn.queryRows("SELECT id, names"+old, unixNanos(before), maxSwept)
+	type row struct {
+		id    int64
+		names []byte
+	}
+	var found []row
+	rows, err := t.conn.QueryRows("SELECT id, names"+old, unixNanos(before), maxSwept)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
-		var id int64
-		var names []byte
-		err := r.Scan(&id, &names)
-		for _, name := range unpackNumbers(names) {
-			if err == nil {
-				_, err = t.conn.execute("DELETE FROM names WHERE name = ? AND evidence = ?", name, id)
-			}
-		}
+		var x row
+		err := r.Scan(&x.id, &x.names)
+		found = append(found, x)
 		return err
 	})
+	for _, x := range found {
+		for _, name := range unpackNumbers(x.names) {
+			if err == nil {
+				_, err = t.conn.Execute("DELETE FROM names WHERE name = ? AND evidence = ?", name, x.id)
+			}
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.conn.execute("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", unixNanos(before), maxSwept)
+	res, err := t.conn.Execute("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", unixNanos(before), maxSwept)
 	if err != nil {
 		return 0, err
 	}
@@ -85,24 +95,27 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 // cases have one, and stay as long as it does: so each sweep looks at some, and
 // the next one goes on from there.
 func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
+	if err := t.conn.HoldAll(); err != nil {
+		return 0, err
+	}
 	var from, last sql.NullInt64
 	var count int
-	if err := t.conn.queryRow("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
+	if err := t.conn.QueryRow("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
 		return 0, err
 	}
 	const next = `SELECT max(heard), count(*) FROM
-		(SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?)`
-	err = t.conn.queryRow(next, from.Int64, unixNanos(before), lookedAt).Scan(&last, &count)
+		(SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?) AS old`
+	err = t.conn.QueryRow(next, from.Int64, unixNanos(before), lookedAt).Scan(&last, &count)
 	if err != nil || count == 0 {
 		return 0, errors.Join(err, t.noteValue("cases", 0))
 	}
 	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND episodes = 0
 		AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
 	ties := "DELETE FROM ties WHERE pod IN (SELECT pod" + old + ")"
-	if _, err := t.conn.execute(ties, from.Int64, last.Int64); err != nil {
+	if _, err := t.conn.Execute(ties, from.Int64, last.Int64); err != nil {
 		return 0, err
 	}
-	res, err := t.conn.execute("DELETE"+old, from.Int64, last.Int64)
+	res, err := t.conn.Execute("DELETE"+old, from.Int64, last.Int64)
 	if err == nil {
 		n, err = res.RowsAffected()
 	}
@@ -114,6 +127,7 @@ func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
 }
 
 func (t *Tx) noteValue(name string, value int64) error {
-	_, err := t.conn.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value)
+	_, err := t.conn.Execute("INSERT INTO meta (name, value) VALUES (?, ?) "+
+		"ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 	return err
 }

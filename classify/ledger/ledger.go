@@ -19,11 +19,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
+	"coroner/classify/ledger/database"
 )
 
 // Ledger is one open file. It is safe for concurrent use.
@@ -37,12 +35,12 @@ type Ledger struct {
 	Outbox *Outbox
 
 	path      string
-	lock      *os.File // held as long as the ledger is open
+	lock      *os.File // held as long as the ledger is open; nil: a database
 	names     *naming
-	writePool *sql.DB // of one connection, conn
-	conn      *conn   // writes, one after another
-	queryPool *stmtCache
-	readConn  *conn // of the query pool: consistent views, one after another
+	writePool *database.Pool // of one connection, conn
+	conn      *database.Conn // writes, one after another
+	queryPool *database.Pool
+	readConn  *database.Conn // of the query pool: consistent views, one after another
 }
 
 // readers is how many connections read at one time, beside readConn.
@@ -50,15 +48,19 @@ const readers = 6
 
 // Open opens the ledger in the file path, and makes it when it is not there.
 // The folder must exist. A file of another schema version, and one that is no
-// ledger, is an error that says so.
+// ledger, is an error that says so. What begins with postgres:// is a database, which
+// must exist.
 func Open(path string) (*Ledger, error) {
+	if database.IsURL(path) {
+		return openURL(path)
+	}
 	if dir := filepath.Dir(path); !isDir(dir) {
 		return nil, fmt.Errorf("ledger %s: the folder %s does not exist; make it, or name another file", path, dir)
 	}
 	if isDir(path) {
 		return nil, fmt.Errorf("ledger %s: it is a folder; name a file in it", path)
 	}
-	lock, err := lockFile(path + ".lock")
+	lock, err := database.LockFile(path + ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
@@ -66,8 +68,8 @@ func Open(path string) (*Ledger, error) {
 		path:      path,
 		lock:      lock,
 		names:     &naming{},
-		writePool: openFile(path, 1, writeCache, "&_pragma=wal_autocheckpoint(8000)"),
-		queryPool: &stmtCache{DB: openFile(path, readers+1, readCache, "")},
+		writePool: database.OpenFile(path, 1, database.WriteCache, "&_pragma=wal_autocheckpoint(8000)"),
+		queryPool: database.OpenFile(path, readers+1, database.ReadCache, ""),
 	}
 	if err := l.openAll(); err != nil {
 		_ = l.Close()
@@ -76,42 +78,35 @@ func Open(path string) (*Ledger, error) {
 	return l, nil
 }
 
-// openAll makes the schema, takes the connections and hands them out.
+// openAll makes the schema of a file and connects to it.
 func (l *Ledger) openAll() error {
-	if err := (migration{l.writePool}).migrateFile(); err != nil {
+	if err := (migration{l.writePool.DB}).migrateFile(); err != nil {
 		return err
 	}
-	if err := l.names.loadNames(l.writePool); err != nil {
+	if err := l.connect(); err != nil {
 		return err
 	}
-	var err error
-	if l.conn, err = newConn(l.writePool); err != nil {
+	_, err := l.readConn.Execute(fmt.Sprintf("PRAGMA cache_size(-%d)", database.WriteCache))
+	return err
+}
+
+// connect takes the connections and hands them out.
+func (l *Ledger) connect() error {
+	err := l.names.loadNames(l.writePool.QueryRowContext(context.Background(), adoptedName))
+	if err != nil {
 		return err
 	}
-	if l.readConn, err = newConn(l.queryPool.DB); err != nil {
+	if l.conn, err = database.NewConn(l.writePool); err != nil {
 		return err
 	}
-	if _, err = l.readConn.execute(fmt.Sprintf("PRAGMA cache_size(-%d)", writeCache)); err != nil {
+	if l.readConn, err = database.NewConn(l.queryPool); err != nil {
 		return err
 	}
-	l.Questions = Questions{query: l.queryPool.getRows, names: l.names}
+	l.Questions = Questions{query: l.queryPool.GetRows, names: l.names}
 	l.Search = Search{pool: l.queryPool, names: l.names}
 	l.Worklist = Worklist{readConn: l.readConn, pool: l.queryPool, names: l.names}
 	l.Outbox = newOutbox(l.readConn, l.names)
 	return nil
-}
-
-// lockFile takes the lock that keeps a second server off the file. The system
-// lets it go when the process ends, however it ends.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another server has it open"), f.Close())
-	}
-	return f, nil
 }
 
 func isDir(path string) bool {
@@ -119,42 +114,26 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// How many KiB of pages a connection keeps: a larger cache would spare few reads,
-// and many commits look through all of it. There is one connection that writes and one
-// that judges, and several others.
-const (
-	writeCache = 16_000
-	readCache  = 4_000
-)
-
-// openFile opens connections, each with a cache of so many KiB. What writes comes back
-// to the same pages: it copies them from the write-ahead log less often, in pages of
-// 4 KiB.
-func openFile(path string, conns, cache int, more string) *sql.DB {
-	const pragmas = "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_txlock=immediate"
-	path = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	db, err := sql.Open("sqlite", "file:"+path+pragmas+fmt.Sprintf("&_pragma=cache_size(-%d)", cache)+more)
-	if err != nil { // only an unknown driver name is one, and it is known
-		panic(err)
-	}
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns) // its statements are kept with it
-	return db
-}
-
 // Close closes the file.
 func (l *Ledger) Close() error {
 	var err error
-	for _, c := range []*conn{l.readConn, l.conn} {
+	for _, c := range []*database.Conn{l.readConn, l.conn} {
 		if c != nil {
-			err = errors.Join(err, c.giveBack())
+			err = errors.Join(err, c.GiveBack())
 		}
 	}
-	return errors.Join(err, l.queryPool.Close(), l.writePool.Close(), l.lock.Close())
+	err = errors.Join(err, l.queryPool.Close(), l.writePool.Close())
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Close())
+	}
+	return err
 }
 
-// Size is the file's size in bytes, its write-ahead log's included.
+// Size is the file's size in bytes, its write-ahead log's included, or the database's.
 func (l *Ledger) Size() (total int64) {
+	if l.Shared() {
+		return l.queryPool.Size()
+	}
 	for _, name := range []string{l.path, l.path + "-wal"} {
 		if info, err := os.Stat(name); err == nil {
 			total += info.Size()
@@ -164,15 +143,18 @@ func (l *Ledger) Size() (total int64) {
 }
 
 // Used says how many bytes of the file hold something: pages that a sweep
-// freed are used again before the file grows.
+// freed are used again before the file grows. Of a database nobody can say, so it is 0.
 func (l *Ledger) Used(ctx context.Context) (int64, error) {
+	if l.Shared() {
+		return 0, nil
+	}
 	var pages, free, size int64
 	for query, into := range map[string]*int64{
 		"PRAGMA page_count":     &pages,
 		"PRAGMA freelist_count": &free,
 		"PRAGMA page_size":      &size,
 	} {
-		if err := l.queryPool.getRow(ctx, query).Scan(into); err != nil {
+		if err := l.queryPool.GetRow(ctx, query).Scan(into); err != nil {
 			return 0, err
 		}
 	}
@@ -182,7 +164,7 @@ func (l *Ledger) Used(ctx context.Context) (int64, error) {
 // OldestEvidence is when the oldest evidence was received, zero if there is none.
 func (l *Ledger) OldestEvidence(ctx context.Context) (time.Time, error) {
 	var n sql.NullInt64
-	err := l.queryPool.getRow(ctx, "SELECT min(received) FROM evidence").Scan(&n)
+	err := l.queryPool.GetRow(ctx, "SELECT min(received) FROM evidence").Scan(&n)
 	return moment(n.Int64), err
 }
 

@@ -39,7 +39,7 @@ func reopen(t testing.TB, path string) *Ledger {
 
 func fresh(t testing.TB) *Ledger {
 	t.Helper()
-	return reopen(t, filepath.Join(t.TempDir(), "ledger.db"))
+	return reopen(t, newPlace(t))
 }
 
 // write runs f as one write that must succeed.
@@ -189,7 +189,7 @@ func read(t testing.TB, l *Ledger) (x everything) {
 
 // A server that is started again knows all that it knew, to the field.
 func TestReopeningKeepsEverything(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+	path := newPlace(t)
 	l := reopen(t, path)
 	write(t, l, t0, fill)
 	before := read(t, l)
@@ -215,6 +215,7 @@ func TestReopeningKeepsEverything(t *testing.T) {
 
 // Whatever characters its path has, the ledger is the file of that name.
 func TestTheFileHasTheNameThatWasGiven(t *testing.T) {
+	ofAFile(t)
 	for _, name := range []string{
 		"a b.db", "50%.db", "a%20b.db", "a#b.db", "a?mode=memory.db", "ü&x=1.db", "noextension",
 	} {
@@ -1056,7 +1057,7 @@ func TestTheVerdictCacheForgets(t *testing.T) {
 
 // An item is the same whether its verdict is still in memory or not.
 func TestAnOutboxItemIsWhatIsOnDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "l.db")
+	path := newPlace(t)
 	l := reopen(t, path)
 	write(t, l, t0, func(tx *Tx) (err error) {
 		for i, text := range []string{"text", "no text \xff\xfe", "a rune that stands for one \ufffd", "<&>\u2028"} {
@@ -1097,7 +1098,7 @@ func TestHearAndSettleCase(t *testing.T) {
 		return errors.Join(tx.PutCase(c), tx.HearCase("a", after(3)), tx.HearCase("nobody", after(3)),
 			tx.SettleCase(Case{ID: "a", State: StateJudged, Due: after(9), Revision: 3}))
 	})
-	c.Heard, c.State, c.Due, c.Revision = after(3), StateJudged, after(9), 3
+	c.Heard, c.State, c.Due, c.Revision, c.Version = after(3), StateJudged, after(9), 3, 1
 	got, ok, err := l.Case(t.Context(), "a")
 	if diff := cmp.Diff(c, got); diff != "" || !ok || err != nil {
 		t.Error(ok, err, diff)
@@ -1196,6 +1197,7 @@ func TestSweep(t *testing.T) {
 
 // The oldest evidence and the bytes in use are what the size limit goes by.
 func TestSizes(t *testing.T) {
+	ofAFile(t)
 	l := fresh(t)
 	if oldest := get(l.OldestEvidence(t.Context()))(t); !oldest.IsZero() {
 		t.Errorf("nothing is there, and the oldest is of %s", oldest)
@@ -1230,6 +1232,7 @@ func TestSizes(t *testing.T) {
 
 // Each mistake with the file is one clear line, and the file stays as it is.
 func TestOpenRefuses(t *testing.T) {
+	ofAFile(t)
 	dir := t.TempDir()
 	file := func(name string, make func(path string)) string {
 		path := filepath.Join(dir, name)
@@ -1249,11 +1252,11 @@ func TestOpenRefuses(t *testing.T) {
 		}), "not a ledger"},
 		{"a newer ledger", file("newer.db", func(p string) {
 			_ = reopen(t, p).Close()
-			exec(p, "PRAGMA user_version = 6")
-		}), "schema version 6, this program reads 5"},
+			exec(p, "PRAGMA user_version = 7")
+		}), "schema version 7, this program reads 6"},
 		{
 			"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }),
-			"schema version 0, this program reads 5",
+			"schema version 0, this program reads 6",
 		},
 		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "it is a folder"},
 		{
@@ -1343,6 +1346,7 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 // kill -9, or the plug, at any time: what a Write that returned did is in the
 // files, and nothing of one that did not.
 func TestFilesAsACrashLeavesThem(t *testing.T) {
+	ofAFile(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ledger.db")
 	crash := func(name string) *Ledger {
@@ -1380,6 +1384,7 @@ func TestFilesAsACrashLeavesThem(t *testing.T) {
 
 // Two servers on one file would judge every death twice.
 func TestOneServerAtATime(t *testing.T) {
+	ofAFile(t)
 	path := filepath.Join(t.TempDir(), "l.db")
 	l, err := Open(path)
 	if err != nil {

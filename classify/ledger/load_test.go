@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,11 +19,7 @@ func TestBenchVerdicts(t *testing.T) {
 	if bench.Asked(t, "what a verdict costs to record as they become many") {
 		n = 100_000
 	}
-	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := fresh(t)
 	t.Logf("%9s %12s %14s", "verdicts", "insert µs", "bytes/verdict")
 	var xs, ys []float64
 	for have, next := 0, 1000; next <= n; have, next = next, next*10 {

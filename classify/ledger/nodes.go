@@ -3,6 +3,8 @@ package ledger
 import (
 	"database/sql"
 	"time"
+
+	"coroner/classify/ledger/database"
 )
 
 // Node is what is known of one node's agent.
@@ -17,8 +19,8 @@ type Node struct {
 func (t CaseTable) Node(cluster, name string) (Node, error) {
 	n := Node{Cluster: cluster, Name: name}
 	var reached, heard int64
-	const of = "SELECT reached, heard, controller, silent FROM nodes WHERE cluster = ? AND node = ?"
-	err := t.conn.queryRow(of, t.names.storedCluster(cluster), name).Scan(&reached, &heard, &n.Controller, &n.Silent)
+	const of = "SELECT reached, heard, controller, silent FROM nodes WHERE cluster = ? AND node = ?" + database.Locked
+	err := t.conn.QueryRow(of, t.names.storedCluster(cluster), name).Scan(&reached, &heard, &n.Controller, &n.Silent)
 	if err == sql.ErrNoRows {
 		err = nil
 	}
@@ -29,10 +31,11 @@ func (t CaseTable) Node(cluster, name string) (Node, error) {
 // PutNode notes a push of a node's agent. Reached only goes forward; a zero
 // Reached leaves it.
 func (t CaseTable) PutNode(n Node) error {
-	_, err := t.conn.execute("INSERT INTO nodes ("+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)
+	_, err := t.conn.Execute("INSERT INTO nodes ("+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (cluster, node) DO UPDATE SET
-		reached = max(reached, excluded.reached), heard = max(heard, excluded.heard),
-		controller = max(controller, excluded.controller), silent = excluded.silent`,
+		reached = CASE WHEN excluded.reached > nodes.reached THEN excluded.reached ELSE nodes.reached END,
+		heard = CASE WHEN excluded.heard > nodes.heard THEN excluded.heard ELSE nodes.heard END,
+		controller = nodes.controller OR excluded.controller, silent = excluded.silent`,
 		t.names.storedCluster(n.Cluster), n.Name, unixNanos(n.Reached), unixNanos(n.Heard), n.Controller, n.Silent)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"coroner/classify/ledger/database"
 	"coroner/rules"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -14,7 +15,7 @@ import (
 
 // Outbox holds the verdicts that are still to be published.
 type Outbox struct {
-	conn  *conn
+	conn  *database.Conn
 	names *naming
 	ready chan struct{} // see Ready; never closed
 	// verdictCache holds waiting verdicts as they were recorded: reading one back
@@ -44,7 +45,7 @@ const (
 	maxCachedSize = 64 << 10
 )
 
-func newOutbox(c *conn, names *naming) *Outbox {
+func newOutbox(c *database.Conn, names *naming) *Outbox {
 	cache, _ := lru.New[verdictKey, *rules.Verdict](maxCached) // an error only for a size below 1
 	return &Outbox{conn: c, names: names, ready: make(chan struct{}, 1), verdictCache: cache}
 }
@@ -56,7 +57,7 @@ func (o *Outbox) Ready() <-chan struct{} { return o.ready }
 // Due returns the items that are due, the oldest first. The caller must not change
 // their verdicts.
 func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []OutboxItem, err error) {
-	err = o.conn.useAlone(ctx, func() (err error) {
+	err = o.conn.UseAlone(ctx, func() (err error) {
 		out, err = o.dueItems(now, limit)
 		for i := range out {
 			if err == nil {
@@ -69,7 +70,7 @@ func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []Outbo
 }
 
 func (o *Outbox) dueItems(now time.Time, limit int) (out []OutboxItem, _ error) {
-	rows, err := o.conn.queryRows(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
+	rows, err := o.conn.QueryRows(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
 		FROM outbox o JOIN verdicts v USING (pod, revision)
 		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, unixNanos(now), limit)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
@@ -91,7 +92,7 @@ func (o *Outbox) fillItem(item *OutboxItem) error {
 	}
 	var data []byte
 	const query = "SELECT " + whole + " FROM verdicts WHERE pod = " + podOf + " AND revision = ?"
-	if err := o.conn.queryRow(query, item.Case, item.Verdict.Revision).Scan(&data); err != nil {
+	if err := o.conn.QueryRow(query, item.Case, item.Verdict.Revision).Scan(&data); err != nil {
 		return err
 	}
 	err := json.Unmarshal(data, &item.Verdict)
@@ -101,7 +102,7 @@ func (o *Outbox) fillItem(item *OutboxItem) error {
 
 // Count says how many verdicts are still to be published.
 func (o *Outbox) Count(ctx context.Context) (n int, err error) {
-	err = o.conn.useAlone(ctx, func() error { return o.conn.queryRow("SELECT count(*) FROM outbox").Scan(&n) })
+	err = o.conn.UseAlone(ctx, func() error { return o.conn.QueryRow("SELECT count(*) FROM outbox").Scan(&n) })
 	return n, err
 }
 
@@ -130,7 +131,7 @@ func (t *Tx) enqueueVerdict(pod int64, key verdictKey, v *rules.Verdict, data []
 		t.cached[key] = nil
 	}
 	const insert = "INSERT INTO outbox (pod, revision, stamp, due, attempts) VALUES (?, ?, ?, 0, 0)"
-	_, err := t.conn.execute(insert, pod, key.revision, unixNanos(stamp))
+	_, err := t.conn.Execute(insert, pod, key.revision, unixNanos(stamp))
 	return err
 }
 
@@ -138,15 +139,15 @@ func (t *Tx) enqueueVerdict(pod int64, key verdictKey, v *rules.Verdict, data []
 func (t *Tx) Sent(item OutboxItem) error {
 	t.cached[item.verdictOf()] = nil
 	const remove = "DELETE FROM outbox WHERE pod = " + podOf + " AND revision = ?"
-	_, err := t.conn.execute(remove, item.Case, item.Verdict.Revision)
+	_, err := t.conn.Execute(remove, item.Case, item.Verdict.Revision)
 	return err
 }
 
 // Postpone notes a failed attempt: the item is due again at due. A stamp that is not
 // zero replaces the one that the item had.
 func (t *Tx) Postpone(item OutboxItem, due, stamp time.Time) error {
-	const update = `UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(?, 0), stamp)
+	const update = `UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(CAST(? AS BIGINT), 0), stamp)
 		WHERE pod = ` + podOf + " AND revision = ?"
-	_, err := t.conn.execute(update, unixNanos(due), unixNanos(stamp), item.Case, item.Verdict.Revision)
+	_, err := t.conn.Execute(update, unixNanos(due), unixNanos(stamp), item.Case, item.Verdict.Revision)
 	return err
 }

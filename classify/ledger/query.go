@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/ledger/database"
 	"coroner/rules"
 	"coroner/rules/casefile"
 )
@@ -42,7 +43,7 @@ type Standing struct {
 // Search is what people ask: their questions can take long, and have connections that
 // neither the judging nor the filing waits for.
 type Search struct {
-	pool  *stmtCache
+	pool  *database.Pool
 	names *naming
 }
 

@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -17,11 +16,7 @@ import (
 // Charts count each runner once, by its latest verdict, when that was recorded;
 // those of a narrow question are the same as those of everything.
 func TestCounts(t *testing.T) {
-	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := fresh(t)
 	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	add := func(id string, revision int, label rules.Label, node string, recorded time.Duration) {
 		v := &rules.Verdict{Runner: id, Node: node, Pool: "p", Label: label, Revision: revision}
@@ -82,11 +77,7 @@ func words(all []Count) (out []string) {
 
 // However many labels are asked for, those and no others come.
 func TestLabels(t *testing.T) {
-	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := fresh(t)
 	all := append(slices.Clone(rules.Labels), "rack-fire") // the last is of a rulebook's own
 	for i, label := range all {
 		err := l.Write(t.Context(), time.Unix(int64(i), 0), func(tx *Tx) error {
@@ -133,12 +124,8 @@ func checkLabels(t *testing.T, l *Ledger, q Query, want []rules.Label) {
 // A verdict is found by its case's name, by its pod's UID and by what it calls its
 // runner, where only records said so and the case has no name or another.
 func TestVerdictsByEveryName(t *testing.T) {
-	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	err = l.Write(t.Context(), time.Unix(1e9, 0), func(tx *Tx) error {
+	l := fresh(t)
+	err := l.Write(t.Context(), time.Unix(1e9, 0), func(tx *Tx) error {
 		return errors.Join(
 			tx.PutCase(Case{ID: "nameless", UID: "u1", State: StateOpen}),
 			tx.AddVerdict("nameless", &rules.Verdict{Runner: "amber-1", PodUID: "u1", Revision: 1}, time.Time{}, false),
@@ -171,14 +158,10 @@ func TestVerdictsByEveryName(t *testing.T) {
 // The runners on a node are those that had come and had not gone; one that
 // lives counts however quiet it is.
 func TestRunnersOn(t *testing.T) {
-	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := fresh(t)
 	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	at := func(m int) time.Time { return start.Add(time.Duration(m) * time.Minute) }
-	err = l.Write(t.Context(), start, func(tx *Tx) error {
+	err := l.Write(t.Context(), start, func(tx *Tx) error {
 		put := func(id, node string, runner bool, state State, opened, heard int) error {
 			return tx.PutCase(Case{
 				ID:     id,

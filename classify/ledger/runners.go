@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"coroner/rules/casefile"
@@ -48,7 +47,7 @@ func (s Search) FindStanding(
 	ctx context.Context, kind casefile.Kind, cluster *string, name string,
 ) ([]Case, error) {
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases
-		WHERE name = ?1 AND name <> '' AND kind = ?2 AND episodes > 0 AND (?3 IS NULL OR cluster = ?3)
+		WHERE name = ?1 AND name <> '' AND kind = ?2 AND episodes > 0 AND (CAST(?3 AS TEXT) IS NULL OR cluster = ?3)
 		ORDER BY heard DESC, id`, name, string(kind), s.names.wantedCluster(cluster))
 	return s.names.readCases(rows, err)
 }
@@ -59,11 +58,11 @@ type place struct {
 	namespace string // "" = in any
 }
 
-// fits is the clause for it, of the arguments that args names.
-const fits = "(@cluster IS NULL OR cluster = @cluster) AND (@namespace = '' OR namespace = @namespace)"
+// fits is the clause for it, of the first two arguments.
+const fits = "(CAST(?1 AS TEXT) IS NULL OR cluster = ?1) AND (?2 = '' OR namespace = ?2)"
 
 func (p place) queryArgs(more ...any) []any {
-	return append([]any{sql.Named("cluster", p.cluster), sql.Named("namespace", p.namespace)}, more...)
+	return append([]any{p.cluster, p.namespace}, more...)
 }
 
 // wantedCluster is a cluster that is asked for as the file has it, nil for all.
@@ -83,9 +82,9 @@ func (s Search) namesHolding(ctx context.Context, in place, part string, limit i
 	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(part) + "%"
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+` FROM cases WHERE pod IN (SELECT pod FROM
 			(SELECT pod, name, namespace, cluster FROM cases INDEXED BY cases_heard WHERE runner
-				ORDER BY heard DESC LIMIT @recent)
-			WHERE name LIKE @like ESCAPE '\' AND `+fits+` LIMIT @limit) ORDER BY heard DESC, id`,
-		in.queryArgs(sql.Named("recent", recent), sql.Named("like", like), sql.Named("limit", limit))...)
+				ORDER BY heard DESC LIMIT ?3) AS latest
+			WHERE name LIKE ?4 ESCAPE '\' AND `+fits+` LIMIT ?5) ORDER BY heard DESC, id`,
+		in.queryArgs(recent, like, limit)...)
 	return s.names.readCases(rows, err)
 }
 
@@ -96,11 +95,11 @@ func (s Search) namesBetween(ctx context.Context, in place, from, to string, lim
 	if to == "" {
 		return nil, nil
 	}
-	const where = " WHERE runner AND (name BETWEEN @from AND @to OR uid BETWEEN @from AND @to) AND " + fits
-	args := in.queryArgs(sql.Named("from", from), sql.Named("to", to))
+	const where = " WHERE runner AND (name BETWEEN ?3 AND ?4 OR uid BETWEEN ?3 AND ?4) AND " + fits
+	args := in.queryArgs(from, to)
 	var n int
-	err := s.pool.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM cases"+where+" LIMIT @limit)",
-		append(args, sql.Named("limit", many))...).Scan(&n)
+	err := s.pool.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM cases"+where+" LIMIT ?5) AS found",
+		append(args, many)...).Scan(&n)
 	if err != nil || n == 0 {
 		return nil, err
 	}
@@ -108,8 +107,8 @@ func (s Search) namesBetween(ctx context.Context, in place, from, to string, lim
 	if n == many {
 		from = "cases INDEXED BY cases_heard"
 	}
-	const order = " ORDER BY heard DESC, id LIMIT @limit"
+	const order = " ORDER BY heard DESC, id LIMIT ?5"
 	rows, err := s.pool.QueryContext(ctx, "SELECT "+caseColumns+" FROM "+from+where+order,
-		append(args, sql.Named("limit", limit))...)
+		append(args, limit)...)
 	return s.names.readCases(rows, err)
 }

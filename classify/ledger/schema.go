@@ -14,8 +14,8 @@ import (
 
 // version is the schema's. A file of an earlier one is rewritten when it is opened,
 // a file of a later one is not touched. 2 is a file of the first one that is being
-// rewritten; 3 knew no clusters, 4 no cases but runners'.
-const version = 5
+// rewritten; 3 knew no clusters, 4 no cases but runners', 5 no cases that are claimed.
+const version = 6
 
 // tables hold what is recorded. A cluster stands as naming.storedCluster has it; in a text
 // that is a key it stands before the name, see naming.storedKey. A row's number, and what a table is sorted by,
@@ -66,7 +66,9 @@ CREATE TABLE IF NOT EXISTS cases (
 	due       INTEGER NOT NULL,  -- ending: judged at the latest then
 	revision  INTEGER NOT NULL,
 	kind      TEXT NOT NULL DEFAULT '',      -- what it is about; '' = a pod
-	episodes  INTEGER NOT NULL DEFAULT 0);   -- of another kind: how many times something was wrong with it
+	episodes  INTEGER NOT NULL DEFAULT 0,    -- of another kind: how many times something was wrong with it
+	version   INTEGER NOT NULL DEFAULT 0,    -- grows with each record that speaks of it
+	claimed   INTEGER NOT NULL DEFAULT 0);   -- until when a server judges it; 0 = none does
 CREATE TABLE IF NOT EXISTS ties (
 	id  TEXT PRIMARY KEY,        -- a key
 	pod INTEGER NOT NULL) WITHOUT ROWID;
@@ -161,7 +163,7 @@ func (m migration) migrateFile() error {
 	for _, add := range []struct {
 		to   int
 		step func(*sql.Tx) error
-	}{{4, addClusters}, {5, addKinds}} {
+	}{{4, addClusters}, {5, addKinds}, {6, addClaims}} {
 		if have >= add.to {
 			continue
 		}
@@ -320,6 +322,17 @@ func addKinds(tx *sql.Tx) error {
 		{"verdicts", "state", "TEXT NOT NULL DEFAULT ''"},
 	} {
 		if err := addColumn(tx, c[0], c[1], c[2]); err != nil {
+			return err
+		}
+	}
+	return execAll(tx, versionIs(5))
+}
+
+// addClaims gives a file of version 5 the columns that it lacks. The file is of version 6
+// with that.
+func addClaims(tx *sql.Tx) error {
+	for _, column := range []string{"version", "claimed"} {
+		if err := addColumn(tx, "cases", column, "INTEGER NOT NULL DEFAULT 0"); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ func first(t *testing.T) (path string) { return earlier(t, 1) }
 // earlier is the same of some version.
 func earlier(t *testing.T, version int) (path string) {
 	t.Helper()
+	ofAFile(t)
 	path = filepath.Join(t.TempDir(), "l.db")
 	text, err := os.ReadFile(fmt.Sprintf("testdata/v%d.sql", version))
 	if err != nil {
@@ -202,6 +203,7 @@ func TestWhatCannotBeTakenOverStays(t *testing.T) {
 
 // Every question is answered through an index: nothing looks through a table.
 func TestQuestionsHaveTheirIndex(t *testing.T) {
+	ofAFile(t)
 	l, at := fresh(t), time.Unix(1, 0)
 	for _, tt := range []struct {
 		index string

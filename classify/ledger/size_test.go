@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +13,7 @@ import (
 
 func openNew(t *testing.T) *Ledger {
 	t.Helper()
-	l, err := Open(filepath.Join(t.TempDir(), "l.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l
+	return fresh(t)
 }
 
 // A list that is read some at a time is the whole list, once, in its order, however

@@ -4,14 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
+	"coroner/classify/ledger/database"
 	"coroner/rules"
 )
 
 // writer is the connection, and the time, of one write.
 type writer struct {
-	conn  *conn
+	conn  *database.Conn
 	names *naming
 	now   time.Time
 }
@@ -27,8 +29,30 @@ type Tx struct {
 }
 
 // Write runs f as one write at the time now. When f or the commit fails
-// nothing of it is there.
+// nothing of it is there. Where other servers write at the same time f may be run
+// several times, each time from the begin.
 func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) error {
+	if !l.Shared() {
+		return l.writeOnce(ctx, now, f)
+	}
+	for attempt := 1; ; attempt++ {
+		err := l.writeOnce(ctx, now, f)
+		if err == nil || attempt == maxTries || !database.IsConflict(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Duration(attempt) * rand.N(20*time.Millisecond)):
+		}
+	}
+}
+
+// maxTries is how often a write is tried that others are in the way of.
+const maxTries = 12
+
+// writeOnce is one attempt.
+func (l *Ledger) writeOnce(ctx context.Context, now time.Time, f func(*Tx) error) error {
 	w := &writer{conn: l.conn, names: l.names, now: now}
 	tx := &Tx{
 		writer:        w,
@@ -36,7 +60,15 @@ func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) er
 		EvidenceTable: EvidenceTable{w},
 		cached:        map[verdictKey]*rules.Verdict{},
 	}
-	if err := l.conn.inTransaction(ctx, func() error { return f(tx) }); err != nil {
+	err := l.conn.Write(ctx, func() error {
+		if l.Shared() {
+			if err := l.names.loadNames(l.conn.QueryRow(adoptedName)); err != nil {
+				return err
+			}
+		}
+		return f(tx)
+	})
+	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	l.Outbox.committed(tx)
@@ -47,12 +79,10 @@ func (l *Ledger) Write(ctx context.Context, now time.Time, f func(*Tx) error) er
 // single questions: a connection drops what it read of the file when another one
 // writes to it.
 func (l *Ledger) View(ctx context.Context, f func(Questions) error) error {
-	return l.readConn.useAlone(ctx, func() error {
-		return l.readConn.transact("BEGIN", func() error {
-			query := func(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-				return l.readConn.queryRows(query, args...)
-			}
-			return f(Questions{query: query, names: l.names})
-		})
+	return l.readConn.View(ctx, func() error {
+		query := func(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+			return l.readConn.QueryRows(query, args...)
+		}
+		return f(Questions{query: query, names: l.names})
 	})
 }

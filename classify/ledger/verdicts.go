@@ -24,6 +24,9 @@ type Record struct {
 func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publish bool) error {
 	at := *v
 	at.Cluster = t.names.storedCluster(v.Cluster)
+	if err := t.hold(v.Cluster); err != nil {
+		return err
+	}
 	data, err := json.Marshal(&at)
 	if err != nil {
 		return err
@@ -34,13 +37,13 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	}
 	k, err := t.ensureCase(member, v)
 	if err == nil && v.Revision > 1 {
-		_, err = t.conn.execute("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", k.pod, v.Revision)
+		_, err = t.conn.Execute("UPDATE verdicts SET last = 0 WHERE pod = ? AND revision < ?", k.pod, v.Revision)
 	}
 	if err == nil {
-		_, err = t.conn.execute(`INSERT INTO verdicts (pod, revision, member, runner, uid, recorded, died,
+		_, err = t.conn.Execute(`INSERT INTO verdicts (number, pod, revision, member, runner, uid, recorded, died,
 				cluster, namespace, node, label, pool, repository, run, job, kind, state, last, verdict)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
-			k.pod, v.Revision, member, k.runner, k.uid, unixNanos(t.now), died,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+			t.conn.NewNumber(), k.pod, v.Revision, member, k.runner, k.uid, unixNanos(t.now), died,
 			at.Cluster, v.Namespace, v.Node, v.Label, v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID,
 			string(v.Kind), string(v.State), data)
 	}
@@ -60,7 +63,7 @@ type keys struct {
 // ensureCase gives a verdict's keys. A case that is not there is made.
 func (t *Tx) ensureCase(member string, v *rules.Verdict) (k keys, err error) {
 	known := func() error {
-		return t.conn.queryRow(`SELECT pod, CASE name WHEN ? THEN '' ELSE ? END, CASE uid WHEN ? THEN '' ELSE ? END
+		return t.conn.QueryRow(`SELECT pod, CASE name WHEN ? THEN '' ELSE ? END, CASE uid WHEN ? THEN '' ELSE ? END
 			FROM cases WHERE id = ?`, v.Runner, v.Runner, v.PodUID, v.PodUID, member).Scan(&k.pod, &k.runner, &k.uid)
 	}
 	if err = known(); err != sql.ErrNoRows {
@@ -104,6 +107,20 @@ const (
 
 	counted = upTo + ` || ',"evidence_omitted":' || json_array_length(CAST(verdict AS TEXT), '$.evidence') || '}' END`
 	whole   = "CASE WHEN length(verdict) <= 1048576 THEN verdict ELSE " + counted + " END"
+)
+
+// inPostgres are the texts that PostgreSQL has others for.
+var inPostgres = []string{
+	head, "CASE position(" + pgMarker + " IN verdict) WHEN 0 THEN verdict ELSE " + pgUpTo +
+		` || CAST('\x7d' AS BYTEA) END`,
+	whole, "CASE WHEN length(verdict) <= 1048576 THEN verdict ELSE " + pgUpTo +
+		` || convert_to(',"evidence_omitted":' || json_array_length(CAST(convert_from(verdict, 'UTF8') AS JSON)
+			-> 'evidence') || '}', 'UTF8') END`,
+}
+
+const (
+	pgMarker = `CAST('\x2c2265766964656e6365223a' AS BYTEA)`
+	pgUpTo   = "substr(verdict, 1, position(" + pgMarker + " IN verdict) - 1)"
 )
 
 // maxRevisions is how many of a case's revisions are read, the latest.

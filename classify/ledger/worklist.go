@@ -3,26 +3,28 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"math"
 	"time"
 
+	"coroner/classify/ledger/database"
 	"coroner/rules"
 )
 
 // Worklist is what the program asks about the cases and nodes that it has to see to.
 // What is due is asked of the connection that the judging has for itself.
 type Worklist struct {
-	readConn *conn
-	pool     *stmtCache
+	readConn *database.Conn
+	pool     *database.Pool
 	names    *naming
 }
 
 // Cases returns the cases in a state, the earliest due first. limit 0 is all.
 func (w Worklist) Cases(ctx context.Context, state State, limit int) ([]Case, error) {
 	if limit <= 0 {
-		limit = -1
+		limit = math.MaxInt
 	}
 	const of = "SELECT " + caseColumns + " FROM cases WHERE state = ? AND runner ORDER BY due, opened, id LIMIT ?"
-	rows, err := w.pool.getRows(ctx, of, state, limit)
+	rows, err := w.pool.GetRows(ctx, of, state, limit)
 	return w.names.readCases(rows, err)
 }
 
@@ -38,8 +40,8 @@ func (w Worklist) Pending(ctx context.Context, now time.Time, settle time.Durati
 			died + ?2 <= coalesce((SELECT min(reached) FROM nodes n
 				WHERE n.cluster = c.cluster AND controller AND NOT silent), died + ?2))
 		ORDER BY due, opened, id LIMIT 10000`
-	err = w.readConn.useAlone(ctx, func() error {
-		rows, err := w.readConn.queryRows(pending, unixNanos(now), int64(settle))
+	err = w.readConn.UseAlone(ctx, func() error {
+		rows, err := w.readConn.QueryRows(pending, unixNanos(now), int64(settle))
 		out, err = w.names.readCases(rows, err)
 		return err
 	})
@@ -50,8 +52,8 @@ func (w Worklist) Pending(ctx context.Context, now time.Time, settle time.Durati
 func (w Worklist) Standing(ctx context.Context, now time.Time) (out []Case, err error) {
 	const due = "SELECT " + caseColumns + ` FROM cases WHERE kind <> '' AND due > 0 AND due <= ?
 		ORDER BY due, id LIMIT 10000`
-	err = w.readConn.useAlone(ctx, func() error {
-		rows, err := w.readConn.queryRows(due, unixNanos(now))
+	err = w.readConn.UseAlone(ctx, func() error {
+		rows, err := w.readConn.QueryRows(due, unixNanos(now))
 		out, err = w.names.readCases(rows, err)
 		return err
 	})
@@ -61,7 +63,7 @@ func (w Worklist) Standing(ctx context.Context, now time.Time) (out []Case, err 
 // CountCases says how many runners are in each state.
 func (w Worklist) CountCases(ctx context.Context) (map[State]int, error) {
 	out := map[State]int{}
-	rows, err := w.pool.getRows(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
+	rows, err := w.pool.GetRows(ctx, "SELECT state, count(*) FROM cases WHERE runner GROUP BY state")
 	return out, eachRow(rows, err, func(r *sql.Rows) error {
 		var s State
 		var n int
@@ -81,7 +83,7 @@ type OpenCount struct {
 // CountOpen counts the verdicts that are open now, by label and pool; of very many the
 // largest counts.
 func (w Worklist) CountOpen(ctx context.Context, most int) (out []OpenCount, err error) {
-	rows, err := w.pool.getRows(ctx, `SELECT label, cluster, pool, count(*) FROM verdicts
+	rows, err := w.pool.GetRows(ctx, `SELECT label, cluster, pool, count(*) FROM verdicts
 		WHERE last = 1 AND state = 'open' GROUP BY label, cluster, pool
 		ORDER BY 4 DESC, label, cluster, pool LIMIT ?`, most)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
@@ -98,8 +100,8 @@ func (w Worklist) CountOpen(ctx context.Context, most int) (out []OpenCount, err
 // nobody knows of yet.
 func (w Worklist) Quiet(ctx context.Context, since time.Time) (out []Node, err error) {
 	const quiet = "SELECT " + nodeColumns + " FROM nodes WHERE NOT silent AND heard <= ? ORDER BY cluster, node"
-	err = w.readConn.useAlone(ctx, func() error {
-		rows, err := w.readConn.queryRows(quiet, unixNanos(since))
+	err = w.readConn.UseAlone(ctx, func() error {
+		rows, err := w.readConn.QueryRows(quiet, unixNanos(since))
 		out, err = w.names.readNodes(rows, err)
 		return err
 	})
@@ -108,5 +110,5 @@ func (w Worklist) Quiet(ctx context.Context, since time.Time) (out []Node, err e
 
 // Nodes returns every node whose agent was heard of.
 func (w Worklist) Nodes(ctx context.Context) ([]Node, error) {
-	return w.names.readNodes(w.pool.getRows(ctx, "SELECT "+nodeColumns+" FROM nodes ORDER BY cluster, node"))
+	return w.names.readNodes(w.pool.GetRows(ctx, "SELECT "+nodeColumns+" FROM nodes ORDER BY cluster, node"))
 }

@@ -25,7 +25,7 @@ func (s *site) addPool(name string, since time.Time, until *time.Time) {
 	id := ledger.NewStandingID(casefile.OfPool, "", name)
 	s.write(since, func(tx *ledger.Tx) error {
 		return errors.Join(tx.PutCase(ledger.Case{ID: id, Kind: v.Kind, Name: name, State: ledger.StateJudged,
-			Opened: since, Heard: since, Episodes: 1}), tx.AddVerdict(id, v, since, false))
+			Opened: since, Heard: since, Turn: ledger.Turn{Episodes: 1}}), tx.AddVerdict(id, v, since, false))
 	})
 }
 

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"coroner/classify/ledger/database"
+)
+
+// remoteSchema brings a database to the schema of this version.
+//
+// Servers of two versions run on it while one is rolled out. So a version only ever
+// expands it: it adds tables, columns with a default, and indexes, which the version
+// before it passes over. What that one still needs is taken out by the version after,
+// which then notes in "least" that no server before it may open the database any longer.
+type remoteSchema struct{ db *sql.DB }
+
+// least is the version of the oldest program that may use a database that this one
+// expanded.
+const least = version - 1
+
+// remoteTables are what a file has no need of. That a case has one current verdict is held
+// by an index, too.
+const remoteTables = database.HoldTables + `
+CREATE UNIQUE INDEX IF NOT EXISTS verdicts_current ON verdicts (pod) WHERE last = 1;
+`
+
+// schemaInPostgres are pieces of the schema as PostgreSQL has them. Texts are in the order of
+// their bytes, whatever the database's own order is.
+var schemaInPostgres = strings.NewReplacer(
+	"INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT PRIMARY KEY",
+	"wide     INTEGER", "wide BOOLEAN", "runner    INTEGER", "runner BOOLEAN",
+	"controller INTEGER", "controller BOOLEAN", "silent     INTEGER", "silent BOOLEAN",
+	"INTEGER", "BIGINT", "BLOB", "BYTEA", "TEXT", `TEXT COLLATE "C"`, "WITHOUT ROWID", "", "x''", "''",
+)
+
+// migrateFor is how long that may take.
+const migrateFor = 10 * time.Minute
+
+// expand makes what lacks. Servers that start together do it one after another: who comes
+// second finds it done, or tries again.
+func (m remoteSchema) expand() error {
+	for attempt := 1; ; attempt++ {
+		err := m.expandOnce()
+		if err == nil || attempt == maxTries || !database.IsMade(err) {
+			return err
+		}
+	}
+}
+
+func (m remoteSchema) expandOnce() error {
+	ctx, cancel := context.WithTimeout(context.Background(), migrateFor)
+	defer cancel()
+	have, err := m.remoteVersion(ctx)
+	if err != nil || have >= version {
+		return err
+	}
+	tx, err := m.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
+	const note = "INSERT INTO meta (name, value) VALUES ('%s', %d) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+	all := schemaInPostgres.Replace(tables + indexes + remoteTables)
+	err = execAll(tx, all, fmt.Sprintf(note, "schema", version), fmt.Sprintf(note, "least", least))
+	return errors.Join(err, tx.Commit())
+}
+
+// remoteVersion is the version that the database was expanded to; 0 is an empty one.
+func (m remoteSchema) remoteVersion(ctx context.Context) (have int, err error) {
+	var known int
+	const of = `SELECT count(*) FROM information_schema.tables
+		WHERE table_schema = current_schema() AND table_name IN ('meta', 'cases', 'evidence', 'verdicts')`
+	if err := m.db.QueryRowContext(ctx, of).Scan(&known); err != nil || known == 0 {
+		return 0, err
+	}
+	var needs int
+	const versions = `SELECT coalesce(max(CASE name WHEN 'schema' THEN value END), 0),
+		coalesce(max(CASE name WHEN 'least' THEN value END), 0) FROM meta`
+	if err := m.db.QueryRowContext(ctx, versions).Scan(&have, &needs); err != nil || have == 0 {
+		return 0, errors.Join(errors.New("the tables in it are not a ledger's; name an empty database"), err)
+	}
+	if needs > version {
+		return 0, fmt.Errorf("schema version %d, which programs of version %d and later read; this one is of %d: "+
+			"run the version of coroner that the others run", have, needs, version)
+	}
+	return have, nil
+}
