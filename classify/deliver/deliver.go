@@ -97,7 +97,11 @@ func (l *Loop) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	for {
-		if err := l.Flush(ctx); err != nil && ctx.Err() == nil {
+		leads, err := l.List.Leads(ctx, l.Now())
+		if leads && err == nil {
+			err = l.Flush(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			l.Log.Error().Err(err).Str("receiver", l.Receiver).Msg("cannot read what is to be sent; retrying")
 		}
 		select {

@@ -1,6 +1,8 @@
 package docket
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +29,8 @@ type batch struct {
 
 	standing map[string]*ledger.Case // cases of pools and jobs that were touched, by their ids
 	unplaced map[string]bool         // pods of which nobody knows where they are, see podOf
+	kept     []*ingest.Entry         // that count as printed
+	said     []saidBefore
 	counts
 }
 
@@ -70,7 +74,7 @@ func (b *batch) fileEntry(x *examined) error {
 	case !x.known:
 		b.keepTail(e)
 		return nil
-	case b.filer.steady.isRepeat(e, &x.filing):
+	case b.filer.steady.isRepeat(e, &x.filing, &b.said):
 		b.repeated++
 		return nil
 	}
@@ -90,7 +94,8 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 		return nil
 	}
 	if e.Source.Forgeable() {
-		b.filer.printed.countKept(e)
+		b.filer.printed.countKept(e, 1)
+		b.kept = append(b.kept, e)
 	}
 	added, err := b.tx.AddEvidence(e, append(f.Keys, standingKeys(e, f.Standing)...), f.Wide)
 	if err != nil || !added {
@@ -197,6 +202,7 @@ func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, runner, ends bool
 		}
 	}
 	c.Heard = b.now
+	c.Version++
 	c.Runner = b.filer.options.isRunner(&c.Case, runner)
 	switch {
 	case ends || c.State == ledger.StateJudged:
@@ -317,10 +323,22 @@ func (b *batch) endBatch() error {
 	if err := b.putStandings(); err != nil {
 		return err
 	}
-	for _, n := range b.nodes {
+	nodes := slices.SortedFunc(maps.Values(b.nodes), func(a, b ledger.Node) int { // no two writes wait for each other
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name))
+	})
+	for _, n := range nodes {
 		if err := b.noteNode(n); err != nil {
 			return err
 		}
 	}
 	return b.cases.flushCases()
+}
+
+// forget takes back what is remembered of a batch that was not written.
+func (b *batch) forget() {
+	b.filer.steady.forget(b.said)
+	for _, e := range b.kept {
+		b.filer.printed.countKept(e, -1)
+	}
+	b.said, b.kept = nil, nil
 }

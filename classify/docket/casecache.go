@@ -135,7 +135,8 @@ func (cc *caseCache) flushCases() error {
 
 // updateCase writes what changed of a case: most often only that it was heard of.
 func (cc *caseCache) updateCase(c *cachedCase) error {
-	if c.stored.Heard = c.Heard; c.stored == c.Case {
+	c.stored.Heard, c.stored.Version = c.Heard, c.Version
+	if c.stored == c.Case {
 		return cc.tx.HearCase(c.ID, c.Heard)
 	}
 	return cc.tx.MoveCase(c.Case)

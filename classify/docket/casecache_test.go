@@ -56,6 +56,10 @@ func TestACaseIsHeardOf(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
+		if all[0].Version == 0 && len(lines) > 12 {
+			t.Error("nobody who judges it can see that more was filed")
+		}
+		all[0].Version = 0
 		return all[0]
 	}
 	want := tell(x.town.born(0, x.clock.at))
@@ -82,6 +86,7 @@ func casesOf(t *testing.T, pushes ...[]ingest.Entry) map[string]ledger.Case {
 			t.Fatal(err)
 		}
 		for _, c := range all {
+			c.Version = 0 // how often it was written differs
 			out[c.ID] = c
 		}
 	}

@@ -121,7 +121,7 @@ func New(
 		judge:   j,
 		waiting: &standingJudge{s},
 		upkeep:  &upkeep{store: s, judge: j},
-		silence: &silenceWatch{store: s, filer: f, started: now()},
+		silence: &silenceWatch{store: s, filer: f, since: now()},
 	}
 }
 

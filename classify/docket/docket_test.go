@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/fixtures"
+	"coroner/fixtures/postgres"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
@@ -35,8 +37,26 @@ func loadBook(t testing.TB) *rules.Rulebook {
 	return b
 }
 
+// databases are those that stand for files, where the tests run over PostgreSQL.
+var databases sync.Map
+
+// Everything that the docket does it does over PostgreSQL, too.
+//
+// What it costs is counted over a file, and those that try every incident in many ways take
+// too long twice.
+func TestOverPostgres(t *testing.T) {
+	postgres.Again(t, "-test.skip=Allocates|Bench|TestClustersStayApart|TestOnePushIsAsManyPushes")
+}
+
 func newDocket(t testing.TB, path string, b *rules.Rulebook, o Options, c *clock) (*Docket, *ledger.Ledger) {
 	t.Helper()
+	if database, ok := databases.Load(path); ok { // a ledger that is opened again
+		path = database.(string)
+	} else if postgres.Second() {
+		url := postgres.Place(t, path)
+		databases.Store(path, url)
+		path = url
+	}
 	l, err := ledger.Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -91,10 +91,11 @@ func (p printQuota) hasRoom(e *ingest.Entry) bool {
 
 // countKept counts an entry that is kept: whoever may not speak for a pod does not use up
 // what is its own.
-func (p printQuota) countKept(e *ingest.Entry) {
+// With -1 it is taken back.
+func (p printQuota) countKept(e *ingest.Entry, times int) {
 	container, pod := keysOf(e)
 	for _, key := range []inCluster{container, pod} {
 		n, _ := p.of.Get(key)
-		p.of.Add(key, amount{n.lines + 1, n.bytes + len(e.Text)})
+		p.of.Add(key, amount{max(0, n.lines+times), max(0, n.bytes+times*len(e.Text))})
 	}
 }

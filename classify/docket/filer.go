@@ -3,9 +3,12 @@ package docket
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"coroner/classify/ledger"
+	"coroner/classify/ledger/database"
 	"coroner/ingest"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -57,7 +60,7 @@ func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) 
 // none must fail for another's sake.
 func (f *filer) fileAll(ctx context.Context, all []*pushRequest) {
 	err := f.fileTogether(ctx, all)
-	if err != nil && len(all) > 1 {
+	if err != nil && len(all) > 1 && !database.IsAway(err) {
 		for i := range all {
 			f.fileAll(ctx, all[i:i+1])
 		}
@@ -69,9 +72,7 @@ func (f *filer) fileAll(ctx context.Context, all []*pushRequest) {
 }
 
 func (f *filer) fileTogether(ctx context.Context, all []*pushRequest) error {
-	var b *batch
-	err := f.ledger.Write(ctx, f.now(), func(tx *ledger.Tx) error {
-		b = newBatch(f, tx)
+	b, err := f.writeBatch(ctx, f.now(), clustersOf(all), func(b *batch) error {
 		for _, p := range all {
 			b.from = p.from
 			for i := range p.entries {
@@ -80,7 +81,7 @@ func (f *filer) fileTogether(ctx context.Context, all []*pushRequest) error {
 				}
 			}
 		}
-		return b.endBatch()
+		return nil
 	})
 	if err != nil {
 		return err
@@ -91,6 +92,44 @@ func (f *filer) fileTogether(ctx context.Context, all []*pushRequest) error {
 	default:
 	}
 	return nil
+}
+
+// writeBatch writes one batch. Where another server's write was in its way it is made anew.
+func (f *filer) writeBatch(
+	ctx context.Context, now time.Time, clusters []string, fill func(*batch) error,
+) (b *batch, err error) {
+	err = f.ledger.Write(ctx, now, func(tx *ledger.Tx) error {
+		if b != nil {
+			b.forget()
+		}
+		b = newBatch(f, tx)
+		if err := tx.Hold(clusters); err != nil {
+			return err
+		}
+		if err := fill(b); err != nil {
+			return err
+		}
+		return b.endBatch()
+	})
+	if err != nil && b != nil {
+		b.forget()
+	}
+	return b, err
+}
+
+// clustersOf are those whose cases the requests can change. How far a node was read changes
+// none: most pushes say nothing else, and wait for nobody.
+func clustersOf(all []*pushRequest) (out []string) {
+	for _, p := range all {
+		for i := range p.entries {
+			e := p.entries[i].entry
+			ofNode := e.Mark != nil && e.Pod == "" && e.PodUID == ""
+			if !ofNode && !slices.Contains(out, e.Cluster) {
+				out = append(out, e.Cluster)
+			}
+		}
+	}
+	return out
 }
 
 // fillCluster gives a record that names no cluster the server's own.

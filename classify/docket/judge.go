@@ -27,14 +27,18 @@ type judge struct {
 
 // judgeDue judges every case that is settled, or whose time is up.
 func (j *judge) judgeDue(ctx context.Context) error {
-	cases, err := j.ledger.Pending(ctx, j.now(), j.options.Settle)
-	for some := range slices.Chunk(cases, together) {
-		if ctx.Err() != nil {
-			return nil
+	for {
+		cases, more, err := j.ledger.TakePending(ctx, j.now(), j.options.Settle)
+		for some := range slices.Chunk(cases, together) {
+			if ctx.Err() != nil {
+				return nil
+			}
+			err = errors.Join(err, j.judgeSome(ctx, some))
 		}
-		err = errors.Join(err, j.judgeSome(ctx, some))
+		if err != nil || !more {
+			return err
+		}
 	}
-	return err
 }
 
 // judgeSome gives cases their verdicts and records them, unless a case has the same
@@ -156,13 +160,18 @@ func (j *judge) publishTime(v *rules.Verdict, now time.Time) time.Time {
 }
 
 // updateCase rewrites a case unless new evidence came in between: then it is due
-// again with that evidence, and a verdict stands beside it.
+// again with that evidence, and a verdict stands beside it. What another server judged
+// meanwhile stays as that one left it.
 func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 	now, ok, err := tx.FindByID(o.ID)
 	if err != nil || !ok {
 		return err
 	}
-	again := now.Died.After(o.Died) || now.Heard.After(o.Heard) && now.State == ledger.StateEnding
+	if !now.Claimed.Equal(o.Claimed) || now.Revision != o.Revision || now.State == ledger.StateJudged {
+		o.verdict, o.later = nil, nil
+		return nil
+	}
+	again := now.Died.After(o.Died) || now.Version != o.Version && now.State == ledger.StateEnding
 	due := now.Due
 	now.State, now.Due = ledger.StateOpen, time.Time{}
 	if o.had {

@@ -12,12 +12,14 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/fixtures"
+	"coroner/fixtures/postgres"
 	"coroner/ingest"
 )
 
 // Nothing that is stored holds a secret: no evidence, no last line, no mark and no
 // verdict, of an agent that redacts nothing and of the API alike.
 func TestTheLedgerHoldsNoSecret(t *testing.T) {
+	postgres.OfAFile(t) // it looks at the bytes
 	b, c, path := loadBook(t), &clock{time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}, filepath.Join(t.TempDir(),
 		"ledger.db")
 	d, l := newDocket(t, path, b, Options{LastLines: 200}, c)

@@ -12,18 +12,25 @@ import (
 // silenceWatch notices agents that fall silent.
 type silenceWatch struct {
 	*store
-	filer   *filer
-	started time.Time
+	filer *filer
+	since time.Time // what is told can be filed; only findSilent changes it
 }
 
 // findSilent finds the nodes whose agents went silent. That is evidence of its own: every
 // runner there may have died unseen.
 func (w *silenceWatch) findSilent(ctx context.Context) error {
 	now := w.now()
-	if now.Sub(w.started) < w.options.Silent { // who was not heard of while nobody listened
-		return nil
+	leads, err := w.ledger.Lead.Of(ctx, "silence", now)
+	if err != nil {
+		w.since = now
+	}
+	if err != nil || !leads || now.Sub(w.since) < w.options.Silent { // who was not heard of while nobody listened
+		return err
 	}
 	quiet, err := w.ledger.Quiet(ctx, now.Add(-w.options.Silent))
+	if err != nil {
+		w.since = now
+	}
 	for _, n := range quiet {
 		w.log.Warn().Str("cluster", n.Cluster).Str("node", n.Name).Time("heard", n.Heard).
 			Msg("the agent of a node is silent; its runners are judged by the evidence that there is")
@@ -33,15 +40,21 @@ func (w *silenceWatch) findSilent(ctx context.Context) error {
 }
 
 func (w *silenceWatch) noteSilent(ctx context.Context, n ledger.Node, now time.Time) error {
-	return w.writeAt(ctx, now, func(tx *ledger.Tx) error {
-		b := newBatch(w.filer, tx)
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	_, err := w.filer.writeBatch(ctx, now, []string{n.Cluster}, func(b *batch) error {
+		is, err := b.tx.Node(n.Cluster, n.Name)
+		if err != nil || is.Silent || is.Heard.After(n.Heard) { // another server heard of it
+			return err
+		}
 		e := ownEntry(n, n.Heard, `coroner agent of node "`+n.Name+`" is silent`)
-		if err := errors.Join(b.fileOwn(e), b.endBatch()); err != nil {
+		if err := errors.Join(b.fileOwn(e), b.cases.flushCases()); err != nil {
 			return err
 		}
 		n.Silent = true
-		return tx.PutNode(n)
+		return b.tx.PutNode(n)
 	})
+	return err
 }
 
 // noteNode notes a push of a node, and that it is heard of again if it was silent.

@@ -42,16 +42,35 @@ func newSteadyPools() steadyPools {
 
 // isRepeat says whether an entry is about a pool only and says what another one said
 // within the last minute.
-func (p steadyPools) isRepeat(e *ingest.Entry, f *classify.Filing) bool {
+// What it remembers of an entry that is none goes to noted.
+func (p steadyPools) isRepeat(e *ingest.Entry, f *classify.Filing, noted *[]saidBefore) bool {
 	if f.Steady == "" || len(f.Subjects) > 0 || f.Wide || e.At.IsZero() {
 		return false
 	}
 	key := fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)
-	if last, ok := p.said.Get(key); ok && e.At.Sub(last).Abs() < sayAgain {
+	last, ok := p.said.Get(key)
+	if ok && e.At.Sub(last).Abs() < sayAgain {
 		return true
 	}
+	*noted = append(*noted, saidBefore{key, last, ok})
 	p.said.Add(key, e.At)
 	return false
+}
+
+// saidBefore is what was remembered of a key before an entry.
+type saidBefore struct {
+	key   string
+	last  time.Time
+	known bool
+}
+
+// forget takes back what was noted of entries that were not filed after all.
+func (p steadyPools) forget(noted []saidBefore) {
+	for _, n := range slices.Backward(noted) {
+		if p.said.Remove(n.key); n.known {
+			p.said.Add(n.key, n.last)
+		}
+	}
 }
 
 // touchStandings makes the cases of the pools and jobs due that an entry speaks of. Where
@@ -119,16 +138,21 @@ type standingJudge struct{ *store }
 
 // judgeDue judges every pool and every job that is due.
 func (j *standingJudge) judgeDue(ctx context.Context) error {
-	cases, err := j.ledger.Standing(ctx, j.now())
-	for i := range cases {
-		if ctx.Err() != nil {
-			return nil
+	for {
+		cases, more, err := j.ledger.TakeStanding(ctx, j.now())
+		for i := range cases {
+			c := &cases[i]
+			if ctx.Err() != nil {
+				return nil
+			}
+			if bad := j.judgeOne(ctx, c); bad != nil { // it must not hold up the others
+				err = errors.Join(err, fmt.Errorf("case %s (%s %s): %w", c.ID, c.Kind, c.Name, bad))
+			}
 		}
-		if bad := j.judgeOne(ctx, &cases[i]); bad != nil { // it must not hold up the others
-			err = errors.Join(err, fmt.Errorf("case %s (%s %s): %w", cases[i].ID, cases[i].Kind, cases[i].Name, bad))
+		if err != nil || !more {
+			return err
 		}
 	}
-	return err
 }
 
 func (j *standingJudge) judgeOne(ctx context.Context, c *ledger.Case) error {
@@ -258,7 +282,11 @@ func (j *standingJudge) record(tx *ledger.Tx, o *episode, at time.Time) error {
 	if err != nil || !ok {
 		return err
 	}
-	if !now.Heard.After(o.Heard) {
+	if !now.Claimed.Equal(o.Claimed) { // another server has it by now
+		o.verdict = nil
+		return nil
+	}
+	if now.Version == o.Version {
 		now.Due = o.Due
 	}
 	now.Episodes, now.State = o.Episodes, ledger.StateOpen
@@ -278,5 +306,9 @@ func (j *standingJudge) record(tx *ledger.Tx, o *episode, at time.Time) error {
 	if stands != nil && stands.State == rules.Open {
 		now.State = ledger.StateJudged
 	}
-	return tx.PutCase(now)
+	err = tx.PutCase(now)
+	if err == nil && !now.Claimed.IsZero() {
+		err = tx.SettleCase(now)
+	}
+	return err
 }

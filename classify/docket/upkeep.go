@@ -18,6 +18,9 @@ type upkeep struct {
 // runOnce does all of it once.
 func (u *upkeep) runOnce(ctx context.Context) error {
 	now := u.now()
+	if leads, err := u.ledger.Lead.Of(ctx, "upkeep", now); err != nil || !leads {
+		return err
+	}
 	verdicts, evidence := now.Add(-u.options.KeepVerdicts), now.Add(-u.options.KeepEvidence)
 	if err := u.sweepOld(ctx, verdicts, evidence); err != nil {
 		return err

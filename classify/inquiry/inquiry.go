@@ -44,7 +44,13 @@ func (q *Inquiry) Run(ctx context.Context) error {
 	since := q.Now().Add(-github.Age)
 	for {
 		next := q.Now().Add(-interval) // one that is being written may have an earlier time
-		if err := q.enqueueSince(ctx, since); err == nil {
+		leads, err := q.Ledger.Lead.Of(ctx, "github", next)
+		if err == nil && !leads { // who is to begin asks about all that another server may not have
+			next = q.Now().Add(-github.Age)
+		} else if err == nil {
+			err = q.enqueueSince(ctx, since)
+		}
+		if err == nil {
 			since = next
 		} else if ctx.Err() == nil {
 			q.Log.Error().Err(err).Msg("cannot look for verdicts to ask GitHub about; retrying")

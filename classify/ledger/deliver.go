@@ -8,7 +8,7 @@ import (
 )
 
 // deliveryTables hold, for each receiver of verdicts but Loki, what it is still to be sent, and
-// of what it was sent the notes. How far its list was made stands in meta.
+// of what it was sent the notes. Up to where its list is made stands in meta.
 const deliveryTables = `
 CREATE TABLE IF NOT EXISTS deliveries (
 	receiver TEXT NOT NULL,
@@ -41,8 +41,13 @@ const oldNews = 48 * time.Hour
 // Deliveries returns those of a receiver; the name must stay the same.
 func (l *Ledger) Deliveries(receiver string) *Deliveries { return &Deliveries{l, receiver} }
 
-// position is the name in meta of how far the list of the receiver was made.
-func (d *Deliveries) position() string { return "receiver:" + d.receiver }
+// position is the name in meta of up to where the list of the receiver is made.
+func (d *Deliveries) position() string { return "receiver: " + d.receiver }
+
+// Leads says whether this server is the one that sends to the receiver.
+func (d *Deliveries) Leads(ctx context.Context, now time.Time) (bool, error) {
+	return d.ledger.Lead.Of(ctx, "deliver to "+d.receiver, now)
+}
 
 // Due returns what is due, the oldest first.
 func (d *Deliveries) Due(ctx context.Context, now time.Time, limit int) (out []Delivery, err error) {
@@ -50,8 +55,8 @@ func (d *Deliveries) Due(ctx context.Context, now time.Time, limit int) (out []D
 		return nil, err
 	}
 	c := d.ledger.readConn
-	err = c.useAlone(ctx, func() error {
-		rows, err := c.queryRows(`SELECT v.member, v.revision, d.attempts
+	err = c.UseAlone(ctx, func() error {
+		rows, err := c.QueryRows(`SELECT v.member, v.revision, d.attempts
 			FROM deliveries d JOIN verdicts v ON v.pod = d.pod AND v.revision = d.revision
 			WHERE d.receiver = ? AND d.done = 0 AND d.due <= ? ORDER BY v.recorded, v.member, v.revision LIMIT ?`,
 			d.receiver, unixNanos(now), limit)
@@ -62,7 +67,7 @@ func (d *Deliveries) Due(ctx context.Context, now time.Time, limit int) (out []D
 			return err
 		})
 		query := func(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-			return c.queryRows(query, args...)
+			return c.QueryRows(query, args...)
 		}
 		for i := range out {
 			if err == nil {
@@ -87,52 +92,68 @@ func (d *Deliveries) fill(ctx context.Context, query queryFunc, item *Delivery) 
 	return err
 }
 
-// takeNew puts verdicts that were recorded since the last time into the receiver's list.
+// late is how long after the time that a verdict was recorded at it can be seen: another
+// server's write may take that long.
+const late = 10 * time.Minute
+
+// takeNew puts verdicts that were recorded since the last time into the receiver's list. Of
+// a new receiver's what was there before counts as sent.
 func (d *Deliveries) takeNew(ctx context.Context, now time.Time) error {
-	var from sql.NullInt64
-	var newest int64
+	var position sql.NullInt64
+	some := false
 	c := d.ledger.readConn
-	err := c.useAlone(ctx, func() error {
-		err := c.queryRow("SELECT max(value) FROM meta WHERE name = ?", d.position()).Scan(&from)
-		return errors.Join(err, c.queryRow("SELECT coalesce(max(number), 0) FROM verdicts").Scan(&newest))
+	err := c.UseAlone(ctx, func() error {
+		err := c.QueryRow("SELECT max(value) FROM meta WHERE name = ?", d.position()).Scan(&position)
+		if err != nil || !position.Valid {
+			return err
+		}
+		return c.QueryRow("SELECT EXISTS (SELECT 1"+unlisted+")", d.receiver, from(now, position)).Scan(&some)
 	})
-	if err != nil || from.Valid && newest == from.Int64 {
+	if err != nil || position.Valid && !some {
 		return err
 	}
-	if newest < from.Int64 {
-		from.Int64 = 0 // all that was there before was swept, and numbers began anew
-	}
 	return d.ledger.Write(ctx, now, func(tx *Tx) error {
-		if from.Valid {
-			_, err := tx.conn.execute(`INSERT INTO deliveries (receiver, pod, revision, due, attempts)
-				SELECT ?, pod, revision, 0, 0 FROM verdicts WHERE number > ? AND number <= ? AND recorded >= ?
-				ON CONFLICT DO NOTHING`, d.receiver, from.Int64, newest, unixNanos(now.Add(-oldNews)))
-			if err != nil {
-				return err
-			}
+		done := unixNanos(now)
+		if position.Valid {
+			done = 0
 		}
-		return tx.noteValue(d.position(), newest)
+		_, err := tx.conn.Execute(`INSERT INTO deliveries (receiver, pod, revision, due, attempts, done)
+			SELECT ?1, pod, revision, 0, 0, CAST(?3 AS BIGINT)`+unlisted+" ON CONFLICT DO NOTHING",
+			d.receiver, from(now, position), done)
+		if err != nil {
+			return err
+		}
+		return tx.noteValue(d.position(), unixNanos(now))
 	})
+}
+
+// unlisted are the verdicts since a time that a receiver's list has not had.
+const unlisted = ` FROM verdicts v WHERE last IN (0, 1) AND recorded > ?2 AND NOT EXISTS
+	(SELECT 1 FROM deliveries d WHERE d.receiver = ?1 AND d.pod = v.pod AND d.revision = v.revision)`
+
+// from is since when verdicts are looked for that a list has not had, which was made up to
+// position; a new one's was made up to now.
+func from(now time.Time, position sql.NullInt64) int64 {
+	if !position.Valid {
+		position.Int64 = unixNanos(now)
+	}
+	return max(position.Int64-int64(late), unixNanos(now.Add(-oldNews)))
 }
 
 // Waiting says how many are still to be sent.
 func (d *Deliveries) Waiting(ctx context.Context) (n int, err error) {
 	c := d.ledger.readConn
-	err = c.useAlone(ctx, func() error {
-		return c.queryRow("SELECT count(*) FROM deliveries WHERE receiver = ? AND done = 0", d.receiver).Scan(&n)
+	err = c.UseAlone(ctx, func() error {
+		return c.QueryRow("SELECT count(*) FROM deliveries WHERE receiver = ? AND done = 0", d.receiver).Scan(&n)
 	})
 	return n, err
 }
 
-// Done takes an item off the list. A note stays for as long as the verdict.
+// Done takes an item off the list. That it did, and the note, stay for as long as the verdict.
 func (d *Deliveries) Done(ctx context.Context, now time.Time, item Delivery, note string) error {
 	return d.ledger.Write(ctx, now, func(tx *Tx) error {
 		const row = " WHERE receiver = ? AND pod = " + podOf + " AND revision = ?"
-		if note == "" {
-			_, err := tx.conn.execute("DELETE FROM deliveries"+row, d.receiver, item.Case, item.Verdict.Revision)
-			return err
-		}
-		_, err := tx.conn.execute("UPDATE deliveries SET done = ?, note = ?"+row,
+		_, err := tx.conn.Execute("UPDATE deliveries SET done = ?, note = ?"+row,
 			unixNanos(now), note, d.receiver, item.Case, item.Verdict.Revision)
 		return err
 	})
@@ -141,7 +162,7 @@ func (d *Deliveries) Done(ctx context.Context, now time.Time, item Delivery, not
 // Postpone notes a failed attempt: the item is due again at due.
 func (d *Deliveries) Postpone(ctx context.Context, now time.Time, item Delivery, due time.Time) error {
 	return d.ledger.Write(ctx, now, func(tx *Tx) error {
-		_, err := tx.conn.execute(`UPDATE deliveries SET due = ?, attempts = attempts + 1
+		_, err := tx.conn.Execute(`UPDATE deliveries SET due = ?, attempts = attempts + 1
 			WHERE receiver = ? AND pod = `+podOf+` AND revision = ?`,
 			unixNanos(due), d.receiver, item.Case, item.Verdict.Revision)
 		return err
@@ -151,8 +172,8 @@ func (d *Deliveries) Postpone(ctx context.Context, now time.Time, item Delivery,
 // Noted counts what was done since then with a note that begins with certain words.
 func (d *Deliveries) Noted(ctx context.Context, since time.Time, begins string) (n int, err error) {
 	c := d.ledger.readConn
-	err = c.useAlone(ctx, func() error {
-		return c.queryRow(`SELECT count(*) FROM deliveries
+	err = c.UseAlone(ctx, func() error {
+		return c.QueryRow(`SELECT count(*) FROM deliveries
 			WHERE receiver = ? AND done >= ? AND substr(note, 1, ?) = ?`,
 			d.receiver, unixNanos(since), len(begins), begins).Scan(&n)
 	})
@@ -162,9 +183,9 @@ func (d *Deliveries) Noted(ctx context.Context, since time.Time, begins string) 
 // Note is what was noted of a revision, "" where nothing was.
 func (d *Deliveries) Note(ctx context.Context, id string, revision int) (note string, err error) {
 	c := d.ledger.readConn
-	err = c.useAlone(ctx, func() error {
+	err = c.UseAlone(ctx, func() error {
 		var found sql.NullString
-		err := c.queryRow("SELECT max(note) FROM deliveries WHERE receiver = ? AND pod = "+podOf+" AND revision = ?",
+		err := c.QueryRow("SELECT max(note) FROM deliveries WHERE receiver = ? AND pod = "+podOf+" AND revision = ?",
 			d.receiver, id, revision).Scan(&found)
 		note = found.String
 		return err

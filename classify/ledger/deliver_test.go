@@ -132,7 +132,7 @@ func TestDeliveriesInAnEarlierFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = l.Write(t.Context(), time.Now(), func(tx *Tx) error {
-		_, err := tx.conn.execute("DROP TABLE deliveries")
+		_, err := tx.conn.Execute("DROP TABLE deliveries")
 		return err
 	})
 	if err != nil {

@@ -2,9 +2,12 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"coroner/classify/ledger/database"
@@ -16,6 +19,7 @@ import (
 // Outbox holds the verdicts that are still to be published.
 type Outbox struct {
 	conn  *database.Conn
+	pool  *database.Pool
 	names *naming
 	ready chan struct{} // see Ready; never closed
 	// verdictCache holds waiting verdicts as they were recorded: reading one back
@@ -45,9 +49,9 @@ const (
 	maxCachedSize = 64 << 10
 )
 
-func newOutbox(c *database.Conn, names *naming) *Outbox {
+func newOutbox(c *database.Conn, pool *database.Pool, names *naming) *Outbox {
 	cache, _ := lru.New[verdictKey, *rules.Verdict](maxCached) // an error only for a size below 1
-	return &Outbox{conn: c, names: names, ready: make(chan struct{}, 1), verdictCache: cache}
+	return &Outbox{conn: c, pool: pool, names: names, ready: make(chan struct{}, 1), verdictCache: cache}
 }
 
 // Ready gives a value soon after a Write put verdicts into the outbox; several writes
@@ -69,10 +73,13 @@ func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []Outbo
 	return out, err
 }
 
-func (o *Outbox) dueItems(now time.Time, limit int) (out []OutboxItem, _ error) {
-	rows, err := o.conn.QueryRows(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
+func (o *Outbox) dueItems(now time.Time, limit int) ([]OutboxItem, error) {
+	return readItems(o.conn.QueryRows(`SELECT v.member, o.stamp, o.attempts, v.recorded, v.revision
 		FROM outbox o JOIN verdicts v USING (pod, revision)
-		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, unixNanos(now), limit)
+		WHERE o.due <= ? ORDER BY v.recorded, v.member, o.revision LIMIT ?`, unixNanos(now), limit))
+}
+
+func readItems(rows *sql.Rows, err error) (out []OutboxItem, _ error) {
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var item OutboxItem
 		var stamp, recorded int64
@@ -82,6 +89,36 @@ func (o *Outbox) dueItems(now time.Time, limit int) (out []OutboxItem, _ error) 
 		return err
 	})
 	return out, err
+}
+
+// Take is Due for who goes on to send the items: of several servers one gets each, and
+// another one only when that has not said within ClaimFor what became of it.
+func (o *Outbox) Take(ctx context.Context, now time.Time, limit int) ([]OutboxItem, error) {
+	if !o.pool.Remote() {
+		return o.Due(ctx, now, limit)
+	}
+	const take = `WITH chosen AS (SELECT o.pod, o.revision FROM outbox o JOIN verdicts v USING (pod, revision)
+			WHERE o.due <= ?1 ORDER BY v.recorded, v.member, o.revision LIMIT ?3 FOR UPDATE OF o SKIP LOCKED)
+		UPDATE outbox SET due = ?2 FROM chosen, verdicts v
+		WHERE outbox.pod = chosen.pod AND outbox.revision = chosen.revision
+			AND v.pod = chosen.pod AND v.revision = chosen.revision
+		RETURNING v.member, outbox.stamp, outbox.attempts, v.recorded, v.revision`
+	out, err := readItems(o.pool.GetRows(ctx, take, unixNanos(now), unixNanos(now.Add(ClaimFor)), limit))
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(a, b OutboxItem) int {
+		return cmp.Or(a.Recorded.Compare(b.Recorded), strings.Compare(a.Case, b.Case),
+			cmp.Compare(a.Verdict.Revision, b.Verdict.Revision))
+	})
+	return out, o.conn.UseAlone(ctx, func() (err error) {
+		for i := range out {
+			if err == nil {
+				err = o.fillItem(&out[i])
+			}
+		}
+		return err
+	})
 }
 
 // fillItem reads the verdict of an item.
@@ -146,7 +183,8 @@ func (t *Tx) Sent(item OutboxItem) error {
 // Postpone notes a failed attempt: the item is due again at due. A stamp that is not
 // zero replaces the one that the item had.
 func (t *Tx) Postpone(item OutboxItem, due, stamp time.Time) error {
-	const update = `UPDATE outbox SET due = ?, attempts = attempts + 1, stamp = coalesce(nullif(CAST(? AS BIGINT), 0), stamp)
+	const update = `UPDATE outbox SET due = ?, attempts = attempts + 1,
+			stamp = coalesce(nullif(CAST(? AS BIGINT), 0), stamp)
 		WHERE pod = ` + podOf + " AND revision = ?"
 	_, err := t.conn.Execute(update, unixNanos(due), unixNanos(stamp), item.Case, item.Verdict.Revision)
 	return err

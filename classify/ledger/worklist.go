@@ -1,9 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"coroner/classify/ledger/database"
@@ -58,6 +61,52 @@ func (w Worklist) Standing(ctx context.Context, now time.Time) (out []Case, err 
 		return err
 	})
 	return out, err
+}
+
+// ClaimFor is how long a server has for a case, or for a verdict that it sends, before
+// another one takes it.
+const ClaimFor = 20 * time.Second
+
+// maxClaimed is how many cases a server claims at one time.
+const maxClaimed = 64
+
+// TakePending is Pending for who goes on to judge. Of cases that several servers could
+// judge each gets some, for ClaimFor, and more says that there can be others.
+func (w Worklist) TakePending(ctx context.Context, now time.Time, settle time.Duration) (
+	out []Case, more bool, err error,
+) {
+	if !w.pool.Remote() {
+		out, err = w.Pending(ctx, now, settle)
+		return out, false, err
+	}
+	return w.claim(ctx, now, `runner AND (state = 'open' AND due > 0 AND due <= ?1 OR state = 'ending' AND (due <= ?1 OR
+		died + ?4 <= (SELECT reached FROM nodes n
+			WHERE n.cluster = c.cluster AND n.node = c.node AND NOT n.silent) AND
+		died + ?4 <= coalesce((SELECT min(reached) FROM nodes n
+			WHERE n.cluster = c.cluster AND controller AND NOT silent), died + ?4)))`, int64(settle))
+}
+
+// TakeStanding is Standing for who goes on to judge, as TakePending is.
+func (w Worklist) TakeStanding(ctx context.Context, now time.Time) (out []Case, more bool, err error) {
+	if !w.pool.Remote() {
+		out, err = w.Standing(ctx, now)
+		return out, false, err
+	}
+	return w.claim(ctx, now, "kind <> '' AND due > 0 AND due <= ?1")
+}
+
+// claim takes the most urgent of the cases that are due and that no server has.
+func (w Worklist) claim(ctx context.Context, now time.Time, due string, args ...any) (out []Case, more bool, err error) {
+	query := `WITH chosen AS (SELECT c.pod FROM cases c WHERE claimed <= ?1 AND ` + due + `
+			ORDER BY due, opened, id LIMIT ?3 FOR UPDATE SKIP LOCKED)
+		UPDATE cases SET claimed = ?2 FROM chosen WHERE cases.pod = chosen.pod RETURNING ` + caseColumns
+	args = append([]any{unixNanos(now), unixNanos(now.Add(ClaimFor)), maxClaimed}, args...)
+	rows, err := w.pool.GetRows(ctx, query, args...)
+	out, err = w.names.readCases(rows, err)
+	slices.SortFunc(out, func(a, b Case) int {
+		return cmp.Or(a.Due.Compare(b.Due), a.Opened.Compare(b.Opened), strings.Compare(a.ID, b.ID))
+	})
+	return out, len(out) == maxClaimed, err
 }
 
 // CountCases says how many runners are in each state.

@@ -89,15 +89,15 @@ func (p *Loki) Run(ctx context.Context) error {
 // Flush sends everything that is due once, unless Loki asked for a pause.
 func (p *Loki) Flush(ctx context.Context) error {
 	for {
-		items, err := p.Ledger.Outbox.Due(ctx, p.Now(), batch)
-		if err != nil {
-			return err
-		}
 		if n, err := p.Ledger.Outbox.Count(ctx); err == nil {
 			p.Metrics.outbox.Set(float64(n))
 		}
-		if len(items) == 0 || ctx.Err() != nil || p.Now().Before(p.retryAt) {
+		if ctx.Err() != nil || p.Now().Before(p.retryAt) {
 			return nil
+		}
+		items, err := p.Ledger.Outbox.Take(ctx, p.Now(), batch)
+		if err != nil || len(items) == 0 {
+			return err
 		}
 		if err := p.sendItems(ctx, items); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"coroner/classify/docket"
 	"coroner/classify/intake"
 	"coroner/classify/ledger"
+	"coroner/classify/ledger/database"
 	"coroner/classify/lookup"
 	"coroner/classify/mcp"
 	"coroner/classify/publish"
@@ -81,6 +82,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	if err := s.adoptCluster(); err != nil {
 		return nil, err
 	}
+	s.daemon.Check, now = s.ledger.Ping, s.ledger.NewClock(now).Now
 	reg := s.daemon.Registry
 	s.docket = docket.New(s.ledger, book, c.docketOptions(), docket.NewMetrics(reg), log, now)
 	s.intake = &intake.Intake{
@@ -190,7 +192,7 @@ func (s *server) runParts(ctx context.Context) error {
 	if s.loki != nil {
 		tasks = append(tasks, s.loki.Run)
 	}
-	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", s.cmd.Ledger).
+	s.daemon.Log.Info().Str("address", s.daemon.Addr()).Str("ledger", database.Redacted(s.cmd.Ledger)).
 		Str("rulebook", s.docket.Book().Hash).Msg("coroner serves")
 	s.warnOfOpenDoors()
 	s.daemon.Ready()

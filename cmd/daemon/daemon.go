@@ -71,6 +71,9 @@ type Daemon struct {
 	// and what changed not more often than each ReloadEvery. nil = it is not known.
 	Content func() (string, error)
 
+	// Check says what is amiss with what the program cannot do without; nil = it needs nothing.
+	Check func(context.Context) error
+
 	reloads    reloads
 	state      atomic.Int32 // starting, ready, stopping: never back
 	listener   net.Listener
@@ -118,9 +121,9 @@ func New(f *Flags, log zerolog.Logger) *Daemon {
 func (d *Daemon) endpoints() {
 	d.Mux.Handle("GET /metrics", promhttp.HandlerFor(d.Registry, promhttp.HandlerOpts{}))
 	d.Mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "healthy") })
-	d.Mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
-		if d.state.Load() != ready {
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
+	d.Mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, r *http.Request) {
+		if err := d.check(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ready")
@@ -131,6 +134,27 @@ func (d *Daemon) endpoints() {
 		d.addOperatorEndpoint("/debug/pprof/profile", pprof.Profile)
 		d.addOperatorEndpoint("/debug/pprof/trace", pprof.Trace)
 	}
+}
+
+// checkFor is how long the answer whether the program is ready may take.
+const checkFor = 2 * time.Second
+
+// check says why the program is not ready. Who asks need not be known, so it says no more
+// than what kind of thing it is; the log has the rest.
+func (d *Daemon) check(ctx context.Context) error {
+	if d.state.Load() != ready {
+		return errors.New("not ready")
+	}
+	if d.Check == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkFor)
+	defer cancel()
+	if err := d.Check(ctx); err != nil {
+		d.Log.Warn().Err(err).Msg("not ready")
+		return errors.New("not ready: the ledger cannot be reached")
+	}
+	return nil
 }
 
 // addOperatorEndpoint adds an endpoint for operators.

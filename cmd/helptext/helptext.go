@@ -111,6 +111,8 @@ var Vars = kong.Vars{
 		"pool were taken. Known by GitHub's webhook.",
 	"serve_job_wait_most": "How long a job waits at most before it is stranded, however long others of its pool " +
 		"waited.",
+	"serve_ledger": "The ledger: a file, or the URL of a PostgreSQL database that several servers can share, " +
+		"postgres://USER@HOST/DATABASE. The password is best left to PGPASSFILE or PGPASSWORD.",
 	"serve_settle_after":    "How long evidence must be complete after a death before the case is judged.",
 	"serve_settle_deadline": "How long after a death the case is judged, even if evidence is missing.",
 	"serve_web_token_file":  "File with the token for the pages and the API.",

@@ -14,7 +14,6 @@ CREATE TABLE IF NOT EXISTS gates (name TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS leases (
 	task   TEXT PRIMARY KEY,
 	holder TEXT NOT NULL,
-	since  INTEGER NOT NULL, -- without a break
 	until  INTEGER NOT NULL);
 `
 
@@ -61,22 +60,16 @@ func (c *Conn) HoldAll() error {
 	return rows.Err()
 }
 
-// Lead makes the holder the one that does a task until a time, unless another one is. since
-// is when it began to be, without a break: whoever comes late begins anew.
-func (s *Pool) Lead(ctx context.Context, task, holder string, now, until time.Time) (
-	since time.Time, leads bool, err error,
-) {
-	const lead = `INSERT INTO leases (task, holder, since, until) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, until = excluded.until,
-			since = CASE WHEN leases.holder = excluded.holder AND leases.until >= ?3
-				THEN leases.since ELSE excluded.since END
-		WHERE leases.holder = excluded.holder OR leases.until < ?3 RETURNING since`
-	var nanos int64
-	err = s.QueryRowContext(ctx, lead, task, holder, now.UnixNano(), until.UnixNano()).Scan(&nanos)
+// Lead makes the holder the one that does a task until a time, unless another one is.
+func (s *Pool) Lead(ctx context.Context, task, holder string, now, until time.Time) (bool, error) {
+	const lead = `INSERT INTO leases (task, holder, until) VALUES (?1, ?2, ?4)
+		ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, until = excluded.until
+		WHERE leases.holder = excluded.holder OR leases.until < ?3 RETURNING task`
+	err := s.QueryRowContext(ctx, lead, task, holder, now.UnixNano(), until.UnixNano()).Scan(new(string))
 	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, false, nil
+		return false, nil
 	}
-	return time.Unix(0, nanos), err == nil, err
+	return err == nil, err
 }
 
 // Offset is how far the database's clock is ahead of this machine's.
