@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
 )
 
 // Conn is one connection to the file and every statement that was prepared on it:
@@ -15,6 +16,7 @@ type Conn struct {
 	db    *sql.Conn            // nil: it was lost, the next use takes another
 	stmts map[string]*sql.Stmt // guarded by turn
 	ctx   context.Context      // of the use that has its turn
+	used  time.Time            // when it was, last
 	held  []string             // the names that the write is alone with
 }
 

@@ -39,6 +39,7 @@ const (
 	connectFor = 5 * time.Second
 	useFor     = 30 * time.Second
 	idleFor    = "20s"
+	askAfter   = time.Second // a connection that was not used for so long may have been lost
 )
 
 // OpenURL opens pools of so many connections to a PostgreSQL. words are pieces of texts, each
@@ -71,6 +72,9 @@ func OpenURL(path string, words []string, conns ...int) ([]*Pool, error) {
 func (c *Conn) useRemote(ctx context.Context, f func() error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, useFor)
 	defer cancel()
+	if c.db != nil && time.Since(c.used) > askAfter && c.db.PingContext(ctx) != nil {
+		c.drop()
+	}
 	if c.db == nil || c.isLost() {
 		c.drop()
 		if c.db, err = c.pool.Conn(ctx); err != nil {
@@ -79,7 +83,7 @@ func (c *Conn) useRemote(ctx context.Context, f func() error) (err error) {
 	}
 	c.ctx = ctx
 	err = f()
-	if c.isLost() {
+	if c.used = time.Now(); c.isLost() {
 		c.drop()
 	}
 	return err
