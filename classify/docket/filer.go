@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
-	"coroner/classify/ledger/database"
 	"coroner/ingest"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -60,7 +59,7 @@ func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) 
 // none must fail for another's sake.
 func (f *filer) fileAll(ctx context.Context, all []*pushRequest) {
 	err := f.fileTogether(ctx, all)
-	if err != nil && len(all) > 1 && !database.IsAway(err) {
+	if err != nil && len(all) > 1 && !ledger.IsAway(err) {
 		for i := range all {
 			f.fileAll(ctx, all[i:i+1])
 		}

@@ -187,7 +187,13 @@ func TestReplicasThatAreKilled(t *testing.T) {
 	}
 	awaitVerdicts(t, l, s, deaths, nodes)
 	compareVerdicts(t, docketOf(t, l), undisturbed(t, s.told))
-	t.Logf("%d deaths, %d pushes, %d kills of a server and %d of the database", deaths, len(s.told), rounds, (rounds+1)/3)
+	t.Logf(
+		"%d deaths, %d pushes, %d kills of a server and %d of the database",
+		deaths,
+		len(s.told),
+		rounds,
+		(rounds+1)/3,
+	)
 	if rounds < 3 {
 		t.Error("the agents were done before anything was killed")
 	}
@@ -248,7 +254,8 @@ func awaitVerdicts(t *testing.T, l *ledger.Ledger, s *service, deaths, nodes int
 	var counts map[ledger.State]int
 	for range 600 {
 		var err error
-		if counts, err = l.CountCases(t.Context()); err == nil && counts[ledger.StateJudged] == deaths && len(counts) == 1 {
+		if counts, err = l.CountCases(t.Context()); err == nil && counts[ledger.StateJudged] == deaths &&
+			len(counts) == 1 {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -33,7 +33,7 @@ type Ledger struct {
 	Search
 	Worklist
 	Outbox *Outbox
-	Lead   *Lead
+	Lead   *database.Lead
 
 	path      string
 	lock      *os.File // held as long as the ledger is open; nil: a database
@@ -106,7 +106,7 @@ func (l *Ledger) connect() error {
 	l.Questions = Questions{query: l.queryPool.GetRows, names: l.names}
 	l.Search = Search{pool: l.queryPool, names: l.names}
 	l.Worklist = Worklist{readConn: l.readConn, pool: l.queryPool, names: l.names}
-	l.Lead = newLead(l.queryPool)
+	l.Lead = database.NewLead(l.queryPool)
 	l.Outbox = newOutbox(l.readConn, l.queryPool, l.names)
 	return nil
 }
@@ -118,7 +118,7 @@ func isDir(path string) bool {
 
 // Close closes the file.
 func (l *Ledger) Close() error {
-	l.Lead.giveUp()
+	l.Lead.GiveUp()
 	var err error
 	for _, c := range []*database.Conn{l.readConn, l.conn} {
 		if c != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"coroner/classify/ledger/database"
 )
@@ -40,6 +41,15 @@ func (l *Ledger) Ping(ctx context.Context) error {
 		return fmt.Errorf("ledger %s: %w", database.Redacted(l.path), err)
 	}
 	return nil
+}
+
+// IsAway says whether something failed because the ledger could not be reached: a later try
+// may succeed.
+func IsAway(err error) bool { return database.IsAway(err) }
+
+// NewClock is the clock that all servers of the ledger go by; now is this machine's.
+func (l *Ledger) NewClock(now func() time.Time) *database.Clock {
+	return database.NewClock(l.queryPool, now)
 }
 
 // Hold takes clusters for this write alone, in an order in which no two writes wait for each

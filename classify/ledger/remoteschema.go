@@ -64,7 +64,8 @@ func (m remoteSchema) expandOnce() error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
-	const note = "INSERT INTO meta (name, value) VALUES ('%s', %d) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+	const note = "INSERT INTO meta (name, value) VALUES ('%s', %d) " +
+		"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 	all := schemaInPostgres.Replace(tables + indexes + remoteTables)
 	err = execAll(tx, all, fmt.Sprintf(note, "schema", version), fmt.Sprintf(note, "least", least))
 	return errors.Join(err, tx.Commit())

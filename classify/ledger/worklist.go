@@ -96,7 +96,12 @@ func (w Worklist) TakeStanding(ctx context.Context, now time.Time) (out []Case, 
 }
 
 // claim takes the most urgent of the cases that are due and that no server has.
-func (w Worklist) claim(ctx context.Context, now time.Time, due string, args ...any) (out []Case, more bool, err error) {
+func (w Worklist) claim(
+	ctx context.Context,
+	now time.Time,
+	due string,
+	args ...any,
+) (out []Case, more bool, err error) {
 	query := `WITH chosen AS (SELECT c.pod FROM cases c WHERE claimed <= ?1 AND ` + due + `
 			ORDER BY due, opened, id LIMIT ?3 FOR UPDATE SKIP LOCKED)
 		UPDATE cases SET claimed = ?2 FROM chosen WHERE cases.pod = chosen.pod RETURNING ` + caseColumns

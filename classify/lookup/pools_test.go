@@ -30,7 +30,13 @@ func servePools(t *testing.T) *API {
 	a, _ := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {
 		for _, v := range []*rules.Verdict{onPool("heron", rules.Open), onPool("egret", rules.Resolved)} {
 			id := ledger.NewStandingID(casefile.OfPool, "", v.Pool)
-			c := ledger.Case{ID: id, Kind: casefile.OfPool, Name: v.Pool, State: ledger.StateJudged, Turn: ledger.Turn{Episodes: 1}}
+			c := ledger.Case{
+				ID:    id,
+				Kind:  casefile.OfPool,
+				Name:  v.Pool,
+				State: ledger.StateJudged,
+				Turn:  ledger.Turn{Episodes: 1},
+			}
 			put(t0, func(tx *ledger.Tx) error { return tx.PutCase(c) })
 			put(t0, func(tx *ledger.Tx) error { return tx.AddVerdict(id, v, t0, false) })
 		}

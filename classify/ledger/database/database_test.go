@@ -174,7 +174,10 @@ func TestRemote(t *testing.T) {
 			holder string
 			now    int
 			leads  bool
-		}{{"a", 100, true}, {"b", 101, false}, {"a", 110, true}, {"b", 119, false}, {"b", 121, true}, {"a", 122, false}} {
+		}{
+			{"a", 100, true}, {"b", 101, false}, {"a", 110, true}, {"b", 119, false}, {"b", 121, true},
+			{"a", 122, false},
+		} {
 			leads, err := p.Lead(t.Context(), "sweep", step.holder, at(step.now), at(step.now+10))
 			if err != nil || leads != step.leads {
 				t.Errorf("%d: %+v: %v %v", i, step, leads, err)

@@ -1,19 +1,17 @@
-package ledger
+package database
 
 import (
 	"context"
 	"crypto/rand"
 	"sync"
 	"time"
-
-	"coroner/classify/ledger/database"
 )
 
 // Lead says which server does what only one must do, or what would be done twice for
 // nothing. Nothing may go wrong where two do it at the same time for a moment: a server that
 // was stopped in the middle goes on when it wakes up.
 type Lead struct {
-	pool   *database.Pool
+	pool   *Pool
 	holder string // this server
 	mu     sync.Mutex
 	tasks  map[string]lease
@@ -31,7 +29,8 @@ const (
 	askLead  = 4 * time.Second
 )
 
-func newLead(pool *database.Pool) *Lead {
+// NewLead returns a server that does nothing yet.
+func NewLead(pool *Pool) *Lead {
 	return &Lead{pool: pool, holder: rand.Text(), tasks: map[string]lease{}}
 }
 
@@ -54,8 +53,8 @@ func (l *Lead) Of(ctx context.Context, task string, now time.Time) (leads bool, 
 	return leads, err
 }
 
-// giveUp lets other servers do all of it at once.
-func (l *Lead) giveUp() {
+// GiveUp lets other servers do all of it at once.
+func (l *Lead) GiveUp() {
 	if l == nil || !l.pool.Remote() {
 		return
 	}
@@ -71,7 +70,7 @@ func (l *Lead) giveUp() {
 // where the ledger is a file. It is asked for from time to time, and this machine's clock
 // tells how much later it is.
 type Clock struct {
-	pool *database.Pool
+	pool *Pool
 	now  func() time.Time
 	mu   sync.Mutex
 	base time.Time // of the database
@@ -79,7 +78,7 @@ type Clock struct {
 }
 
 // NewClock returns the clock; now is this machine's.
-func (l *Ledger) NewClock(now func() time.Time) *Clock { return &Clock{pool: l.queryPool, now: now} }
+func NewClock(pool *Pool, now func() time.Time) *Clock { return &Clock{pool: pool, now: now} }
 
 // askClock is how often the database is asked for its time.
 const askClock = 10 * time.Second
