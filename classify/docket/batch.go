@@ -202,7 +202,9 @@ func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, runner, ends bool
 		}
 	}
 	c.Heard = b.now
-	c.Version++
+	if b.filer.ledger.Shared() { // of another server's clock the same time can be another one
+		c.Version++
+	}
 	c.Runner = b.filer.options.isRunner(&c.Case, runner)
 	switch {
 	case ends || c.State == ledger.StateJudged:

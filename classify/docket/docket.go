@@ -165,7 +165,12 @@ func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.
 // Due judges every case that is settled, or whose time is up, and notices agents that
 // fell silent.
 func (d *Docket) Due(ctx context.Context) error {
-	err := errors.Join(d.judge.judgeDue(ctx), d.waiting.judgeDue(ctx))
+	err := d.judge.judgeDue(ctx)
+	if err != nil && ledger.IsAway(err) {
+		d.silence.since = d.now() // what was told meanwhile could not be filed
+		return err
+	}
+	err = errors.Join(err, d.waiting.judgeDue(ctx))
 	if ctx.Err() != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package docket
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -52,8 +53,13 @@ func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) 
 	if !p.done { // nobody took it along
 		f.fileAll(context.WithoutCancel(ctx), f.queue.takeFitting(p))
 	}
+	if p.err != nil && ledger.IsAway(p.err) {
+		return errAway // whoever pushes need not know what the ledger is called; the log has it
+	}
 	return p.err
 }
+
+var errAway = errors.New("the ledger cannot be reached")
 
 // fileAll files requests in one write. When that fails each is tried by itself:
 // none must fail for another's sake.
@@ -71,7 +77,11 @@ func (f *filer) fileAll(ctx context.Context, all []*pushRequest) {
 }
 
 func (f *filer) fileTogether(ctx context.Context, all []*pushRequest) error {
-	b, err := f.writeBatch(ctx, f.now(), clustersOf(all), func(b *batch) error {
+	var clusters []string
+	if f.ledger.Shared() {
+		clusters = clustersOf(all)
+	}
+	b, err := f.writeBatch(ctx, f.now(), clusters, func(b *batch) error {
 		for _, p := range all {
 			b.from = p.from
 			for i := range p.entries {

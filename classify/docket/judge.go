@@ -132,7 +132,14 @@ func (j *judge) recordOutcomes(ctx context.Context, all []outcome) error {
 }
 
 func (j *judge) recordAll(ctx context.Context, all []outcome, at time.Time) error {
+	var clusters []string
+	for i := range all {
+		clusters = append(clusters, all[i].Cluster)
+	}
 	return j.writeAt(ctx, at, func(tx *ledger.Tx) error {
+		if err := tx.Hold(clusters); err != nil {
+			return err
+		}
 		for i := range all {
 			if err := j.updateCase(tx, &all[i], at); err != nil {
 				return err

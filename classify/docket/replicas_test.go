@@ -164,7 +164,7 @@ func TestReplicasThatAreKilled(t *testing.T) {
 		s.all = append(s.all, r)
 		t.Cleanup(r.kill)
 	}
-	const deaths, nodes = 100, 5
+	const deaths, nodes = 60, 4
 	agents := tellDeaths(t, s, deaths, nodes)
 	done := make(chan struct{})
 	go func() { defer close(done); agents.Wait() }()
