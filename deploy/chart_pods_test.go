@@ -316,6 +316,41 @@ func TestPlacementAndProbes(t *testing.T) {
 	}
 }
 
+// Several servers have a database, whose URL is in no argument, and no volume; they are kept
+// apart, and no drain takes more than one.
+func TestServersThatShareADatabase(t *testing.T) {
+	all := rendered(t, "server: {replicas: 3, postgres: {existingSecret: coroner-db-app}}")
+	set := of(all, "StatefulSet")[0]
+	server := containerOf(set)
+	if n := get(set, "spec", "replicas"); fmt.Sprint(n) != "3" {
+		t.Errorf("%v replicas", n)
+	}
+	if got := list(set, "spec", "volumeClaimTemplates"); len(got) != 0 {
+		t.Errorf("a volume: %v", got)
+	}
+	for _, arg := range list(server, "args") {
+		if strings.HasPrefix(arg.(string), "--ledger") {
+			t.Errorf("%v", arg)
+		}
+	}
+	ledger := list(server, "env")[1]
+	if str(ledger, "name") != "CORONER_LEDGER" || str(ledger, "valueFrom", "secretKeyRef", "name") != "coroner-db-app" ||
+		str(ledger, "valueFrom", "secretKeyRef", "key") != "uri" {
+		t.Errorf("the database is %v", ledger)
+	}
+	if got := list(podOf(set), "topologySpreadConstraints"); len(got) != 1 ||
+		str(got[0], "topologyKey") != "kubernetes.io/hostname" {
+		t.Errorf("spread by %v", got)
+	}
+	if n := get(of(all, "PodDisruptionBudget")[0], "spec", "maxUnavailable"); fmt.Sprint(n) != "1" {
+		t.Errorf("a drain takes %v", n)
+	}
+	one := of(rendered(t, valueSets["defaults"]), "StatefulSet")[0]
+	if got := list(podOf(one), "topologySpreadConstraints"); len(got) != 0 {
+		t.Errorf("one server is spread by %v", got)
+	}
+}
+
 // The cluster's name goes to both programs: what the agents of another cluster send
 // to this server is told apart by it.
 func TestClusterOfBothPrograms(t *testing.T) {

@@ -32,6 +32,8 @@ func TestSenselessValuesAreRefused(t *testing.T) {
 		"agent: {hostNetwork: true}":                                  "hostNetwork",
 		"agent: {securityContext: {privileged: true}}":                "securityContext",
 		"server: {replicas: 2}":                                       "replicas",
+		"server: {replicas: 0}":                                       "/server/replicas",
+		"server: {replicas: 2, postgres: {key: url}}":                 "replicas",
 		"server: {retention: {verdicts: 90d}}":                        "/server/retention/verdicts",
 		"server: {retention: {bytes: 8GiB}}":                          "/server/retention/bytes",
 		"server: {retention: {bytes: -1}}":                            "/server/retention/bytes",
