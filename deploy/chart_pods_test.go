@@ -334,7 +334,8 @@ func TestServersThatShareADatabase(t *testing.T) {
 		}
 	}
 	ledger := list(server, "env")[1]
-	if str(ledger, "name") != "CORONER_LEDGER" || str(ledger, "valueFrom", "secretKeyRef", "name") != "coroner-db-app" ||
+	if str(ledger, "name") != "CORONER_LEDGER" ||
+		str(ledger, "valueFrom", "secretKeyRef", "name") != "coroner-db-app" ||
 		str(ledger, "valueFrom", "secretKeyRef", "key") != "uri" {
 		t.Errorf("the database is %v", ledger)
 	}

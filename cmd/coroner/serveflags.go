@@ -19,7 +19,7 @@ import (
 type serveCmd struct {
 	daemon.Flags
 	Rules       string `help:"${serve_rules}" placeholder:"DIR"`
-	Ledger      string `name:"ledger" env:"CORONER_LEDGER" help:"${serve_ledger}" default:"coroner.db" placeholder:"FILE"`
+	Ledger      string `name:"ledger" help:"${serve_ledger}" default:"coroner.db" placeholder:"FILE"`
 	MemoryLimit int64  `name:"memory-limit" type:"size" help:"${serve_memory_limit}" placeholder:"SIZE"`
 	pushers.Tokens
 	caseFlags
