@@ -8,8 +8,11 @@
 // order in which evidence came, and how often, does not matter. Every runner
 // that ended gets one verdict; later evidence that changes it gives a revision.
 //
+// Several dockets, each in a server of its own, can share a ledger in PostgreSQL: a case is
+// judged by one at a time, and what another one filed meanwhile makes it due again.
+//
 // Crash behaviour: the docket holds nothing that the ledger does not; a new
-// one goes on where the old one was.
+// one, or another server's, goes on where the old one was.
 package docket
 
 import (

@@ -1,14 +1,16 @@
 // Package ledger is the durable record of the live system: evidence, coverage
 // marks, open cases, verdicts and what is still to be published, in one SQLite
-// file.
+// file, or in a PostgreSQL that several servers share.
 //
 // Invariant: what one Write did is there wholly or not at all; the same
 // evidence, mark or verdict written twice is there once. A verdict and its
-// place in the outbox are written together.
+// place in the outbox are written together. Writes that change cases of one
+// cluster come one after another, also those of several servers.
 //
 // Crash behaviour: a Write that returned survives the process and the machine
 // (write-ahead log, synced at every commit); one that did not return is not
-// there. Opening the file again needs no repair.
+// there, or, where the connection broke at its end, may be. Opening it again
+// needs no repair. What a server claimed when it died is another one's soon.
 package ledger
 
 import (
