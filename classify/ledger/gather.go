@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"coroner/classify/ledger/database"
 	"coroner/ingest"
 )
 
@@ -90,7 +91,7 @@ func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ e
 	}
 	list = append(list, ']')
 	rows, err := q.query(ctx, `SELECT j.value FROM json_each(?) j
-		WHERE EXISTS (SELECT 1 FROM names n WHERE n.name = j.value)`, string(list))
+		WHERE EXISTS (SELECT 1 FROM names n WHERE n.name = j.value)`, database.List(list))
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var n int64
 		err := r.Scan(&n)

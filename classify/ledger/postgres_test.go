@@ -11,6 +11,7 @@ import (
 
 	"coroner/fixtures/postgres"
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // Every test of the ledger holds for one in PostgreSQL, but for those about files.
@@ -116,6 +117,25 @@ func TestNamesThatAreNoText(t *testing.T) {
 	if all := get(l.Named(t.Context(), "name:p\x00\xff"))(t); len(all) != 1 || all[0].Entry.Text != "a\x00\ufffdb" {
 		t.Errorf("%+v", all)
 	}
+	long := strings.Repeat("ü", 5000)
+	write(t, l, t0, func(tx *Tx) error {
+		e := ingest.Entry{At: t0, Node: long, Text: long}
+		_, err := tx.AddEvidence(&e, []string{long}, true)
+		v := verdict(long, 1)
+		v.Node, v.Pool, v.Cluster, v.Label, v.Job.Repository = long, long, long, rules.Label(long), long
+		return errors.Join(err, tx.AddTail(long, long, []ingest.Entry{e}, 9, asIs), tx.PutNode(Node{Name: long}),
+			tx.PutCase(Case{ID: "2", Name: long, Namespace: long, Cluster: long, Runner: true}),
+			tx.PutCase(Case{ID: "3", Name: long + "x", Namespace: long, Cluster: long, Runner: true}),
+			tx.AddVerdict("2", v, t0, false))
+	})
+	write(t, l, t0, func(tx *Tx) error {
+		for id, name := range map[string]string{"2": long, "3": long + "x"} {
+			if got, err := tx.FindID(long, long, name, "", nil); got != id || err != nil {
+				t.Errorf("%s: %s %v", id, got, err)
+			}
+		}
+		return nil
+	})
 	write(t, l, t0, func(tx *Tx) error {
 		c, ok, err := tx.FindCase("", "", "p\x00\xff", "", nil)
 		if !ok || c.Name != "p\ufffd" {

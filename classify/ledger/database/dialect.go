@@ -1,6 +1,8 @@
 package database
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"math/rand/v2"
 	"reflect"
 	"strconv"
@@ -71,8 +73,16 @@ func numberPlaces(query string) string {
 	}
 }
 
+// List is a text that is a list, however long.
+type List string
+
+// maxText is how many bytes of a text PostgreSQL is given: several stand in one row of an
+// index, which has 2700 at most.
+const maxText = 600
+
 // values are what goes into a query's places. PostgreSQL takes no text that is not UTF-8,
-// or has a zero byte: a name that a stranger sends must not hold up a push for ever.
+// or has a zero byte, or that no index can hold: a name that a stranger sends must not
+// hold up a push for ever.
 func (d *Dialect) values(args []any) []any {
 	if !d.remote {
 		return args
@@ -80,11 +90,22 @@ func (d *Dialect) values(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
 		out[i] = arg
-		if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
-			out[i] = strings.ToValidUTF8(strings.ReplaceAll(v.String(), "\x00", ""), "\ufffd")
+		if list, ok := arg.(List); ok {
+			out[i] = string(list)
+		} else if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+			out[i] = asText(v.String())
 		}
 	}
 	return out
+}
+
+// asText is a text that PostgreSQL takes, and never that of another one that is long.
+func asText(s string) string {
+	if len(s) > maxText {
+		sum := sha256.Sum256([]byte(s))
+		s = s[:maxText/2] + "…" + hex.EncodeToString(sum[:])
+	}
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\ufffd")
 }
 
 // newNumber is the number of a new row; nil where the database numbers rows itself. Numbers

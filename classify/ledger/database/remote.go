@@ -144,8 +144,8 @@ func IsMade(err error) bool {
 // nothing at present: a later try may succeed.
 func IsAway(err error) bool {
 	var of *pgconn.PgError
-	if errors.As(err, &of) { // no connection, read only, in the way, full, shutting down
-		return slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, of.Code[:2])
+	if errors.As(err, &of) { // read only; no connection, in the way, full, locked, shutting down, its disk
+		return of.Code == "25006" || slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, of.Code[:2])
 	}
 	var connecting *pgconn.ConnectError
 	return errors.As(err, &connecting) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
