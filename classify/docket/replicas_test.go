@@ -348,3 +348,52 @@ func totalRevisions(t *testing.T, l *ledger.Ledger, current []ledger.Record) (n 
 	}
 	return n
 }
+
+// A server that was stopped in the middle of a judgement, until another one took the case and
+// judged it, changes nothing when it goes on.
+func TestAJudgementThatWasOvertaken(t *testing.T) {
+	if postgres.Second() {
+		t.Skip("it has a PostgreSQL of its own")
+	}
+	url := postgres.Start(t, false, "a server that wakes up after another one took its cases").Database(t)
+	slow, quick := docketOf(t, openLedger(t, url)), docketOf(t, openLedger(t, url))
+	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	slow.now, quick.now = func() time.Time { return now }, func() time.Time { return now }
+	w, ctx := town{1}, t.Context()
+	if err := quick.Receive(ctx, slices.Concat(w.born(1, now), w.dies(1, now.Add(time.Second)))); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	claimed, _, err := slow.ledger.TakePending(ctx, now, 0)
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	var o outcome
+	err = slow.ledger.View(ctx, func(q ledger.Questions) (err error) {
+		o, _, err = slow.judge.decideCase(ctx, q, claimed[0].ID)
+		return err
+	})
+	if err != nil || o.verdict == nil {
+		t.Fatal(o, err)
+	}
+	if err := quick.Due(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := quick.ledger.Revisions(ctx, o.ID); len(all) != 0 || err != nil {
+		t.Errorf("two servers judge a case: %d verdicts, %v", len(all), err)
+	}
+	now = now.Add(ledger.ClaimFor)
+	if err := quick.Due(ctx); err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := quick.ledger.Case(ctx, o.ID)
+	if err == nil {
+		err = slow.judge.recordOutcomes(ctx, []outcome{o})
+	}
+	after, _, err2 := quick.ledger.Case(ctx, o.ID)
+	all, err3 := quick.ledger.Revisions(ctx, o.ID)
+	if diff := cmp.Diff(before, after); diff != "" || len(all) != 1 || before.State != ledger.StateJudged ||
+		errors.Join(err, err2, err3) != nil {
+		t.Errorf("%d verdicts, %v: %s", len(all), errors.Join(err, err2, err3), diff)
+	}
+}

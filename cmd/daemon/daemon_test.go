@@ -572,3 +572,18 @@ func TestLogger(t *testing.T) {
 		}
 	}
 }
+
+// A program that cannot do without something is not ready while that is away, and who asks
+// learns no more of it.
+func TestReadyOnlyWithWhatItNeeds(t *testing.T) {
+	d := newDaemon(t, nil)
+	d.Ready()
+	away := errors.New("postgres://db.example/coroner is away")
+	for _, is := range []error{nil, away, nil} {
+		d.Check = func(context.Context) error { return is }
+		w := request(d.Mux, "GET", "/-/ready")
+		if ok := w.Code == 200; ok != (is == nil) || strings.Contains(w.Body.String(), "db.example") {
+			t.Errorf("%v: %d %s", is, w.Code, w.Body)
+		}
+	}
+}
