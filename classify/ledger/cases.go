@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/ledger/schema"
 	"coroner/rules/casefile"
 )
 
@@ -79,11 +80,8 @@ func PodOf(id string) string {
 	return pod
 }
 
-// caseColumns are firstColumns, and what later versions added.
-const (
-	firstColumns = "id, namespace, name, uid, node, runner, opened, heard, state, died, due, revision"
-	caseColumns  = "cluster, kind, episodes, version, claimed, " + firstColumns
-)
+// caseColumns are the columns of every version, and what later ones added.
+const caseColumns = "cluster, kind, episodes, version, claimed, " + schema.FirstColumns
 
 func (n *naming) scanCase(row interface{ Scan(...any) error }) (c Case, err error) {
 	var opened, heard, died, due, claimed int64
@@ -177,7 +175,7 @@ func (t CaseTable) PutCase(c Case) error {
 		return err
 	}
 	_, err := t.conn.Execute(
-		"INSERT INTO cases (pod, cluster, kind, episodes, "+firstColumns+`)
+		"INSERT INTO cases (pod, cluster, kind, episodes, "+schema.FirstColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
 			node = excluded.node, runner = excluded.runner, opened = excluded.opened, heard = excluded.heard,

@@ -7,19 +7,6 @@ import (
 	"time"
 )
 
-// deliveryTables hold, for each receiver of verdicts but Loki, what it is still to be sent, and
-// of what it was sent the notes. Up to where its list is made stands in meta.
-const deliveryTables = `
-CREATE TABLE IF NOT EXISTS deliveries (
-	receiver TEXT NOT NULL,
-	pod      BIGINT NOT NULL, revision BIGINT NOT NULL,
-	due      BIGINT NOT NULL, attempts BIGINT NOT NULL,
-	done     BIGINT NOT NULL DEFAULT 0, -- nanoseconds; 0 = it is still to be sent
-	note     TEXT NOT NULL DEFAULT '',
-	PRIMARY KEY (receiver, pod, revision));
-CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (receiver, due) WHERE done = 0;
-`
-
 // Deliveries are the verdicts for one receiver: each revision is there from when it was
 // recorded until the receiver has it. A receiver that is new begins with what is recorded
 // from then on.

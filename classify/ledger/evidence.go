@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/ledger/schema"
 	"coroner/ingest"
 )
 
@@ -39,7 +40,7 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 		wide,
 		unixNanos(t.now),
 		data,
-		packNumbers(names),
+		schema.PackNumbers(names),
 	)
 	if err != nil {
 		return false, err
@@ -72,7 +73,7 @@ var addNames = func() (out [8]string) {
 func (t EvidenceTable) addNames(names []string, id int64) error {
 	args := make([]any, 0, 2*len(addNames))
 	for _, name := range names {
-		args = append(args, nameNumber(name), id)
+		args = append(args, schema.NameNumber(name), id)
 	}
 	_, err := t.conn.Execute(addNames[len(names)-1], args...)
 	return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger/database"
+	"coroner/classify/ledger/schema"
 	"coroner/ingest"
 )
 
@@ -45,7 +46,7 @@ func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
 // most is filed under several.
 func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
 	const filed = "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence"
-	rows, err := q.query(ctx, filed, nameNumber(q.storedKey(name)))
+	rows, err := q.query(ctx, filed, schema.NameNumber(q.storedKey(name)))
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var g Gathered
 		var data sql.RawBytes
@@ -68,14 +69,14 @@ func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool)
 func (q Questions) Since(ctx context.Context, name string, from time.Time) ([]ingest.Entry, error) {
 	const filed = `SELECT e.entry FROM names n CROSS JOIN evidence e
 		WHERE n.name = ? AND e.id = n.evidence AND e.at >= ? ORDER BY e.at, e.id`
-	return q.readEntries(ctx, filed, nameNumber(q.storedKey(name)), unixNanos(from))
+	return q.readEntries(ctx, filed, schema.NameNumber(q.storedKey(name)), unixNanos(from))
 }
 
 // Latest returns the evidence that is filed under a name, the latest first.
 func (q Questions) Latest(ctx context.Context, name string, limit int) ([]ingest.Entry, error) {
 	const filed = `SELECT e.entry FROM names n CROSS JOIN evidence e
 		WHERE n.name = ? AND e.id = n.evidence ORDER BY n.evidence DESC LIMIT ?`
-	return q.readEntries(ctx, filed, nameNumber(q.storedKey(name)), limit)
+	return q.readEntries(ctx, filed, schema.NameNumber(q.storedKey(name)), limit)
 }
 
 // Filed returns those of the names under which evidence is filed. It asks for all of
@@ -86,7 +87,7 @@ func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ e
 		if i > 0 {
 			list = append(list, ',')
 		}
-		n := nameNumber(q.storedKey(name))
+		n := schema.NameNumber(q.storedKey(name))
 		list, of[n] = strconv.AppendInt(list, n, 10), name
 	}
 	list = append(list, ']')

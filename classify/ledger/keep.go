@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"coroner/classify/ledger/schema"
 )
 
 // Swept is what a sweep took out.
@@ -71,7 +73,7 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 		return err
 	})
 	for _, x := range found {
-		for _, name := range unpackNumbers(x.names) {
+		for _, name := range schema.UnpackNumbers(x.names) {
 			if err == nil {
 				_, err = t.conn.Execute("DELETE FROM names WHERE name = ? AND evidence = ?", name, x.id)
 			}

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger/database"
+	"coroner/classify/ledger/schema"
 )
 
 // Ledger is one open file. It is safe for concurrent use.
@@ -83,7 +84,7 @@ func Open(path string) (*Ledger, error) {
 
 // openAll makes the schema of a file and connects to it.
 func (l *Ledger) openAll() error {
-	if err := (migration{l.writePool.DB}).migrateFile(); err != nil {
+	if err := schema.MakeFile(l.writePool.DB); err != nil {
 		return err
 	}
 	if err := l.connect(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger/database"
+	"coroner/classify/ledger/schema"
 )
 
 // In a database that several servers use every write is what it is in a file: whoever
@@ -22,7 +23,7 @@ func openURL(path string) (*Ledger, error) {
 		return nil, fmt.Errorf("ledger %s: %w", name, err)
 	}
 	l := &Ledger{path: path, names: &naming{}, writePool: pools[0], queryPool: pools[1]}
-	if err = (remoteSchema{l.writePool.DB}).expand(); err == nil {
+	if err = schema.Expand(l.writePool.DB); err == nil {
 		err = l.connect()
 	}
 	if err != nil {

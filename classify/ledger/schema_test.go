@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"coroner/classify/ledger/schema"
 	"coroner/rules"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,12 +95,12 @@ func TestTakingOverGoesOn(t *testing.T) {
 	want := read(t, reopen(t, first(t)))
 	for steps := range 6 {
 		path := first(t)
-		execute(t, path, strings.Join(fromFirst, ";"))
+		execute(t, path, strings.Join(schema.FromFirst, ";"))
 		for range steps {
-			half(t, path, moveVerdicts)
+			half(t, path, schema.MoveVerdicts)
 		}
 		for range max(0, steps-3) {
-			half(t, path, numberNames)
+			half(t, path, schema.NumberNames)
 		}
 		if diff := cmp.Diff(want, read(t, reopen(t, path))); diff != "" {
 			t.Errorf("after %d steps: %s", steps, diff)
@@ -111,14 +112,14 @@ func TestTakingOverGoesOn(t *testing.T) {
 // cases of other kinds.
 func TestAddingColumnsGoesOn(t *testing.T) {
 	want := read(t, reopen(t, earlier(t, 3)))
-	made := strings.Split(strings.TrimSpace(indexes), "\n")
+	made := strings.Split(strings.TrimSpace(schema.Indexes), "\n")
 	for steps := range len(made) + 3 {
 		path := earlier(t, 3)
 		if steps > 0 {
-			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, addClusters(tx) })
+			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, schema.AddClusters(tx) })
 		}
 		if steps > 1 {
-			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, addKinds(tx) })
+			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, schema.AddKinds(tx) })
 			execute(t, path, strings.Join(made[:steps-2], ""))
 		}
 		l := reopen(t, path)

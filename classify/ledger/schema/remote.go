@@ -1,4 +1,4 @@
-package ledger
+package schema
 
 import (
 	"context"
@@ -38,6 +38,13 @@ var schemaInPostgres = strings.NewReplacer(
 	"INTEGER", "BIGINT", "BLOB", "BYTEA", "TEXT", `TEXT COLLATE "C"`, "WITHOUT ROWID", "", "x''", "''",
 )
 
+// Expand makes what lacks in a database. Servers that start together do it one after
+// another: who comes second finds it done, or tries again.
+func Expand(db *sql.DB) error { return remoteSchema{db}.expand() }
+
+// maxTries is how often it is tried that others are in the way of.
+const maxTries = 12
+
 // migrateFor is how long that may take.
 const migrateFor = 10 * time.Minute
 
@@ -66,7 +73,7 @@ func (m remoteSchema) expandOnce() error {
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	const note = "INSERT INTO meta (name, value) VALUES ('%s', %d) " +
 		"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-	all := schemaInPostgres.Replace(tables + indexes + remoteTables)
+	all := schemaInPostgres.Replace(tables + DeliveryTables + Indexes + remoteTables)
 	err = execAll(tx, all, fmt.Sprintf(note, "schema", version), fmt.Sprintf(note, "least", least))
 	return errors.Join(err, tx.Commit())
 }

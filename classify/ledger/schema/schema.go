@@ -1,4 +1,11 @@
-package ledger
+// Package schema has the tables of a ledger, and makes them: in a new file, in a file of an
+// earlier version, which it rewrites, and in a database, which it only ever expands.
+//
+// Invariant: what was recorded by an earlier version is there afterwards, and nothing else is
+// changed; what a later version made is not touched.
+//
+// Crash behaviour: a run that was cut off is completed by the next one.
+package schema
 
 import (
 	"crypto/sha256"
@@ -94,12 +101,25 @@ CREATE TABLE IF NOT EXISTS outbox (
 	PRIMARY KEY (pod, revision)) WITHOUT ROWID;
 `
 
-// indexes are what the docket asks all the time, and what the charts and the lists
+// DeliveryTables hold, for each receiver of verdicts but Loki, what it is still to be sent, and
+// of what it was sent the notes. Up to where its list is made stands in meta.
+const DeliveryTables = `
+CREATE TABLE IF NOT EXISTS deliveries (
+	receiver TEXT NOT NULL,
+	pod      BIGINT NOT NULL, revision BIGINT NOT NULL,
+	due      BIGINT NOT NULL, attempts BIGINT NOT NULL,
+	done     BIGINT NOT NULL DEFAULT 0, -- nanoseconds; 0 = it is still to be sent
+	note     TEXT NOT NULL DEFAULT '',
+	PRIMARY KEY (receiver, pod, revision));
+CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (receiver, due) WHERE done = 0;
+`
+
+// Indexes are what the docket asks all the time, and what the charts and the lists
 // of the latest verdicts ask, each with what its chart counts. Every one costs
 // every record a page to write: a question that another index answers in about the
 // same time has none of its own. A verdict is found by its runner's names through
 // its case, but for the few that name it otherwise.
-const indexes = `
+const Indexes = `
 CREATE INDEX IF NOT EXISTS evidence_wide ON evidence (node, at) WHERE wide;
 CREATE INDEX IF NOT EXISTS evidence_received ON evidence (received);
 CREATE INDEX IF NOT EXISTS marks_owner ON marks (owner, reached);
@@ -132,12 +152,18 @@ CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due);
 // took a shipper's gap for an agent's. An agent that is there says it again at once.
 const unfollowed = "DELETE FROM nodes WHERE reached = 0"
 
-// migration brings a file to the schema of this version.
-type migration struct{ db *sql.DB }
+// FirstColumns are those of cases that every version has.
+const FirstColumns = "id, namespace, name, uid, node, runner, opened, heard, state, died, due, revision"
+
+// MakeFile makes the schema in a new file and rewrites a file of an earlier version.
+func MakeFile(db *sql.DB) error { return fileSchema{db}.migrate() }
+
+// fileSchema brings a file to the schema of this version.
+type fileSchema struct{ db *sql.DB }
 
 // migrateFile makes the schema in a new file and rewrites a file of an earlier version. A run
 // that was interrupted is completed by the next one.
-func (m migration) migrateFile() error {
+func (m fileSchema) migrate() error {
 	have, err := m.fileVersion()
 	if err != nil {
 		return err
@@ -146,7 +172,7 @@ func (m migration) migrateFile() error {
 		return err
 	}
 	if have == 1 {
-		if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, fromFirst...) }); err != nil {
+		if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, FromFirst...) }); err != nil {
 			return err
 		}
 	}
@@ -157,13 +183,13 @@ func (m migration) migrateFile() error {
 	}
 	if have == 0 {
 		return m.writeStep(func(tx *sql.Tx) error {
-			return execAll(tx, tables, deliveryTables, indexes, versionIs(version))
+			return execAll(tx, tables, DeliveryTables, Indexes, versionIs(version))
 		})
 	}
 	for _, add := range []struct {
 		to   int
 		step func(*sql.Tx) error
-	}{{4, addClusters}, {5, addKinds}, {6, addClaims}} {
+	}{{4, AddClusters}, {5, AddKinds}, {6, addClaims}} {
 		if have >= add.to {
 			continue
 		}
@@ -171,15 +197,15 @@ func (m migration) migrateFile() error {
 			return err
 		}
 	}
-	if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, unfollowed, deliveryTables) }); err != nil {
+	if err := m.writeStep(func(tx *sql.Tx) error { return execAll(tx, unfollowed, DeliveryTables) }); err != nil {
 		return err
 	}
 	return m.makeIndexes()
 }
 
 // makeIndexes makes those that lack, each by itself: there can be very much to sort.
-func (m migration) makeIndexes() error {
-	for index := range strings.SplitSeq(strings.TrimSpace(indexes), "\n") {
+func (m fileSchema) makeIndexes() error {
+	for index := range strings.SplitSeq(strings.TrimSpace(Indexes), "\n") {
 		var has bool
 		name := strings.Fields(index)[5] // CREATE INDEX IF NOT EXISTS name
 		err := m.db.QueryRow("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", name).Scan(&has)
@@ -198,8 +224,8 @@ func (m migration) makeIndexes() error {
 
 func versionIs(n int) string { return "PRAGMA user_version = " + strconv.Itoa(n) }
 
-// writeStep is one write of a migration.
-func (m migration) writeStep(f func(*sql.Tx) error) error {
+// writeStep is one write of a fileSchema.
+func (m fileSchema) writeStep(f func(*sql.Tx) error) error {
 	tx, err := m.db.Begin()
 	if err != nil {
 		return err
@@ -211,7 +237,7 @@ func (m migration) writeStep(f func(*sql.Tx) error) error {
 }
 
 // fileVersion is the version that the file has; 0 is an empty file.
-func (m migration) fileVersion() (have int, _ error) {
+func (m fileSchema) fileVersion() (have int, _ error) {
 	var tables int
 	if err := m.db.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
 		return 0, fmt.Errorf("not a ledger: %w", err)
@@ -235,14 +261,14 @@ func execAll(tx *sql.Tx, all ...string) error {
 	return nil
 }
 
-// fromFirst makes the tables of a file of version 1, which had texts for names and
+// FromFirst makes the tables of a file of version 1, which had texts for names and
 // ids for numbers, and takes the cases over. A verdict whose case is gone gets one.
-var fromFirst = []string{`
+var FromFirst = []string{`
 	ALTER TABLE names RENAME TO old_names; ALTER TABLE cases RENAME TO old_cases; ALTER TABLE ties RENAME TO old_ties;
 	ALTER TABLE verdicts RENAME TO old_verdicts; ALTER TABLE outbox RENAME TO old_outbox;
 	ALTER TABLE evidence ADD COLUMN names BLOB NOT NULL DEFAULT x'';`, tables, `
-	INSERT INTO cases (` + firstColumns + `) SELECT ` + firstColumns + ` FROM old_cases ORDER BY opened, id;
-	INSERT OR IGNORE INTO cases (` + firstColumns + `)
+	INSERT INTO cases (` + FirstColumns + `) SELECT ` + FirstColumns + ` FROM old_cases ORDER BY opened, id;
+	INSERT OR IGNORE INTO cases (` + FirstColumns + `)
 		SELECT member, namespace, runner, uid, node, 1, recorded, recorded, 'judged', died, 0, revision
 		FROM old_verdicts ORDER BY revision DESC, recorded, member;
 	INSERT INTO ties SELECT t.id, c.pod FROM old_ties t JOIN cases c ON c.id = t.member ORDER BY t.id;
@@ -252,8 +278,8 @@ var fromFirst = []string{`
 
 // moveRows takes over what there may be very much of, some in each write. With the last
 // of them the file is of version 3, but for the indexes.
-func (m migration) moveRows() error {
-	for _, some := range []func(tx *sql.Tx, most int) (bool, error){moveVerdicts, numberNames} {
+func (m fileSchema) moveRows() error {
+	for _, some := range []func(tx *sql.Tx, most int) (bool, error){MoveVerdicts, NumberNames} {
 		for more := true; more; {
 			err := m.writeStep(func(tx *sql.Tx) (err error) {
 				more, err = some(tx, 10_000)
@@ -271,8 +297,8 @@ func (m migration) moveRows() error {
 	})
 }
 
-// moveVerdicts takes over the next verdicts, in their order.
-func moveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
+// MoveVerdicts takes over the next verdicts, in their order.
+func MoveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
 	res, err := tx.Exec(`INSERT INTO verdicts (number, pod, revision, member, runner, uid,
 			recorded, died, namespace, node, label, pool, repository, run, job, last, verdict)
 		SELECT v.rowid, c.pod, v.revision, v.member, CASE v.runner WHEN c.name THEN '' ELSE v.runner END,
@@ -288,10 +314,10 @@ func moveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
 	return n == int64(most), err
 }
 
-// addClusters gives a file of version 3 the columns that it lacks: what it has is of
+// AddClusters gives a file of version 3 the columns that it lacks: what it has is of
 // the cluster without a name. The indexes that lack it are made anew, and the file is
 // of version 4 with that.
-func addClusters(tx *sql.Tx) error {
+func AddClusters(tx *sql.Tx) error {
 	for _, table := range []string{"cases", "verdicts"} {
 		if err := addColumn(tx, table, "cluster", "TEXT NOT NULL DEFAULT ''"); err != nil {
 			return err
@@ -312,9 +338,9 @@ func addClusters(tx *sql.Tx) error {
 		versionIs(4))
 }
 
-// addKinds gives a file of version 4 the columns that it lacks: what it has is about
+// AddKinds gives a file of version 4 the columns that it lacks: what it has is about
 // pods. The file is of version 5 with that.
-func addKinds(tx *sql.Tx) error {
+func AddKinds(tx *sql.Tx) error {
 	for _, c := range [][3]string{
 		{"cases", "kind", "TEXT NOT NULL DEFAULT ''"},
 		{"cases", "episodes", "INTEGER NOT NULL DEFAULT 0"},
@@ -352,8 +378,8 @@ func hasColumn(tx *sql.Tx, table, column string) (has bool, err error) {
 	return has, err
 }
 
-// numberNames files the next evidence under the numbers of its names.
-func numberNames(tx *sql.Tx, most int) (more bool, err error) {
+// NumberNames files the next evidence under the numbers of its names.
+func NumberNames(tx *sql.Tx, most int) (more bool, err error) {
 	var from sql.NullInt64
 	err = tx.QueryRow(`SELECT min(evidence) FROM old_names
 		WHERE evidence > (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'numbered')`).Scan(&from)
@@ -364,13 +390,17 @@ func numberNames(tx *sql.Tx, most int) (more bool, err error) {
 	names := map[int64][]string{}
 	const part = "SELECT evidence, name FROM old_names WHERE evidence BETWEEN ? AND ? ORDER BY evidence, name"
 	rows, err := tx.Query(part, from.Int64, last)
-	err = eachRow(rows, err, func(r *sql.Rows) error {
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
 		var id int64
 		var name string
-		err := r.Scan(&id, &name)
+		err = errors.Join(err, rows.Scan(&id, &name))
 		names[id] = append(names[id], name)
-		return err
-	})
+	}
+	err = errors.Join(err, rows.Err())
 	for _, id := range slices.Sorted(maps.Keys(names)) {
 		err = errors.Join(err, numbered(tx, id, names[id]))
 	}
@@ -379,34 +409,34 @@ func numberNames(tx *sql.Tx, most int) (more bool, err error) {
 }
 
 func numbered(tx *sql.Tx, id int64, names []string) error {
-	_, err := tx.Exec("UPDATE evidence SET names = ? WHERE id = ?", packNumbers(names), id)
+	_, err := tx.Exec("UPDATE evidence SET names = ? WHERE id = ?", PackNumbers(names), id)
 	for _, name := range names {
 		if err == nil {
-			_, err = tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", nameNumber(name), id)
+			_, err = tx.Exec("INSERT OR IGNORE INTO names (name, evidence) VALUES (?, ?)", NameNumber(name), id)
 		}
 	}
 	return err
 }
 
-// nameNumber stands for a name in the file: short, so that the index of the names is.
+// NameNumber stands for a name in the file: short, so that the index of the names is.
 // That two names share one is as good as impossible, and would do no harm: what is
 // judged looks at each record itself.
-func nameNumber(name string) int64 {
+func NameNumber(name string) int64 {
 	sum := sha256.Sum256([]byte(name))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// packNumbers is the numbers of names, eight bytes each.
-func packNumbers(names []string) []byte {
+// PackNumbers is the numbers of names, eight bytes each.
+func PackNumbers(names []string) []byte {
 	out := make([]byte, 0, 8*len(names))
 	for _, name := range names {
-		out = binary.BigEndian.AppendUint64(out, uint64(nameNumber(name)))
+		out = binary.BigEndian.AppendUint64(out, uint64(NameNumber(name)))
 	}
 	return out
 }
 
-// unpackNumbers gives the numbers back.
-func unpackNumbers(packed []byte) (out []int64) {
+// UnpackNumbers gives the numbers back.
+func UnpackNumbers(packed []byte) (out []int64) {
 	for ; len(packed) >= 8; packed = packed[8:] {
 		out = append(out, int64(binary.BigEndian.Uint64(packed)))
 	}
