@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build test test-all demo catalogue lint unit checked verdicts reference screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
+.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -84,8 +84,8 @@ checked: build
 PURE := ./ingest ./ingest/logtext ./ingest/wrapping ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
   ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/phrase ./rules/redact ./rules/regex \
   ./rules/signal ./rules/yamlfile ./classify ./classify/unexplained
-race:
-	@$(GO) test -vet=off -race -timeout 40m $(filter-out $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
+race: # the simulator is one thread's
+	@$(GO) test -vet=off -race -timeout 40m $(filter-out coroner/fixtures/sim $(PURE:./%=coroner/%),$(shell $(GO) list ./...))
 
 # Every fuzz target for a while: make fuzz FUZZ=5m for longer. A package's tests are built
 # once for all its targets. Go's fuzzer can end a run whose last input was still under way
@@ -120,6 +120,16 @@ bin/loki: $(LOKI) FORCE
 
 e2e: build bin/loki
 	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./fixtures/e2e
+
+# Worlds in which runners die while everything fails: make sim WORLDS=100000 for hours; make
+# test plays some hundred. What breaks a world is printed as the steps that lead to it.
+WORLDS ?= 20000
+sim:
+	$(GO) test -count=1 -timeout 0 -v ./fixtures/sim -run TestWorlds -rapid.checks=$(WORLDS)
+
+# Whether the worlds find what they are there to find: some twenty bugs, one after the other.
+sim-bugs:
+	CORONER_SIM_BUGS=1 $(GO) test -count=1 -timeout 60m -v ./fixtures/sim -run TestBugsAreFound
 
 # What is generated in docs/: a page for each label; flags and metrics.
 verdicts:

@@ -44,6 +44,8 @@ type Config struct {
 	Spool    Spool
 	Rulebook Rulebook
 	Sender   *push.Sender
+
+	Now func() time.Time // the agent's clock; nil is the machine's
 }
 
 // Spool is where records wait for the server, and when they are sent.
@@ -58,6 +60,7 @@ type Spool struct {
 type Rulebook struct {
 	URL      string
 	Interval time.Duration
+	First    *signal.Book // until the server gave another one; nil is the built-in one
 }
 
 // DefaultFollow are the logs that are followed when nothing else is said: runners,
@@ -99,7 +102,10 @@ const (
 
 // New opens the spool and takes up the state of an earlier run. It starts nothing.
 func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, error) {
-	a := &Agent{c: c, log: log, allow: newAllowance(time.Now), marks: newMarks(c.Node)}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	a := &Agent{c: c, log: log, allow: newAllowance(c.Now), marks: newMarks(c.Node)}
 	var err error
 	if a.spool, err = spool.Open(c.Spool.Dir, c.Spool.MaxBytes, a.spoolFull); err != nil {
 		return nil, err
@@ -109,7 +115,7 @@ func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, 
 	}
 	a.lost.extendBy(a.state.Lost)
 	a.metrics = newMetrics(registry, a.spool)
-	a.queue = queue{spool: a.spool, cluster: c.Cluster}
+	a.queue = queue{spool: a.spool, cluster: c.Cluster, now: c.Now}
 	a.delivery = &delivery{spool: a.spool, sender: c.Sender, log: log, metrics: a.metrics}
 	a.rulebook = newRulebook(c.Rulebook, c.Sender, a.spool, log, a.metrics)
 	return a, a.rulebook.loadFirst()
@@ -282,7 +288,7 @@ func (a *Agent) flushLoop(ctx context.Context) error {
 func (a *Agent) flushOnce(ctx context.Context, last bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := time.Now()
+	now := a.c.Now()
 	if !last && now.Sub(a.pushed) < a.pushPause(now) {
 		return
 	}

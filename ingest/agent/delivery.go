@@ -25,8 +25,8 @@ type delivery struct {
 func (d *delivery) sendLoop(ctx context.Context) {
 	wait := time.Duration(0)
 	for {
-		item, body, err := d.spool.Next()
-		if errors.Is(err, spool.ErrEmpty) {
+		var some bool
+		if some, wait = d.sendNext(ctx, wait); !some {
 			select {
 			case <-ctx.Done():
 				return
@@ -34,21 +34,27 @@ func (d *delivery) sendLoop(ctx context.Context) {
 				continue
 			}
 		}
-		if err != nil {
-			d.metrics.spoolErrors.Inc()
-			d.log.Error().
-				Err(err).
-				Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
-			if !pauseFor(ctx, 2*time.Second) {
-				return
-			}
-			continue
-		}
-		err = d.sender.Post(ctx, body)
-		if wait = d.answered(item, err, wait); wait > 0 && !pauseFor(ctx, wait) || ctx.Err() != nil {
+		if wait > 0 && !pauseFor(ctx, wait) || ctx.Err() != nil {
 			return
 		}
 	}
+}
+
+// sendNext sends the oldest item and says how long to wait before the next one, where
+// the last wait was waited. some is false where there was nothing to send.
+func (d *delivery) sendNext(ctx context.Context, waited time.Duration) (some bool, wait time.Duration) {
+	item, body, err := d.spool.Next()
+	if errors.Is(err, spool.ErrEmpty) {
+		return false, waited
+	}
+	if err != nil {
+		d.metrics.spoolErrors.Inc()
+		d.log.Error().
+			Err(err).
+			Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
+		return true, 2 * time.Second
+	}
+	return true, d.answered(item, d.sender.Post(ctx, body), waited)
 }
 
 // answered handles the answer to a push and says how long to wait before the next.

@@ -14,6 +14,7 @@ import (
 type queue struct {
 	spool     *spool.Spool
 	cluster   string
+	now       func() time.Time
 	evidence  []ingest.Entry
 	context   []ingest.Entry // last lines and heartbeats
 	held      int            // bytes of text in both
@@ -44,7 +45,7 @@ func (q *queue) length() int { return len(q.evidence) + len(q.context) }
 func (q *queue) addEvidence(e *ingest.Entry, away bool) {
 	q.evidence = append(q.evidence, *e)
 	q.held += len(e.Text)
-	q.busyUntil = time.Now().Add(busy)
+	q.busyUntil = q.now().Add(busy)
 	q.spoolIfFull(away)
 }
 
@@ -62,7 +63,7 @@ func (q *queue) addLastLines(lines []ingest.Entry) {
 func (q *queue) spoolIfFull(away bool) {
 	if q.length() >= maxHeld || q.held >= maxHeldBytes {
 		_ = q.putAll(away)
-		q.busyUntil = time.Now().Add(busy) // its mark is not to wait either
+		q.busyUntil = q.now().Add(busy) // its mark is not to wait either
 	}
 }
 

@@ -45,6 +45,9 @@ func (r *rulebook) loadFirst() error {
 			return nil
 		}
 	}
+	if r.inForce.Store(r.c.First); r.c.First != nil {
+		return nil
+	}
 	b, err := signal.Load(fs.FS(book.Files))
 	r.inForce.Store(b)
 	return err
