@@ -76,7 +76,9 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		if err == nil {
 			one.last, stands, err = verdictBefore(ctx, q, &c, one.id, v)
 		}
-		alive := v.Label == rules.None || c.State == ledger.StateOpen && !j.isCase(v.Label)
+		// Of an open case nothing is known to have ended, or what was looked like no death then.
+		unended := c.State == ledger.StateOpen && c.Died.IsZero()
+		alive := v.Label == rules.None || unended && !j.isCase(v.Label)
 		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 		}

@@ -485,3 +485,22 @@ func TestConcurrentPushes(t *testing.T) {
 		t.Errorf("%d verdicts: %q", len(got), got)
 	}
 }
+
+// What tells of a death can come after somebody looked and saw none: a container's log
+// ended before the kubelet's line that says why it never ran.
+func TestDeathThatIsToldAfterItsEnd(t *testing.T) {
+	w := newWorld(t, Options{})
+	end := w.entry(ingest.Runner, "")
+	end.Mark = &ingest.Mark{Kind: ingest.Ended}
+	w.tell(end)
+	w.pass(10 * time.Minute)
+	w.due()
+	w.want("nothing is known but an end")
+	w.tell(w.entry(ingest.Kubelet, `E0301 10:00:03.000000     741 pod_workers.go:1301] "Error syncing pod, skipping" `+
+		`err="failed to \"StartContainer\" for \"runner\" with RunContainerError: \"failed to create containerd task: `+
+		`failed to create shim task: OCI runtime create failed: runc create failed: unable to start container `+
+		`process: container init was OOM-killed (memory limit too low?)\"" pod="ci/`+pod+`" podUID="`+uid+`"`))
+	w.pass(10 * time.Minute)
+	w.due()
+	w.want("the kubelet said why", pod+" cgroup-OOM 1")
+}
