@@ -489,7 +489,7 @@ func TestConcurrentPushes(t *testing.T) {
 // What tells of a death can come after somebody looked and saw none: a container's log
 // ended before the kubelet's line that says why it never ran.
 func TestDeathThatIsToldAfterItsEnd(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, Options{Silent: 24 * time.Hour})
 	end := w.entry(ingest.Runner, "")
 	end.Mark = &ingest.Mark{Kind: ingest.Ended}
 	w.tell(end)

@@ -15,6 +15,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
+	"coroner/cmd/units"
 	"coroner/rules"
 
 	"github.com/alecthomas/kong"
@@ -36,7 +37,8 @@ func TestVerdictsAreSentOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config))
+	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"},
+		kong.Configuration(daemon.Config), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

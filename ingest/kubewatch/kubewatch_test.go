@@ -344,7 +344,7 @@ func denied(a api) {
 			`"subjects":[{"kind":"User","name":"viewer"}]}`,
 	)
 	c.wait(a.T, "ci/before-runner-1", "pod spec")
-	c.waitLog(a.T, "the API server lets coroner watch again")
+	c.waitLog(a.T, "the API server accepts the watch again")
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 1 {
 		a.Errorf("up is %v: %s", up, c.log.String())
 	}
@@ -355,7 +355,7 @@ func denied(a api) {
 
 func badToken(a api) {
 	c := start(a.T, a.Server, a.URL, "expired", Options{Namespaces: []string{"ci"}})
-	c.waitLog(a.T, "the API server does not take the token: it is wrong or has expired")
+	c.waitLog(a.T, "the API server rejects the token: it is wrong or has expired")
 }
 
 func away(a api) {
