@@ -168,7 +168,9 @@ const anyNode = "*"
 // aroundNode is the coverage of whoever is on a node.
 func aroundNode(marks map[inCluster][]*ingest.Entry, names *nodename.Index, node inCluster) []casefile.Coverage {
 	var c casefile.Case
-	for _, name := range slices.Sorted(slices.Values(append(names.Like(node.cluster, node.name), anyNode))) {
+	like := append(names.Like(node.cluster, node.name), anyNode)
+	slices.Sort(like)
+	for _, name := range like {
 		for _, m := range marks[inCluster{node.cluster, name}] {
 			addMark(&c, m)
 		}

@@ -70,11 +70,7 @@ func (n *nodeLines) linesAround(p *Pod) []int {
 
 // findSince is where in a list the lines since a time begin.
 func (n *nodeLines) findSince(dated []int, since time.Time) int {
-	at, _ := slices.BinarySearchFunc(
-		dated,
-		since,
-		func(number int, t time.Time) int { return n.signals[number].At.Compare(t) },
-	)
+	at, _ := slices.BinarySearchFunc(dated, since, func(i int, t time.Time) int { return n.signals[i].At.Compare(t) })
 	return at
 }
 
@@ -108,6 +104,9 @@ func (n *nodeLines) nearTo(node inCluster) *nearLines {
 
 // linesOf are the lines about a node, in their order.
 func (n *nodeLines) linesOf(node inCluster) (out []*signal.Signal) {
+	if len(n.of) == 0 {
+		return nil
+	}
 	near := n.nearTo(node)
 	for _, number := range inOrder(near.dated, near.undated) {
 		out = append(out, n.signals[number])

@@ -206,7 +206,7 @@ func (s *Pool) GetRows(ctx context.Context, query string, args ...any) (*sql.Row
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	return stmt.QueryContext(context.WithoutCancel(ctx), args...)
+	return stmt.QueryContext(context.Background(), args...)
 }
 
 // GetRow is get for one row.
@@ -218,5 +218,5 @@ func (s *Pool) GetRow(ctx context.Context, query string, args ...any) interface{
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return noRow{err}
 	}
-	return stmt.QueryRowContext(context.WithoutCancel(ctx), args...)
+	return stmt.QueryRowContext(context.Background(), args...)
 }
