@@ -12,7 +12,7 @@ import (
 
 // Every receiver gets each revision until it has it, over restarts, from when it was new on.
 func TestDeliveries(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "l.db")
+	path := newPlace(t)
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	l, err := Open(path)
 	if err != nil {
@@ -126,6 +126,7 @@ func TestDeliveries(t *testing.T) {
 
 // A file of before has the table once it is opened.
 func TestDeliveriesInAnEarlierFile(t *testing.T) {
+	ofAFile(t)
 	path := filepath.Join(t.TempDir(), "l.db")
 	l, err := Open(path)
 	if err != nil {
