@@ -58,6 +58,8 @@ type cli struct {
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Answer an assistant that speaks the Model Context Protocol."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
 
+	Ledger ledgerCmd `cmd:"" help:"Copy a server's ledger."`
+
 	Certificate certificateCmd `cmd:"" help:"Make a certificate for the server, in a folder or a Secret."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
