@@ -121,6 +121,14 @@ type service struct {
 	all  []*replica
 	mu   sync.Mutex
 	told [][]ingest.Entry // what was acknowledged
+	gate sync.RWMutex     // closed to new pushes while a killed server starts: else they were done before the next kill
+}
+
+// acknowledged is how many pushes were.
+func (s *service) acknowledged() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.told)
 }
 
 // push sends entries to any replica until one has acknowledged them.
@@ -129,6 +137,8 @@ func (s *service) push(entries []ingest.Entry) error {
 	if err != nil {
 		return err
 	}
+	s.gate.RLock()
+	defer s.gate.RUnlock()
 	client := http.Client{Timeout: 20 * time.Second}
 	for range 2000 {
 		at := s.all[rand.N(len(s.all))].address()
@@ -168,22 +178,19 @@ func TestReplicasThatAreKilled(t *testing.T) {
 	agents := tellDeaths(t, s, deaths, nodes)
 	done := make(chan struct{})
 	go func() { defer close(done); agents.Wait() }()
-	rounds := 0
-	for ; ; rounds++ {
+	rounds, poll := 0, time.NewTicker(10*time.Millisecond)
+	defer poll.Stop()
+	for over := false; !over; {
 		select {
 		case <-done:
-		case <-time.After(300 * time.Millisecond):
-			hit := s.all[rounds%3]
-			hit.kill()
-			if rounds%3 == 1 {
-				if err := errors.Join(db.Kill(), db.Up()); err != nil {
-					t.Fatal(err)
-				}
+			over = true
+		case <-poll.C:
+			if s.acknowledged() < (rounds+1)*pushesARound {
+				continue
 			}
-			hit.start()
-			continue
+			s.killOne(t, rounds, db)
+			rounds++
 		}
-		break
 	}
 	awaitVerdicts(t, l, s, deaths, nodes)
 	compareVerdicts(t, docketOf(t, l), undisturbed(t, s.told))
@@ -197,6 +204,24 @@ func TestReplicasThatAreKilled(t *testing.T) {
 	if rounds < 3 {
 		t.Error("the agents were done before anything was killed")
 	}
+}
+
+// pushesARound is after how many pushes a server is killed.
+const pushesARound = 60
+
+// killOne kills a server, each third time the database too, and starts them again.
+func (s *service) killOne(t *testing.T, round int, db *postgres.Server) {
+	t.Helper()
+	hit := s.all[round%3]
+	hit.kill()
+	if round%3 == 1 {
+		if err := errors.Join(db.Kill(), db.Up()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	hit.start()
 }
 
 func openLedger(t *testing.T, path string) *ledger.Ledger {
