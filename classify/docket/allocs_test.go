@@ -16,8 +16,8 @@ import (
 // leaner, or has a reason to let them grow, writes what the failure says here.
 const (
 	allocsReceive = 3450 // for a push: the 59 lines of two lives and deaths, with their marks
-	allocsJudge   = 1700 // for the verdict of one runner, from its records in memory, judged in up to three steps
-	allocsOpinion = 2730 // for the same from the ledger
+	allocsJudge   = 1680 // for the verdict of one runner, from its records in memory, judged in up to three steps
+	allocsOpinion = 2700 // for the same from the ledger
 )
 
 func withinTenth(t *testing.T, what string, got float64, recorded int) {

@@ -40,7 +40,7 @@ var replicaOptions = Options{Settle: 300 * time.Millisecond, Deadline: 4 * time.
 func TestReplica(t *testing.T) {
 	url := os.Getenv(replicaOf)
 	if url == "" {
-		t.Skip("it is a part of TestReplicasThatAreKilled")
+		t.Skip("no test by itself: a server that TestReplicasThatAreKilled starts")
 	}
 	l, err := ledger.Open(url)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *service) push(entries []ingest.Entry) error {
 // that one server that nobody disturbs gives on a file; nothing acknowledged is lost.
 func TestReplicasThatAreKilled(t *testing.T) {
 	if postgres.Second() {
-		t.Skip("it has a PostgreSQL of its own")
+		t.Skip("shown by the first run: it starts a PostgreSQL of its own")
 	}
 	db := postgres.Start(t, true, "three servers on one PostgreSQL, killed in the middle")
 	s := &service{}
@@ -378,7 +378,7 @@ func totalRevisions(t *testing.T, l *ledger.Ledger, current []ledger.Record) (n 
 // judged it, changes nothing when it goes on.
 func TestAJudgementThatWasOvertaken(t *testing.T) {
 	if postgres.Second() {
-		t.Skip("it has a PostgreSQL of its own")
+		t.Skip("shown by the first run: it starts a PostgreSQL of its own")
 	}
 	url := postgres.Start(t, false, "a server that wakes up after another one took its cases").Database(t)
 	slow, quick := docketOf(t, openLedger(t, url)), docketOf(t, openLedger(t, url))

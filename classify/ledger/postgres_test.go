@@ -33,7 +33,7 @@ func ofAFile(t testing.TB) {
 func remote(t *testing.T) (l *Ledger, url string, query func(text string) string) {
 	t.Helper()
 	if postgres.Second() {
-		t.Skip("it has a PostgreSQL of its own")
+		t.Skip("shown by the first run: it starts a PostgreSQL of its own")
 	}
 	s := postgres.Start(t, false, "a ledger that several servers share")
 	url = s.Database(t)

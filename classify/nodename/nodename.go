@@ -23,56 +23,46 @@ func Same(a, b string) bool {
 }
 
 // Index finds names that can mean the same node of a cluster. The zero value is empty.
-type Index struct{ clusters map[string]*names }
+type Index struct{ clusters map[string]names }
 
-// names are those of one cluster.
-type names struct {
-	all     map[string]bool
-	byShort map[string][]string // what stands before the first point -> the names, sorted
-}
+// names are those of one cluster: what stands before the first point -> the names, sorted.
+type names map[string][]string
 
 // Add takes in the name of a node of a cluster; one that is there already stays once.
 func (x *Index) Add(cluster, name string) {
 	if x.clusters == nil {
-		x.clusters = map[string]*names{}
+		x.clusters = map[string]names{}
 	}
 	if x.clusters[cluster] == nil {
-		x.clusters[cluster] = &names{all: map[string]bool{}, byShort: map[string][]string{}}
+		x.clusters[cluster] = names{}
 	}
 	x.clusters[cluster].add(name)
 }
 
-func (x *names) add(name string) {
-	if x.all[name] {
-		return
-	}
-	x.all[name] = true
+func (x names) add(name string) {
 	short, _, _ := strings.Cut(name, ".")
-	at, _ := slices.BinarySearch(x.byShort[short], name)
-	x.byShort[short] = slices.Insert(x.byShort[short], at, name)
+	at, known := slices.BinarySearch(x[short], name)
+	if !known {
+		x[short] = slices.Insert(x[short], at, name)
+	}
 }
 
 // Like returns the names that can mean the same node of the cluster as name, sorted.
-func (x *Index) Like(cluster, name string) []string {
-	if x.clusters[cluster] == nil {
-		return nil
-	}
-	return x.clusters[cluster].like(name)
-}
+func (x *Index) Like(cluster, name string) []string { return x.clusters[cluster].like(name) }
 
-func (x *names) like(name string) (out []string) {
+func (x names) like(name string) (out []string) {
 	if name == "" {
-		for name := range x.all {
-			out = append(out, name)
+		for _, some := range x {
+			out = append(out, some...)
 		}
 		slices.Sort(out)
 		return out
 	}
 	short, _, _ := strings.Cut(name, ".")
-	if x.all[""] && short != "" {
+	if unknown := x[""]; short != "" && len(unknown) > 0 && unknown[0] == "" {
 		out = append(out, "")
 	}
-	for _, known := range x.byShort[short] {
+	for _, known := range x[short] {
 		if Same(known, name) {
 			out = append(out, known)
 		}
