@@ -59,6 +59,7 @@ func (x names) like(name string) (out []string) {
 		return out
 	}
 	short, _, _ := strings.Cut(name, ".")
+	out = make([]string, 0, len(x[short])+2) // the unknown name, and one that a caller may add
 	if unknown := x[""]; short != "" && len(unknown) > 0 && unknown[0] == "" {
 		out = append(out, "")
 	}
