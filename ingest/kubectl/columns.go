@@ -90,6 +90,21 @@ func columnRow(s string, columns []string) (f Fact, ok bool) {
 // nodeReasons are the reasons of events about nodes.
 var nodeReasons = wordSet("OOMKilling", "SystemOOM", "NodeNotReady", "Rebooted", "Shutdown")
 
+// framed is an event as Kubernetes' end-to-end framework lists them: event for r-1:
+// {kubelet node-1} Failed: text. It leaves out the type; who made it the line says, but nobody vouches for that.
+var framed = regexp.MustCompile(`\bevent for ([^\s:]+): \{\S+ (\S*)\} (\w+): (.*)`)
+
+func framedEvent(text string, line int) (f Fact, ok bool) {
+	m := framed.FindStringSubmatch(text)
+	if m == nil || !reasons[m[3]] || m[3] == "Evicted" || !logtext.IsDNSName(m[1]) {
+		return f, false
+	}
+	f = eventFact("", m[3], "", m[4], "")
+	f.setObject("", "Pod/"+m[1])
+	f.id.Node, f.id.Line = m[2], line
+	return f, true
+}
+
 // LoggedEvent reads what a controller's log says of an event that it made: `"Event
 // occurred" object="ci/r-1" kind="Pod" type="Warning" reason="…" message="…"`. Who
 // made it the line does not say. What the kubelet says so of an eviction is its own word
@@ -97,6 +112,9 @@ var nodeReasons = wordSet("OOMKilling", "SystemOOM", "NodeNotReady", "Rebooted",
 func LoggedEvent(text string, line int) (f Fact, ok bool) {
 	if strings.Contains(text, "Event(v1.ObjectReference{") {
 		return quotedEvent(text, line)
+	}
+	if strings.Contains(text, "event for ") {
+		return framedEvent(text, line)
 	}
 	if !strings.Contains(text, `"Event occurred"`) {
 		return f, false

@@ -141,6 +141,68 @@ Events:
   Warning  Evicted  10s   kubelet  The node was low on resource: memory.
 `
 
+// The columns of kubectl before 1.9, and what Kubernetes' end-to-end framework prints.
+func TestEventsOfOldForms(t *testing.T) {
+	for _, tt := range []struct{ line, pod, node, text string }{
+		{"  2m   2m   1   node-a   Node   Warning   SystemOOM   {kubelet node-a}   System OOM encountered", "", "node-a",
+			`event reason=SystemOOM type=Warning from=kubelet object=Node/node-a count=1 message="System OOM encountered"`},
+		{"  2m   2m   1   pool-a   Pod   Warning   FailedScheduling   {default-scheduler }   no nodes", "pool-a", "",
+			`event reason=FailedScheduling type=Warning from=default-scheduler object=Pod/pool-a count=1 message="no nodes"`},
+		{"May  3 11:12:34.104: INFO: At 2026-05-03 11:07:27 +0000 UTC - event for pool-a: {kubelet node-a} Failed: Error: x",
+			"pool-a", "node-a", `event reason=Failed object=Pod/pool-a message="Error: x"`},
+	} {
+		got := kubeOf(t, tt.line+"\n")
+		if len(got) != 1 || got[0].Pod != tt.pod || got[0].Node != tt.node || got[0].Text != tt.text {
+			t.Errorf("%s:\n got %v\nwant %s %s %s", tt.line, got, tt.pod, tt.node, tt.text)
+		}
+	}
+	for _, line := range []string{
+		"INFO: event for pool-a: {kubelet node-a} Evicted: The node was low on resource: memory.",
+		"a new event for pool-a: {a b} Mended: all is well",
+	} {
+		if got := kubeOf(t, line+"\n"); len(got) != 0 {
+			t.Errorf("%s: read as %v, want text", line, got)
+		}
+	}
+}
+
+// A piece of docker inspect has its state's keys among others, and those of health checks inside.
+func TestEngineStatePiece(t *testing.T) {
+	piece := func(running, status, oom string) string {
+		return `    "State": {
+        "Status": "` + status + `",
+        "Running": ` + running + `,
+        "OOMKilled": ` + oom + `,
+        "ExitCode": 137,
+        "Error": "",
+        "FinishedAt": "2026-05-04T10:00:00Z",
+        "Health": {
+            "Log": [
+                {
+                    "ExitCode": 0
+                }
+            ]
+        }
+    },
+`
+	}
+	const want = "container terminated exit_code=137 finished_at=2026-05-04T10:00:00Z which=state"
+	if got := kubeOf(t, piece("false", "exited", "false")); len(got) != 1 || got[0].Text != want {
+		t.Errorf("got %v\nwant %s", got, want)
+	}
+	if got := kubeOf(t, piece("false", "exited", "true")); len(got) != 1 ||
+		!strings.Contains(got[0].Text, "reason=OOMKilled") {
+		t.Errorf("got %v, want the reason OOMKilled", got)
+	}
+	for _, status := range []string{"running", "created"} {
+		if got := kubeOf(t, piece(map[string]string{"running": "true", "created": "false"}[status], status, "false")); len(
+			got,
+		) != 0 {
+			t.Errorf("%s: got %v, want no end", status, got)
+		}
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	want := []string{
 		`pod status reason=Evicted phase=Failed message="The node was low on resource: memory."`,

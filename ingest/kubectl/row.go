@@ -24,7 +24,7 @@ var (
 	// kubectl get events before 1.14: … COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
 	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+` +
 		`([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason +
-		`)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)$`)
+		`)\s+([^\s,{]+(?:, \S+)?|\{\S+ ?\S*\})\s+(\S.*)$`)
 	// the same with its columns run together, or with a column of dots: only
 	// behind a reason that we know
 	barestEvent = regexp.MustCompile(`^(?:(Normal|Warning)|\.\.\.)\s+(` + reason + `)\s+(\S.*)$`)
@@ -186,7 +186,8 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 		return f, true
 	}
 	if m := oldEvent.FindStringSubmatch(s); m != nil {
-		from, node, _ := strings.Cut(m[7], ", ")
+		from, node, _ := strings.Cut(strings.Trim(m[7], "{}"), " ") // `kubelet, node-a`, or `{kubelet node-a}`
+		from = strings.TrimSuffix(from, ",")
 		f = eventFact(m[5], m[6], from, m[8], "")
 		f.setObject("", m[3]+"/"+m[2])
 		f.fields["count"] = m[1]

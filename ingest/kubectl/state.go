@@ -22,6 +22,8 @@ func (k *Text) opensState(p kv) bool {
 		k.state.which, k.state.whichAt = which, p.indent
 		if !open {
 			k.openState(strings.ToLower(p.val), p.indent)
+		} else if p.title && p.val == "{" { // a container engine's: Kubernetes writes it small
+			k.openState("terminated", p.indent)
 		}
 		return true
 	case "terminated", "waiting", "running":
@@ -81,6 +83,28 @@ func (k *Text) continueValue(raw, s string) bool {
 	return true
 }
 
+// take takes a key of the state. A block inside it can have the same keys (the exit
+// codes of docker's health checks): the first counts.
+func (s *stateText) take(p kv) {
+	s.lastKey = ""
+	if _, told := s.keys[p.key]; !told {
+		s.keys[p.key], s.lastKey = p.val, p.key
+	}
+}
+
+// engineEnd makes the State of docker inspect, from docker 1.8 and podman 1.0 on, one of
+// Kubernetes; false if the container runs or was never started.
+func engineEnd(b map[string]string) bool {
+	switch b["oomkilled"] {
+	case "":
+		return true
+	case "true":
+		b["reason"] = "OOMKilled"
+	}
+	b["message"] = b["error"]
+	return b["running"] != "true" && b["status"] != "created"
+}
+
 // closeBlock turns a state's keys into a fact. It is held until the name of its
 // container is known.
 func (k *Text) closeBlock() {
@@ -88,7 +112,12 @@ func (k *Text) closeBlock() {
 	if b == nil {
 		return
 	}
-	k.state.keys = nil
+	if k.state.keys = nil; !engineEnd(b) {
+		return
+	}
+	if b["reason"] == "OOM Killed" { // until Kubernetes 1.1
+		b["reason"] = "OOMKilled"
+	}
 	f := Fact{msg: "container " + k.state.kind,
 		fields: map[string]string{"reason": b["reason"], "message": b["message"]}}
 	f.id = k.of
@@ -177,9 +206,13 @@ func inlineBlock(s string) map[string]string {
 	b := map[string]string{}
 	if inner, ok := strings.CutPrefix(s, "map["); ok {
 		inner, _, _ = strings.Cut(inner, "]")
+		last := ""
 		for _, w := range strings.Fields(inner) {
 			if key, v, ok := strings.Cut(w, ":"); ok {
-				b[strings.ToLower(key)] = v
+				last = strings.ToLower(key)
+				b[last] = v
+			} else if last != "" { // Go prints a value's blanks as they are
+				b[last] += " " + w
 			}
 		}
 	} else if o, ok := logtext.ScanObject([]byte(s)); ok {

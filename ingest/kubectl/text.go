@@ -179,8 +179,7 @@ func lowerCase(c byte) byte {
 func (k *Text) takePair(p kv) bool {
 	if k.state.keys != nil {
 		if p.indent > k.state.kindAt {
-			k.state.keys[p.key] = p.val
-			k.state.lastKey = p.key
+			k.state.take(p)
 			return true
 		}
 		k.closeBlock()
