@@ -22,6 +22,9 @@ func ProgramOf(s string) (ingest.Source, Stamp) {
 		}
 	case c == 't' || c == 'l' || c == 'm':
 		return logfmtShape(s)
+	case IsDigit(c) && strings.Contains(s, listenerEnds):
+		_, st := zapShape(s)
+		return ingest.Listener, st
 	case IsDigit(c):
 		return zapShape(s)
 	}
@@ -33,6 +36,10 @@ func ProgramOf(s string) (ingest.Source, Stamp) {
 	}
 	return ingest.Unknown, Stamp{}
 }
+
+// listenerEnds is what ARC's listener prints before it ends, by the Go library's own log,
+// since 0.9.
+const listenerEnds = " Application returned an error: "
 
 // IsStructured says whether s is zap, slog or logrus text or JSON.
 func IsStructured(s string) bool {
