@@ -36,8 +36,8 @@ func standingCases(signals []*signal.Signal) (out []*casefile.Case) {
 	return out
 }
 
-// casesOf are the cases of one kind. What names none is about the only pool that is named
-// in its cluster; where there are several, or none, it is about a pool without a name.
+// casesOf are the cases of one kind. What names none is about the only one that is named
+// in its cluster; where there are several, or none, it is about one without a name.
 func (k *standingKind) casesOf(signals []*signal.Signal) (out []*casefile.Case) {
 	var about []*signal.Signal
 	var named map[string]map[string]bool // of each cluster: those that are named
@@ -56,9 +56,6 @@ func (k *standingKind) casesOf(signals []*signal.Signal) (out []*casefile.Case) 
 	cases := map[inCluster]*casefile.Case{}
 	for _, s := range about {
 		name, told := k.nameOf(s), true
-		if name == "" && k.kind == casefile.OfJob {
-			continue
-		}
 		if name == "" {
 			name, told = onlyOf(named[s.Cluster]), false
 		}

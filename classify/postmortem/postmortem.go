@@ -121,8 +121,10 @@ func (p *page) runnerNamed() string {
 		return shortValue(v.Runner)
 	case v.PodUID != "":
 		return "pod UID " + shortValue(v.PodUID)
-	case v.Kind == casefile.OfJob:
+	case v.Kind == casefile.OfJob && v.Job.ID != "":
 		return "job " + shortValue(v.Job.ID)
+	case v.Kind == casefile.OfJob:
+		return "a job without a name"
 	case v.Kind == casefile.OfPool && v.Pool != "":
 		return "pool " + shortValue(v.Pool)
 	case v.Kind == casefile.OfPool:
