@@ -123,7 +123,7 @@ func newChart(counts []ledger.Count, f filter, s ledger.Spans, since time.Time) 
 	return c
 }
 
-// legendOf counts labels, the most frequent first.
+// legendOf counts labels, those of a family together, of each the most frequent first.
 func legendOf(counts []ledger.Count, f filter) (out []labelCount) {
 	for _, k := range counts {
 		i := slices.IndexFunc(out, func(l labelCount) bool { return l.Label == k.Label })
@@ -133,7 +133,9 @@ func legendOf(counts []ledger.Count, f filter) (out []labelCount) {
 		}
 		out[i].N += k.N
 	}
-	slices.SortFunc(out, func(a, b labelCount) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Label, b.Label)) })
+	slices.SortFunc(out, func(a, b labelCount) int {
+		return cmp.Or(familyRank(a.Label)-familyRank(b.Label), b.N-a.N, cmp.Compare(a.Label, b.Label))
+	})
 	return out
 }
 
@@ -246,7 +248,9 @@ func newNodeChart(counts []ledger.Count, f filter) (c nodeChart) {
 }
 
 func (r *nodeRow) scaleTo(most int) {
-	slices.SortFunc(r.Parts, func(a, b nodePart) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Label, b.Label)) })
+	slices.SortFunc(r.Parts, func(a, b nodePart) int {
+		return cmp.Or(familyRank(a.Label)-familyRank(b.Label), b.N-a.N, cmp.Compare(a.Label, b.Label))
+	})
 	x := 0.0
 	for i := range r.Parts {
 		part := &r.Parts[i]

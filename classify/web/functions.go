@@ -22,6 +22,18 @@ var functions = template.FuncMap{
 	"escape": url.PathEscape,
 	"plural": pluralOf,
 	"death":  rules.Label.Death,
+	"family": familyOf,
+	"ago":    timeAgo,
+	"moment": func(now time.Time, at any) relative { return relative{now, at} },
+	"proof":  func(s string) string { return cutText(cleanText(s), 320) },
+	"add":    func(a, b int) int { return a + b },
+	"clock":  func(t *time.Time) string { return clockTime(*t) },
+}
+
+// relative is a time and now.
+type relative struct {
+	Now time.Time
+	At  any
 }
 
 // maxText is how many characters of one text a page shows at most.
@@ -64,6 +76,41 @@ func timeForPrograms(t any) string {
 		}
 	}
 	return ""
+}
+
+// timeAgo says how long before now a time is, in one unit. The script says it again as
+// time goes by.
+func timeAgo(now time.Time, t any) string {
+	var at time.Time
+	switch t := t.(type) {
+	case time.Time:
+		at = t
+	case *time.Time:
+		if t != nil {
+			at = *t
+		}
+	}
+	if at.IsZero() {
+		return "—"
+	}
+	d := now.Sub(at)
+	if d < 0 {
+		return "in " + oneUnit(-d)
+	}
+	return oneUnit(d) + " ago"
+}
+
+func oneUnit(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d days", d/day)
 }
 
 func pluralOf(n int, one string) string {

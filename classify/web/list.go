@@ -21,6 +21,7 @@ const (
 	everyEnd   = "all"
 	dayAgo     = "24h"
 	perPage    = 100
+	renew      = 30 // seconds after which the list is asked for again
 )
 
 // listing is the data of the list.
@@ -35,22 +36,24 @@ type listing struct {
 	Chart    chart
 	Nodes    nodeChart
 	Total    int
+	now      time.Time
 }
 
 // Table is the verdicts as the page shows them.
-func (l *listing) Table() table { return table{l.Verdicts, len(l.Clusters) > 0} }
+func (l *listing) Table() table { return table{l.Verdicts, len(l.Clusters) > 0, l.now} }
 
 // found is what a search gave.
 type found struct {
 	Text, Meaning string
 	Other         bool // the text is no name
 	Runners       []lookup.Runner
+	now           time.Time
 }
 
 // Table is the runners as the page shows them.
 func (f *found) Table() table {
 	several := slices.ContainsFunc(f.Runners, func(r lookup.Runner) bool { return r.Cluster != f.Runners[0].Cluster })
-	return table{f.Runners, several}
+	return table{f.Runners, several, f.now}
 }
 
 // listView is the first page: the search box, the charts, the latest deaths.
@@ -66,7 +69,7 @@ func (p *Pages) listingView(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	data := listing{Filter: f, Later: !q.Until.IsZero()}
+	data := listing{Filter: f, Later: !q.Until.IsZero(), now: p.Now()}
 	q.Limit++ // one more tells whether there are more
 	data.Verdicts, err = p.API.List(r.Context(), q)
 	if err != nil {
@@ -83,7 +86,11 @@ func (p *Pages) listingView(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	data.Clusters, err = p.clusters(r.Context())
-	return view{template: "list", Title: "Deaths", Data: &data}, err
+	v := view{template: "list", Title: "Deaths", Data: &data}
+	if !data.Later && !f.values.Has("still") {
+		v.Refresh = renew
+	}
+	return v, err
 }
 
 // maxOpen is how much of what is wrong now the list shows.
@@ -101,7 +108,7 @@ func (p *Pages) wrongNow(ctx context.Context, list ledger.Query) ([]lookup.Recor
 }
 
 // OpenTable is what is wrong now as the page shows it.
-func (l *listing) OpenTable() table { return table{l.Open, len(l.Clusters) > 0} }
+func (l *listing) OpenTable() table { return table{l.Open, len(l.Clusters) > 0, l.now} }
 
 // searchView goes to the one runner that is meant, or shows those that may be.
 func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) (view, error) {
@@ -120,11 +127,13 @@ func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) 
 		http.Redirect(w, r, one.Page(), http.StatusSeeOther)
 		return view{}, nil
 	}
-	return p.answerView(&found{text, a.Meaning, strings.ContainsAny(text, " @:"), a.Runners})
+	return p.answerView(&found{Text: text, Meaning: a.Meaning, Other: strings.ContainsAny(text, " @:"),
+		Runners: a.Runners})
 }
 
 // answerView shows what was found, and nothing else.
 func (p *Pages) answerView(hits *found) (view, error) {
+	hits.now = p.Now()
 	v := view{template: "list", Title: "Search", Search: hits.Text, Data: &listing{Found: hits}}
 	if len(hits.Runners) == 0 {
 		v.code = http.StatusNotFound
@@ -152,7 +161,7 @@ func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledge
 		return f, q, err
 	}
 	known := []string{"cluster", "runner", "verdict", "kind", "state", "node", "pool", "repository", "job", "run",
-		"since", "until"}
+		"since", "until", "still"}
 	for _, name := range known {
 		if s := strings.TrimSpace(v.Get(name)); s != "" {
 			f.values.Set(name, s)
@@ -162,6 +171,7 @@ func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledge
 	for name, s := range f.values {
 		asked[name] = s
 	}
+	asked.Del("still")
 	verdict := asked.Get("verdict")
 	if verdict == everyEnd {
 		asked.Del("verdict")

@@ -38,7 +38,7 @@ func TestWrongNowStandsAbove(t *testing.T) {
 	s.addPool("heron", t0.Add(-5*24*time.Hour), nil)
 	s.addPool("egret", t0.Add(-2*time.Hour), &over)
 	s.add("amber", t0, nil)
-	s.holds("/", 200, "Wrong now", "pool heron", "since 2026-04-29 10:00:00Z", "!egret",
+	s.holds("/", 200, "Wrong now", "pool heron", "since 5 days ago", "!egret",
 		"1 verdict in this time", "amber")
 	s.holds("/?verdict=host-teardown", 200, "!Wrong now")
 	s.holds("/?verdict=listener-down", 200, "Wrong now", "pool heron")

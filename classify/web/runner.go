@@ -31,6 +31,15 @@ type autopsy struct {
 	Copies  []copyable
 	Exit    string
 	Sick    bool // what killed it strikes more than one
+	Proof   proof
+}
+
+// proof is what decides, to be seen at once, and where to look further.
+type proof struct {
+	Lines []row
+	More  int    // lines that decide, too
+	Job   string // address at GitHub
+	Logs  []link
 }
 
 // addresses are where more about the runner is.
@@ -99,6 +108,7 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 	}
 	if data.Says != nil {
 		data.fillExplanation(r)
+		data.Proof.Job, data.Proof.Logs = p.Links.job(&data.Says.Job), p.Links.logs(data.Says)
 		v.Title = fmt.Sprintf("%s: %s", v.Title, data.Says.Label)
 	}
 	v.Data = data
@@ -133,7 +143,8 @@ func (a *autopsy) fillExplanation(r *http.Request) {
 	v := &a.Says.Verdict
 	a.Rows, a.Left = timeline(v, r.URL.Query().Has("all"))
 	a.All = a.Permalink + "&all=1#timeline"
-	a.Lanes = newLanes(v)
+	a.Lanes = newLanes(v, a.Rows, a.zoom(r))
+	a.Proof.Lines, a.Proof.More = deciding(v)
 	a.Exit = exitText(v.Exit)
 	a.Copies = copyableTexts(v, a.textBelow(r))
 	a.Sick = a.Runner.Siblings != nil && len(a.Runner.Siblings.Died) > 1 && v.Domain == "platform"

@@ -21,8 +21,10 @@ type row struct {
 	Decisive bool
 	Mine     bool
 	Where    string
+	Of       string // whose line it is, where that is a neighbour's
 	Gap      bool
 	Day      string // set where another day begins
+	ID       string // of its place in the page
 }
 
 // shown is how many rows the telling part of a timeline has.
@@ -40,8 +42,28 @@ func timeline(v *rules.Verdict, all bool) (out []row, left int) {
 		out = append(out, lineRow(v, r))
 	}
 	out = mergeGaps(out, gapRows(v))
+	for i := range out {
+		out[i].ID = fmt.Sprint("line-", i+1)
+	}
 	markDays(out)
 	return out, left
+}
+
+// proofs is how many of the lines that decide stand above the timeline.
+const proofs = 2
+
+// deciding are the first of the lines that decide; more says how many others do.
+func deciding(v *rules.Verdict) (out []row, more int) {
+	for _, r := range postmortem.Rows(v) {
+		switch {
+		case !r.Decisive:
+		case len(out) == proofs:
+			more++
+		default:
+			out = append(out, lineRow(v, r))
+		}
+	}
+	return out, more
 }
 
 // mergeGaps puts each gap before the first line that is later; a line without
@@ -59,7 +81,7 @@ func mergeGaps(lines, gaps []row) (out []row) {
 func lineRow(v *rules.Verdict, r postmortem.Row) row {
 	out := row{At: r.At, Lag: lagText(v.DiedAt, r.At),
 		Source: r.Source, Text: r.Brief(), Times: r.Times, Until: r.Until,
-		Decisive: r.Decisive, Mine: r.Mine, Where: r.Where}
+		Decisive: r.Decisive, Mine: r.Mine, Where: r.Where, Of: r.Of}
 	if whole := postmortem.Clean(r.Text); whole != out.Text || len(whole) > maxText {
 		out.Whole = cutText(whole, 8*maxText)
 	}
@@ -108,99 +130,4 @@ func lagText(died, at *time.Time) string {
 		return fmt.Sprintf("%s%.0f min", sign, d.Minutes())
 	}
 	return fmt.Sprintf("%s%.0f h", sign, d.Hours())
-}
-
-// lanes is the picture of what was read: a lane for each source, the gaps and
-// the lines drawn on it.
-type lanes struct {
-	Lanes         []lane
-	From, To      time.Time
-	Death         float64 // where the death is, of 1000
-	Width, Height int
-}
-
-type lane struct {
-	Source string
-	Y      int
-	Read   []span
-	Lost   []span
-	Lines  []mark
-	Words  string // the lane for those who cannot see it
-}
-
-type span struct {
-	X, W float64
-	Text string
-}
-
-type mark struct {
-	X        float64
-	Decisive bool
-}
-
-// laneSources are those whose silence counts; others have a lane where they spoke.
-var laneSources = []string{"kernel", "kubelet", "containerd", "runner", "controller"}
-
-const laneHeight = 22
-
-// newLanes draws the ten minutes before the death; nothing without coverage,
-// which verdicts of earlier versions lack.
-func newLanes(v *rules.Verdict) (l lanes) {
-	if v.DiedAt == nil || len(v.Coverage) == 0 {
-		return l
-	}
-	l = lanes{From: v.DiedAt.Add(-10 * time.Minute), To: v.DiedAt.Add(10 * time.Second), Width: 1000}
-	l.Death = l.xOf(*v.DiedAt)
-	sources := slices.Clone(laneSources)
-	for _, s := range v.Coverage {
-		if !slices.Contains(sources, s.Source) {
-			sources = append(sources, s.Source)
-		}
-	}
-	for _, source := range sources {
-		l.Lanes = append(l.Lanes, l.laneOf(v, source))
-	}
-	l.Height = laneHeight * len(l.Lanes)
-	return l
-}
-
-func (l *lanes) xOf(t time.Time) float64 {
-	return min(1, max(0, float64(t.Sub(l.From))/float64(l.To.Sub(l.From)))) * 1000
-}
-
-func (l *lanes) laneOf(v *rules.Verdict, source string) lane {
-	out := lane{Source: source, Y: laneHeight * len(l.Lanes)}
-	for _, s := range v.Coverage {
-		if s.Source != source {
-			continue
-		}
-		x := l.xOf(s.From)
-		part := span{x, max(2, l.xOf(s.To)-x), fmt.Sprintf("%s–%s", clockTime(s.From), clockTime(s.To))}
-		if s.Lost != "" {
-			part.Text = fmt.Sprintf("lost %s: %s", part.Text, postmortem.Clean(s.Lost))
-			out.Lost = append(out.Lost, part)
-			continue
-		}
-		out.Read = append(out.Read, part)
-	}
-	for _, e := range v.Evidence {
-		if e.Source == source && e.At != nil && e.At.After(l.From) && e.At.Before(l.To) {
-			out.Lines = append(out.Lines, mark{l.xOf(*e.At), e.Decisive})
-		}
-	}
-	out.Words = laneWords(&out)
-	return out
-}
-
-func laneWords(l *lane) string {
-	text := "not read"
-	for i, s := range append(slices.Clone(l.Read), l.Lost...) {
-		switch {
-		case i == 0 && len(l.Read) > 0:
-			text = "read " + s.Text
-		default:
-			text += ", " + s.Text
-		}
-	}
-	return text
 }

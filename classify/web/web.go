@@ -1,7 +1,7 @@
 // Package web serves the pages that a responder looks at: the search box, the
 // latest deaths with their charts, a post-mortem under a permanent address, and
 // what each verdict means. Pages are made on the server and need no script; the
-// script only copies text and switches the colours.
+// script copies text, switches the colours, and renews what is shown.
 //
 // Invariant: everything that came from a log is escaped text, cleaned of
 // control characters and cut; no page loads anything from elsewhere, and no
@@ -47,6 +47,7 @@ type Pages struct {
 	Manual func(rules.Label) (manual.Page, bool) // what the rulebook in force says of a label
 	Log    zerolog.Logger
 	Now    func() time.Time
+	Links  Links
 }
 
 // Register adds the pages' routes.
@@ -74,6 +75,7 @@ type view struct {
 	Search   string // what the search box shows
 	Refresh  int    // seconds after which the page asks again, 0 = never
 	Data     any
+	Now      time.Time
 }
 
 // clusters are those that are known, nil where it is one: then no page need name it.
@@ -89,6 +91,7 @@ func (p *Pages) clusters(ctx context.Context) ([]string, error) {
 type table struct {
 	Rows     any
 	Clusters bool
+	Now      time.Time
 }
 
 // problem is an error that the person who asks can mend.
@@ -99,8 +102,8 @@ type problem struct {
 
 func (e problem) Error() string { return e.text }
 
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; " +
-	"base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // pageHandler answers with what f makes, or with what went wrong.
 func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
@@ -113,7 +116,7 @@ func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view
 		if err != nil {
 			v = p.failedView(r, err)
 		}
-		if v.template != "" {
+		if v.Now = p.Now(); v.template != "" {
 			p.writePage(w, v)
 		}
 	})

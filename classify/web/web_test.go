@@ -173,7 +173,7 @@ func TestAutopsy(t *testing.T) {
 	if !order.MatchString(body) {
 		t.Error("the timeline is not in the order of time, with its gap")
 	}
-	if n := strings.Count(body, `<tr class="decisive">`); n != 1 {
+	if n := strings.Count(body, `class="decisive">`); n != 1 {
 		t.Errorf("%d rows decide", n)
 	}
 	for _, want := range []string{
@@ -331,7 +331,7 @@ func TestCharts(t *testing.T) {
 	body := s.holds("/", 200, "2026-05-04 10:00:00Z 7 7 cgroup-OOM", "2026-05-04 10:30:00Z 1 1 host-teardown",
 		"when they were judged", "build-7 5", "build-8 3")
 	if !strings.Contains(body, "<title>2026-05-04 10:00:00Z: 7 cgroup-OOM</title>") ||
-		strings.Count(body, `<rect class="v-cgroup-OOM"`) != 3 {
+		strings.Count(body, `<rect class="f-memory"`) != 3 {
 		t.Error("the picture lacks a part")
 	}
 }
@@ -495,9 +495,26 @@ func TestAssets(t *testing.T) {
 	if w, _ := s.get("/assets/none.css"); w.Code != 404 {
 		t.Errorf("%d", w.Code)
 	}
-	for _, l := range rules.Labels {
-		if _, css := s.get("/assets/style.css"); !strings.Contains(css, ".v-"+string(l)+" {") {
-			t.Errorf("%s has no colour", l)
+}
+
+// Eyes tell eight colours apart: each label has that of its family, and each family one.
+func TestColours(t *testing.T) {
+	s := open(t)
+	_, css := s.get("/assets/style.css")
+	if len(familyOrder) > 8 {
+		t.Errorf("%d colours", len(familyOrder))
+	}
+	for _, f := range familyOrder {
+		if !strings.Contains(css, ".f-"+f+" {") {
+			t.Errorf("family %s has no colour", f)
 		}
+	}
+	for _, l := range rules.Labels {
+		if own := families[l]; own == "" && l != rules.Unknown && l != rules.None || familyRank(l) < 0 {
+			t.Errorf("%s is of no family", l)
+		}
+	}
+	if familyOf("a-label-of-their-own") != "unknown" {
+		t.Error("a label that a rulebook adds has no colour")
 	}
 }

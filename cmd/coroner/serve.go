@@ -17,14 +17,12 @@ import (
 	"coroner/classify/web"
 	"coroner/cmd/daemon"
 	"coroner/cmd/outlet"
+	"coroner/cmd/site"
 	"coroner/deploy/chart"
 	"coroner/deploy/contract"
-	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/ingest/kubewatch"
 	"coroner/ingest/push"
-	"coroner/rules"
-	"coroner/rules/manual"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -172,18 +170,10 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	api.Register(inner)
 	contract.Register(mux)
 	mcp.Register(mux, door.Read, inner, chart.Build())
-	pages := &web.Pages{API: api, Charts: s.ledger, Manual: s.labelPages(), Log: s.daemon.Log, Now: now}
+	pages := &web.Pages{API: api, Charts: s.ledger, Manual: site.Labels(d.Book), Log: s.daemon.Log, Now: now,
+		Links: s.cmd.Links.To(s.cmd.GitHubURL)}
 	pages.Register(inner)
 	mux.Handle("GET /", door.Read(inner))
-}
-
-// labelPages says what the rulebook in force has on a label.
-func (s *server) labelPages() func(rules.Label) (manual.Page, bool) {
-	incidents, err := fixtures.All()
-	if err != nil { // they are part of the program
-		panic(err)
-	}
-	return func(l rules.Label) (manual.Page, bool) { return manual.PageOf(s.docket.Book(), l, incidents) }
 }
 
 func (s *server) runParts(ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"coroner/cmd/daemon"
 	"coroner/cmd/outlet"
 	"coroner/cmd/pushers"
+	"coroner/cmd/site"
 	"coroner/ingest/push"
 )
 
@@ -30,6 +31,7 @@ type serveCmd struct {
 	kubeFlags
 	githubFlags
 	outlet.Outlets
+	site.Links
 }
 
 // caseFlags say which pods are runners, and when a case is judged.
@@ -82,7 +84,7 @@ func (c *serveCmd) checkFlags() error {
 	err := errors.Join(c.caseFlags.checkCases(), c.retentionFlags.checkRetention(), c.Access.Check(),
 		c.checkKube(),
 		c.githubFlags.checkGitHub(c.Outlets.Acts()), c.Outlets.Check(c.GitHubToken),
-		c.publishFlags.checkPublishing(), c.Tokens.Check())
+		c.publishFlags.checkPublishing(), c.Tokens.Check(), c.Links.Check())
 	if token := daemon.Token(c.WebToken); token != nil {
 		_, bad := token()
 		err = errors.Join(err, bad)

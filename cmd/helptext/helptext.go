@@ -68,6 +68,10 @@ var Vars = kong.Vars{
 		"Alertmanagers, CloudEvents. It is read at the start.",
 	"serve_otlp_logs_url": "OpenTelemetry collector that gets every verdict as a log event, " +
 		"http://HOST:4318/v1/logs. Default: none.",
+	"serve_web_grafana_datasource": "Uid of the data source in that Grafana that has the logs of runners and " +
+		"nodes, a Loki.",
+	"serve_web_grafana_url": "Grafana that a post-mortem leads to: the runner's log and the node's journal around " +
+		"the death, in Explore. Default: no page leads there.",
 	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
 	"serve_github_requests_per_minute": "How often GitHub is asked at most, and as often again what " +
 		"--github.annotate and --github.rerun send. The rate limits that GitHub states are obeyed too.",

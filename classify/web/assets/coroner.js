@@ -1,10 +1,13 @@
-// Copies, switches the colours, and comes to the search box on "/". The pages
-// work without it.
+// Copies, switches the colours, comes to the search box on "/", and renews what goes
+// by: times, and pages that ask for it. The pages work without it.
 "use strict";
 
 const said = document.getElementById("said");
 
-for (const button of document.querySelectorAll(".script")) button.hidden = false;
+function showButtons() {
+  for (const button of document.querySelectorAll(".script")) button.hidden = false;
+}
+showButtons();
 
 // copyText falls back to a selection where the clipboard is closed: pages over
 // plain HTTP have none.
@@ -23,16 +26,16 @@ async function copyText(node) {
   }
 }
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  const name = button.textContent;
-  button.addEventListener("click", async (event) => {
-    event.preventDefault();
-    const done = await copyText(document.getElementById(button.dataset.copy));
-    button.textContent = done ? "Copied" : "Press Ctrl-C";
-    said.textContent = button.textContent;
-    setTimeout(() => { button.textContent = name; }, 2000);
-  });
-}
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  event.preventDefault();
+  const name = button.dataset.name ??= button.textContent;
+  const done = await copyText(document.getElementById(button.dataset.copy));
+  button.textContent = done ? "Copied" : "Press Ctrl-C";
+  said.textContent = button.textContent;
+  setTimeout(() => { button.textContent = name; }, 2000);
+});
 
 const root = document.documentElement, theme = document.getElementById("theme");
 const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -59,3 +62,48 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   document.getElementById("q").focus();
 });
+
+// says is a time before now in one unit, as the server writes it.
+function says(ms) {
+  const s = Math.floor(Math.abs(ms) / 1000), day = 86400;
+  const text = s < 60 ? `${s} s` : s < 3600 ? `${Math.floor(s / 60)} min`
+    : s < 2 * day ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / day)} days`;
+  return ms < 0 ? `in ${text}` : `${text} ago`;
+}
+
+// The server's clock counts, not the browser's.
+let behind = 0;
+function tellTimes() {
+  for (const t of document.querySelectorAll("time.ago")) t.textContent = says(Date.now() + behind - Date.parse(t.dateTime));
+}
+setInterval(tellTimes, 10000);
+
+const main = document.getElementById("main");
+
+// busy says whether somebody is in the middle of something that a new page would undo.
+function busy() {
+  return document.hidden || main.contains(document.activeElement) && document.activeElement !== main
+    || !getSelection().isCollapsed;
+}
+
+// renew asks for the page again and puts it in place of what is shown; what was unfolded
+// stays so.
+async function renew() {
+  if (busy()) return;
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const text = await answer.text();
+    if (!answer.ok || busy()) return;
+    behind = Date.parse(answer.headers.get("Date")) - Date.now() || 0;
+    const page = new DOMParser().parseFromString(text, "text/html"), fresh = page.getElementById("main");
+    if (!fresh) return;
+    const open = [...main.querySelectorAll("details")].map((d) => d.open);
+    [...fresh.querySelectorAll("details")].forEach((d, i) => { d.open = open[i] ?? d.open; });
+    if (!fresh.dataset.refresh) { location.reload(); return; }
+    main.replaceChildren(...fresh.childNodes);
+    document.title = page.title;
+    showButtons();
+    tellTimes();
+  } catch { /* the server is away: what is shown stays */ }
+}
+if (main.dataset.refresh) setInterval(renew, 1000 * main.dataset.refresh);

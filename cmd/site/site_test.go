@@ -1,0 +1,49 @@
+package site
+
+import (
+	"strings"
+	"testing"
+
+	"coroner/rules"
+	"coroner/rules/book"
+)
+
+// Flags that no page could use are refused before anything listens.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct{ url, uid, want string }{
+		{"", "", ""}, {"https://g.example", "loki", ""}, {"http://g.example:3000/sub", "loki", ""},
+		{"https://g.example", "", "--web.grafana-datasource"}, {"", "loki", "--web.grafana-url"},
+		{"javascript:alert(1)", "loki", "--web.grafana-url"}, {"https://me:pw@g.example", "loki", "--web.grafana-url"},
+		{"g.example", "loki", "--web.grafana-url"},
+	} {
+		err := (&Links{c.url, c.uid}).Check()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v", c.url, c.uid, err)
+		}
+	}
+}
+
+// A job's page is on the GitHub whose API is asked.
+func TestGitHubPages(t *testing.T) {
+	for api, want := range map[string]string{
+		"https://api.github.com": "https://github.com", "https://ghe.example/api/v3": "https://ghe.example",
+		"https://ghe.example/api/v3/": "https://ghe.example", "": "", "nonsense": "",
+		"https://user:pw@ghe.example/api/v3": "https://ghe.example",
+	} {
+		if got := (&Links{}).To(api).GitHub; got != want {
+			t.Errorf("%s: %s, want %s", api, got, want)
+		}
+	}
+}
+
+// The pages of labels are those of the rulebook in force.
+func TestLabels(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, ok := Labels(func() *rules.Rulebook { return b })(rules.CgroupOOM)
+	if !ok || page.Meaning == "" {
+		t.Error("no page of cgroup-OOM")
+	}
+}
