@@ -185,3 +185,46 @@ func TestRunnersOn(t *testing.T) {
 		t.Errorf("%d %v", n, err)
 	}
 }
+
+// What is counted of ends is that of the latest revisions, the latest recorded first, as many
+// as are asked for; a pool's past is counted by label and cluster.
+func TestEnds(t *testing.T) {
+	l := fresh(t)
+	if at, err := l.Oldest(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("of nothing the oldest is %s %v", at, err)
+	}
+	add := func(id string, revision int, at int, change func(*rules.Verdict)) {
+		v := verdict(id, revision)
+		v.Pool, v.Node, v.Job.Repository, v.Label = "p", "n", "o/r", rules.CgroupOOM
+		if change != nil {
+			change(v)
+		}
+		write(t, l, after(at), func(tx *Tx) error { return tx.AddVerdict(v.Cluster+id, v, after(at), false) })
+	}
+	died := after(5)
+	add("a", 1, 10, nil)
+	add("b", 1, 20, func(v *rules.Verdict) { v.Label, v.DiedAt = rules.Completed, &died })
+	add("c", 1, 30, func(v *rules.Verdict) { v.Cluster, v.Pool = "east", "q" })
+	add("a", 2, 40, func(v *rules.Verdict) { v.Label = rules.HostTeardown })
+	ends := get(l.Ends(t.Context(), Query{Since: after(15)}, 9))(t)
+	if len(ends) != 3 || ends[0].Label != rules.HostTeardown || !ends[0].Recorded.Equal(after(40)) ||
+		ends[1].Cluster != "east" || ends[1].Pool != "q" || ends[1].Node != "n" || ends[1].Repository != "o/r" ||
+		!ends[2].Died.Equal(died) {
+		t.Errorf("%+v", ends)
+	}
+	if ends = get(l.Ends(t.Context(), Query{Except: []rules.Label{rules.HostTeardown}}, 1))(t); len(ends) != 1 ||
+		ends[0].Cluster != "east" {
+		t.Errorf("%+v", ends)
+	}
+	counts := get(l.CountsByPool(t.Context(), []string{"p", "q", "none"}, after(0), after(40)))(t)
+	want := []PoolCount{{"", "p", rules.Completed, 1}, {"east", "q", rules.CgroupOOM, 1}}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Error(diff)
+	}
+	if counts = get(l.CountsByPool(t.Context(), nil, after(0), after(99)))(t); counts != nil {
+		t.Errorf("of no pool: %v", counts)
+	}
+	if at := get(l.Oldest(t.Context()))(t); !at.Equal(after(20)) {
+		t.Errorf("the oldest is of %s", at)
+	}
+}

@@ -36,6 +36,7 @@ type listing struct {
 	Chart    chart
 	Nodes    nodeChart
 	Total    int
+	Crowd    crowd
 	now      time.Time
 }
 
@@ -83,6 +84,9 @@ func (p *Pages) listingView(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	if data.Open, err = p.wrongNow(r.Context(), q); err != nil {
+		return view{}, err
+	}
+	if data.Crowd, err = p.crowdOf(r.Context(), f, q); err != nil {
 		return view{}, err
 	}
 	data.Clusters, err = p.clusters(r.Context())

@@ -38,6 +38,9 @@ type Charts interface {
 	CountsOverTime(ctx context.Context, q ledger.Query, s ledger.Spans) ([]ledger.Count, error)
 	CountsByNode(ctx context.Context, q ledger.Query, to time.Time, top int) ([]ledger.Count, error)
 	Clusters(ctx context.Context) ([]string, error)
+	Ends(ctx context.Context, q ledger.Query, most int) ([]ledger.End, error)
+	CountsByPool(ctx context.Context, pools []string, from, to time.Time) ([]ledger.PoolCount, error)
+	Oldest(ctx context.Context) (time.Time, error)
 }
 
 // Pages are the pages. Its fields are set before Register.

@@ -1,0 +1,146 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"coroner/classify/groups"
+	"coroner/classify/ledger"
+	"coroner/ingest"
+)
+
+// crowd is what can be said of many deaths at once.
+type crowd struct {
+	Groups []group
+	Others int // deaths in groups that are not shown
+	Common []groups.Common
+	Of     int       // deaths that were looked at
+	Since  time.Time // from when on they were; zero = all of the list's time
+}
+
+// group is deaths that are alike, as the page shows them.
+type group struct {
+	groups.Group
+	Link   string
+	Before string // how many there were before, in words
+}
+
+const (
+	maxDead   = 1000 // deaths that are grouped, the latest
+	maxEnded  = 4000 // ends that they are compared with
+	maxGroups = 8
+	maxPools  = 50 // whose past is counted
+	pastSpans = 7  // how many times the time that is looked at the past is, at most
+	maxPast   = 14 * 24 * time.Hour
+)
+
+// crowdOf groups the latest deaths of the list, from now back to where they and all other
+// ends are known.
+func (p *Pages) crowdOf(ctx context.Context, f filter, q ledger.Query) (out crowd, err error) {
+	if !q.Until.IsZero() || q.Kind != nil || q.State != "" {
+		return out, nil
+	}
+	dead, err := p.Charts.Ends(ctx, q, maxDead)
+	if err != nil || len(dead) == 0 {
+		return out, err
+	}
+	every := q
+	every.Labels, every.Except = nil, nil
+	ended, err := p.Charts.Ends(ctx, every, maxEnded)
+	if err != nil {
+		return out, err
+	}
+	out.Since = ingest.LaterOf(cutOff(dead, maxDead), cutOff(ended, maxEnded))
+	noDeaths := p.API.NoDeaths()
+	dead = slices.DeleteFunc(dead, func(e ledger.End) bool {
+		return e.Recorded.Before(out.Since) || e.Label.Lasting() || slices.Contains(noDeaths, e.Label)
+	})
+	ended = slices.DeleteFunc(ended, func(e ledger.End) bool {
+		return e.Recorded.Before(out.Since) || e.Label.Lasting()
+	})
+	all := groups.Alike(asEnds(dead))
+	out.Of, out.Common = len(dead), groups.Share(all, asEnds(dead), asEnds(ended))
+	past, err := p.pastOf(ctx, all, ingest.LaterOf(out.Since, q.Since), q)
+	groups.Tell(all, past)
+	out.addGroups(all, past, f)
+	return out, err
+}
+
+// cutOff is the time of the first of some ends that are the latest only.
+func cutOff(some []ledger.End, most int) (at time.Time) {
+	if len(some) == most {
+		at = some[most-1].Recorded
+	}
+	return at
+}
+
+func asEnds(all []ledger.End) (out []groups.End) {
+	for _, e := range all {
+		at := e.Died
+		if at.IsZero() {
+			at = e.Recorded
+		}
+		out = append(out, groups.End{Cluster: e.Cluster, Pool: e.Pool, Node: e.Node, Repository: e.Repository,
+			Label: e.Label, At: at})
+	}
+	return out
+}
+
+// pastOf is what the groups' pools had before. Of a list that shows a part of a pool only
+// nothing is said: what is usual for that is not counted.
+func (p *Pages) pastOf(ctx context.Context, all []groups.Group, since time.Time, q ledger.Query) (groups.Past, error) {
+	span := p.Now().Sub(since)
+	out := groups.Past{Since: span, Ends: map[groups.Key]int{}}
+	if q.Node != "" || q.Repository != "" || q.Runner != "" || q.Job != "" || q.Run != "" || len(all) == 0 {
+		return out, nil
+	}
+	oldest, err := p.Charts.Oldest(ctx)
+	if err != nil || oldest.IsZero() {
+		return out, err
+	}
+	known := min(pastSpans*span, maxPast, since.Sub(oldest))
+	if known < span/2 { // too little to say what is usual
+		return out, nil
+	}
+	var pools []string
+	for _, g := range all {
+		if len(pools) < maxPools && !slices.Contains(pools, g.Pool) {
+			pools = append(pools, g.Pool)
+		}
+	}
+	counts, err := p.Charts.CountsByPool(ctx, pools, since.Add(-known), since)
+	for _, c := range counts {
+		out.Ends[groups.Key{Cluster: c.Cluster, Label: c.Label, Pool: c.Pool}] = c.N
+	}
+	out.Span, out.Pools = known, pools
+	return out, err
+}
+
+// addGroups takes the groups that a page shows: several deaths, or one that is new.
+func (c *crowd) addGroups(all []groups.Group, past groups.Past, f filter) {
+	for _, g := range all {
+		if g.N < 2 && g.News != groups.New || len(c.Groups) == maxGroups {
+			c.Others += g.N
+			continue
+		}
+		one := group{Group: g, Link: f.With("verdict", string(g.Label), "pool", g.Pool, "cluster", g.Cluster)}
+		if g.News != "" {
+			one.Before = fmt.Sprintf("%d in the %s before", g.Before, spanText(past.Span))
+		}
+		c.Groups = append(c.Groups, one)
+	}
+}
+
+// spanText is a time in whole units, for people.
+func spanText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", d/day)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	}
+	return pluralOf(int(d/time.Minute), "minute")
+}

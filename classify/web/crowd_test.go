@@ -1,0 +1,85 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coroner/classify/ledger"
+	"coroner/rules"
+)
+
+// Deaths that are alike are one row, with how new they are and what they have in common;
+// what there is more of than usual comes first.
+func TestAlikeDeaths(t *testing.T) {
+	s := open(t)
+	s.add("long-ago", t0.Add(-20*24*time.Hour), nil)
+	for day := range 7 { // two OOM kills a day in the week before
+		for i := range 2 {
+			at := t0.Add(-time.Duration(day+2)*24*time.Hour + time.Duration(i)*time.Minute)
+			s.add(fmt.Sprintf("before-%d-%d", day, i), at, nil)
+		}
+	}
+	add := func(n int, name string, change func(v *rules.Verdict, i int)) {
+		for i := range n {
+			s.add(fmt.Sprintf("%s-%d", name, i), t0.Add(-time.Duration(i)*time.Minute), func(v *rules.Verdict) {
+				v.Node, v.Job.Repository = fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("o/%s-%d", name, i)
+				change(v, i)
+			})
+		}
+	}
+	add(3, "usual", func(v *rules.Verdict, _ int) {})
+	add(9, "struck", func(v *rules.Verdict, i int) {
+		v.Label, v.Pool = rules.HostTeardown, "small"
+		if i > 0 {
+			v.Node = "build-9"
+		}
+	})
+	s.add("host-before", t0.Add(-3*24*time.Hour), func(v *rules.Verdict) {
+		v.Label, v.Pool = rules.HostTeardown, "small"
+	})
+	add(1, "fresh", func(v *rules.Verdict, _ int) { v.Label = rules.NodeCrash })
+	add(40, "fine", func(v *rules.Verdict, _ int) { v.Label = rules.Completed })
+	body := s.holds("/", 200,
+		"Alike 13 deaths",
+		"9 host-teardown in pool small host-teardown small 1 h ago first 1 h ago more than usual 1 in the 7 days before "+
+			"8 of 9 on node build-9 (8 of all 53 that ended then)",
+		"1 node-crash in pool big node-crash big 1 h ago new 0 in the 7 days before",
+		"3 cgroup-OOM in pool big cgroup-OOM big 1 h ago first 1 h ago again 12 in the 7 days before",
+		"In common: 9 of 13 in pool small (9 of all 53 that ended then) ; 8 of 13 on node build-9",
+		"Counts, no causes")
+	if a, b := strings.Index(body, "more than usual"), strings.Index(body, `class="news">again`); a < 0 || b < a {
+		t.Error("what there is more of than usual does not come first")
+	}
+	if !strings.Contains(body, `href="/?pool=small&amp;verdict=host-teardown"`) {
+		t.Error("no way from a group to its deaths")
+	}
+	s.holds("/?node=build-9", 200, "8 host-teardown in pool small", "!more than usual", "!in the 7 days before")
+	s.holds("/?until=2026-05-04T10:30:00Z", 200, "!Alike")
+	s.holds("/?verdict=completed", 200, "!Alike")
+}
+
+// Where little is known of the time before, nothing is called new.
+func TestNothingIsNewOnTheFirstDay(t *testing.T) {
+	s := open(t)
+	s.add("first", t0, nil)
+	s.add("second", t0.Add(time.Minute), nil)
+	s.holds("/", 200, "2 cgroup-OOM in pool big", "!new ", "!days before", "!In common:")
+}
+
+// Of more deaths than are looked at, the page says since when it counts.
+func TestCutOff(t *testing.T) {
+	at := func(n int) (out []ledger.End) {
+		for i := range n {
+			out = append(out, ledger.End{Recorded: t0.Add(-time.Duration(i) * time.Second)})
+		}
+		return out
+	}
+	if got := cutOff(at(5), 5); !got.Equal(t0.Add(-4 * time.Second)) {
+		t.Errorf("since %s", got)
+	}
+	if got := cutOff(at(4), 5); !got.IsZero() {
+		t.Errorf("all are there, but since %s", got)
+	}
+}
