@@ -145,7 +145,10 @@ func TestInCommon(t *testing.T) {
 		{"everything that ran was there", 9, 9, 200, 200, "", false},
 		{"nearly everything was there", 9, 9, 190, 200, "", false},
 		{"more of the living than of the dead", 5, 9, 180, 200, "", false},
-		{"three of twenty, far more than its share", 3, 20, 1, 200, "3 of 20 on node x (4 of all 220 that ended then)", false},
+		{
+			"three of twenty, far more than its share", 3, 20, 1, 200,
+			"3 of 20 on node x (4 of all 220 that ended then)", false,
+		},
 		{"three of twenty at its share", 3, 20, 27, 180, "", false},
 		{"two of twenty", 2, 20, 0, 200, "", false},
 		{"only the dead are known", 9, 9, 0, 0, "", true},
@@ -188,7 +191,8 @@ func TestStrongest(t *testing.T) {
 		got[1].Trait != ByNode {
 		t.Errorf("%v", got)
 	}
-	if c := InCommon(dead, ended)[2]; c.String() != "10 of 10 between 10:00 and 11:00 UTC (14 of all 100 that ended then)" {
+	const hour = "10 of 10 between 10:00 and 11:00 UTC (14 of all 100 that ended then)"
+	if c := InCommon(dead, ended)[2]; c.String() != hour {
 		t.Error(c)
 	}
 	unknown := ends(9, func(e *End, _ int) { e.Node, e.Pool = "", "" })

@@ -77,3 +77,14 @@ func (s Search) Oldest(ctx context.Context) (time.Time, error) {
 	}
 	return moment(at.Int64), nil
 }
+
+// Arrived is when the last record came that was kept, from whomever; zero where none did.
+func (s Search) Arrived(ctx context.Context) (time.Time, error) {
+	var at sql.NullInt64
+	err := s.pool.QueryRowContext(ctx, `SELECT max(t) FROM (SELECT max(received) AS t FROM evidence
+		UNION ALL SELECT max(received) FROM marks UNION ALL SELECT max(received) FROM tails) AS latest`).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, err
+	}
+	return moment(at.Int64), nil
+}

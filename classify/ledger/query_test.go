@@ -224,6 +224,17 @@ func TestEnds(t *testing.T) {
 	if counts = get(l.CountsByPool(t.Context(), nil, after(0), after(99)))(t); counts != nil {
 		t.Errorf("of no pool: %v", counts)
 	}
+	if at := get(l.Arrived(t.Context()))(t); !at.IsZero() {
+		t.Errorf("a record came at %s", at)
+	}
+	write(t, l, after(50), func(tx *Tx) error {
+		told := line(after(1), "a line")
+		_, err := tx.AddEvidence(&told, nil, false)
+		return err
+	})
+	if at := get(l.Arrived(t.Context()))(t); !at.Equal(after(50)) {
+		t.Errorf("the last record came at %s", at)
+	}
 	if at := get(l.Oldest(t.Context()))(t); !at.Equal(after(20)) {
 		t.Errorf("the oldest is of %s", at)
 	}

@@ -41,14 +41,17 @@ func TestAlikeDeaths(t *testing.T) {
 	})
 	add(1, "fresh", func(v *rules.Verdict, _ int) { v.Label = rules.NodeCrash })
 	add(40, "fine", func(v *rules.Verdict, _ int) { v.Label = rules.Completed })
-	body := s.holds("/", 200,
+	body := s.holds(
+		"/",
+		200,
 		"Alike 13 deaths",
-		"9 host-teardown in pool small host-teardown small 1 h ago first 1 h ago more than usual 1 in the 7 days before "+
-			"8 of 9 on node build-9 (8 of all 53 that ended then)",
+		"9 host-teardown in pool small host-teardown small 1 h ago first 1 h ago more than usual "+
+			"1 in the 7 days before 8 of 9 on node build-9 (8 of all 53 that ended then)",
 		"1 node-crash in pool big node-crash big 1 h ago new 0 in the 7 days before",
 		"3 cgroup-OOM in pool big cgroup-OOM big 1 h ago first 1 h ago again 12 in the 7 days before",
 		"In common: 9 of 13 in pool small (9 of all 53 that ended then) ; 8 of 13 on node build-9",
-		"Counts, no causes")
+		"Counts, no causes",
+	)
 	if a, b := strings.Index(body, "more than usual"), strings.Index(body, `class="news">again`); a < 0 || b < a {
 		t.Error("what there is more of than usual does not come first")
 	}

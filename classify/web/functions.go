@@ -23,6 +23,7 @@ var functions = template.FuncMap{
 	"plural": pluralOf,
 	"death":  rules.Label.Death,
 	"family": familyOf,
+	"labels": func() []rules.Label { return rules.Labels },
 	"ago":    timeAgo,
 	"moment": func(now time.Time, at any) relative { return relative{now, at} },
 	"proof":  func(s string) string { return cutText(cleanText(s), 320) },

@@ -37,6 +37,7 @@ type listing struct {
 	Nodes    nodeChart
 	Total    int
 	Crowd    crowd
+	Health   health
 	now      time.Time
 }
 
@@ -46,7 +47,8 @@ func (l *listing) Table() table { return table{l.Verdicts, len(l.Clusters) > 0, 
 // found is what a search gave.
 type found struct {
 	Text, Meaning string
-	Other         bool // the text is no name
+	Other         bool   // the text is no name
+	Near          string // a label that is written much like the text
 	Runners       []lookup.Runner
 	now           time.Time
 }
@@ -89,6 +91,9 @@ func (p *Pages) listingView(r *http.Request) (view, error) {
 	if data.Crowd, err = p.crowdOf(r.Context(), f, q); err != nil {
 		return view{}, err
 	}
+	if data.Health, err = p.healthOf(r.Context()); err != nil {
+		return view{}, err
+	}
 	data.Clusters, err = p.clusters(r.Context())
 	v := view{template: "list", Title: "Deaths", Data: &data}
 	if !data.Later && !f.values.Has("still") {
@@ -113,27 +118,6 @@ func (p *Pages) wrongNow(ctx context.Context, list ledger.Query) ([]lookup.Recor
 
 // OpenTable is what is wrong now as the page shows it.
 func (l *listing) OpenTable() table { return table{l.Open, len(l.Clusters) > 0, l.now} }
-
-// searchView goes to the one runner that is meant, or shows those that may be.
-func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) (view, error) {
-	if len(text) > lookup.MaxName {
-		return view{}, problem{http.StatusBadRequest,
-			"This is too long for a runner's name, a pod UID or a job's address."}
-	}
-	a, err := p.API.Search(r.Context(), r.URL.Query().Get("cluster"), text)
-	switch {
-	case lookup.IsBadQuestion(err):
-		return view{}, problem{http.StatusBadRequest, err.Error()}
-	case err != nil:
-		return view{}, err
-	case len(a.Runners) == 1 && a.Exact: // a guess is shown as one
-		one := &a.Runners[0]
-		http.Redirect(w, r, one.Page(), http.StatusSeeOther)
-		return view{}, nil
-	}
-	return p.answerView(&found{Text: text, Meaning: a.Meaning, Other: strings.ContainsAny(text, " @:"),
-		Runners: a.Runners})
-}
 
 // answerView shows what was found, and nothing else.
 func (p *Pages) answerView(hits *found) (view, error) {

@@ -41,6 +41,8 @@ type Charts interface {
 	Ends(ctx context.Context, q ledger.Query, most int) ([]ledger.End, error)
 	CountsByPool(ctx context.Context, pools []string, from, to time.Time) ([]ledger.PoolCount, error)
 	Oldest(ctx context.Context) (time.Time, error)
+	Nodes(ctx context.Context) ([]ledger.Node, error)
+	Arrived(ctx context.Context) (time.Time, error)
 }
 
 // Pages are the pages. Its fields are set before Register.
@@ -51,6 +53,7 @@ type Pages struct {
 	Log    zerolog.Logger
 	Now    func() time.Time
 	Links  Links
+	Notes  func() []string // what keeps coroner from its sources; nil: nothing is known of that
 }
 
 // Register adds the pages' routes.
@@ -62,6 +65,9 @@ func (p *Pages) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /verdicts/{$}", p.pageHandler(p.labelsView))
 	mux.HandleFunc("GET /verdicts/{label}", p.pageHandler(p.labelView))
 	mux.HandleFunc("GET /assets/{file}", serveAsset)
+	mux.HandleFunc("GET /suggest", p.API.Places.Bounded(p.suggest))
+	mux.HandleFunc("GET /api/", http.NotFound)
+	mux.HandleFunc("GET /", p.pageHandler(nowhere))
 }
 
 //go:embed pages/*.html
@@ -105,6 +111,11 @@ type problem struct {
 
 func (e problem) Error() string { return e.text }
 
+// nowhere answers for an address that no page has.
+func nowhere(_ http.ResponseWriter, r *http.Request) (view, error) {
+	return view{}, problem{http.StatusNotFound, "No page has the address " + cutText(cleanText(r.URL.Path), 160) + "."}
+}
+
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -127,7 +138,8 @@ func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view
 
 func (p *Pages) failedView(r *http.Request, err error) view {
 	if bad, ok := err.(problem); ok {
-		return view{template: "problem", code: bad.code, Title: http.StatusText(bad.code), Data: bad.text}
+		return view{template: "problem", code: bad.code, Title: http.StatusText(bad.code), Data: bad.text,
+			Search: r.URL.Query().Get("q")}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return view{

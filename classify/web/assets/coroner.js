@@ -107,3 +107,23 @@ async function renew() {
   } catch { /* the server is away: what is shown stays */ }
 }
 if (main.dataset.refresh) setInterval(renew, 1000 * main.dataset.refresh);
+
+// What is typed into the search box is asked for, a moment after it was.
+const box = document.getElementById("q"), hints = document.getElementById("hints"), usual = [...hints.children];
+let waiting = 0;
+box.addEventListener("input", () => {
+  clearTimeout(waiting);
+  const text = box.value.trim();
+  if (text.length < 3) { hints.replaceChildren(...usual); return; }
+  waiting = setTimeout(async () => {
+    try {
+      const answer = await fetch(`/suggest?q=${encodeURIComponent(text)}`);
+      if (!answer.ok || box.value.trim() !== text) return;
+      hints.replaceChildren(...(await answer.json()).map((name) => {
+        const one = document.createElement("option");
+        one.value = name;
+        return one;
+      }));
+    } catch { /* the server is away */ }
+  }, 150);
+});
