@@ -48,18 +48,32 @@ const (
 	slight    = 0.1 // a share that is larger by less is told of nothing
 )
 
+// Ended is all that ended in a time, counted by its traits.
+type Ended struct {
+	n   int
+	had []map[string]int // a trait's values
+}
+
+// Count counts what ended, the dead among it.
+func Count(all []End) Ended {
+	out := Ended{n: len(all)}
+	for _, t := range traits {
+		out.had = append(out.had, tally(all, t.of))
+	}
+	return out
+}
+
 // InCommon says what the dead share, the strongest first. A trait is told where it is more
 // frequent among the dead than among all that ended then, by a tenth of them at least, and is
-// that of most of at least four deaths, or of at least three at more than twice its share. What its group has by
-// definition is left out.
-func InCommon(dead, ended []End, without ...Trait) (out []Common) {
+// that of most of at least four deaths, or of at least three at more than twice its share.
+// What its group has by definition is left out.
+func InCommon(dead []End, ended Ended, without ...Trait) (out []Common) {
 	for i, t := range traits {
 		if slices.Contains(without, t.Trait) {
 			continue
 		}
-		had := tally(ended, t.of)
 		for value, n := range tally(dead, t.of) {
-			c := Common{t.Trait, value, n, len(dead), max(n, had[value]), max(len(dead), len(ended)), i}
+			c := Common{t.Trait, value, n, len(dead), max(n, ended.had[i][value]), max(len(dead), ended.n), i}
 			if c.telling() {
 				out = append(out, c)
 			}
@@ -116,10 +130,9 @@ func (c Common) String() string {
 	return fmt.Sprintf("%d of %d %s (%d of all %d that ended then)", c.Dead, c.OfDead, what, c.Ended, c.OfEnded)
 }
 
-// Share fills in what the deaths of each group have in common, and says it of all of them.
-func Share(all []Group, dead, ended []End) []Common {
+// Share fills in what the deaths of each group have in common beside its key.
+func Share(all []Group, ended Ended) {
 	for i := range all {
 		all[i].Common = InCommon(all[i].members, ended, ByPool, ByCluster)
 	}
-	return InCommon(dead, ended)
 }

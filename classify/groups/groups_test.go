@@ -161,7 +161,7 @@ func TestInCommon(t *testing.T) {
 			}
 			copy(dead, ended)
 			got := ""
-			for _, x := range InCommon(dead, ended, ByHour) {
+			for _, x := range InCommon(dead, Count(ended), ByHour) {
 				got += x.String()
 			}
 			if got != c.want {
@@ -183,20 +183,20 @@ func TestStrongest(t *testing.T) {
 		}
 	})
 	ended := append(ends(90, func(e *End, i int) { e.Cluster, e.Pool, e.Repository = "west", "", "" }), dead...)
-	got := InCommon(dead, ended)
+	got := InCommon(dead, Count(ended))
 	if len(got) != 3 || got[0].Trait != ByPool || got[1].Trait != ByCluster || got[2].Trait != ByHour {
 		t.Errorf("%v", got)
 	}
-	if got := InCommon(dead, ended, ByPool, ByCluster, ByHour); len(got) != 2 || got[0].Trait != ByRepository ||
+	if got := InCommon(dead, Count(ended), ByPool, ByCluster, ByHour); len(got) != 2 || got[0].Trait != ByRepository ||
 		got[1].Trait != ByNode {
 		t.Errorf("%v", got)
 	}
 	const hour = "10 of 10 between 10:00 and 11:00 UTC (14 of all 100 that ended then)"
-	if c := InCommon(dead, ended)[2]; c.String() != hour {
+	if c := InCommon(dead, Count(ended))[2]; c.String() != hour {
 		t.Error(c)
 	}
 	unknown := ends(9, func(e *End, _ int) { e.Node, e.Pool = "", "" })
-	for _, c := range InCommon(unknown, slices.Concat(unknown, ended), ByHour) {
+	for _, c := range InCommon(unknown, Count(slices.Concat(unknown, ended)), ByHour) {
 		t.Errorf("not known is told as common: %s", c)
 	}
 }
@@ -206,7 +206,8 @@ func TestShare(t *testing.T) {
 	dead := ends(6, func(e *End, _ int) { e.Node = "n" })
 	ended := slices.Concat(dead, ends(60, func(e *End, _ int) { e.Pool = "small" }))
 	all := Alike(dead)
-	whole := Share(all, dead, ended)
+	Share(all, Count(ended))
+	whole := InCommon(dead, Count(ended))
 	if len(all[0].Common) != 1 || all[0].Common[0].Trait != ByNode {
 		t.Errorf("of the group: %v", all[0].Common)
 	}

@@ -18,10 +18,13 @@ const (
 	readBack = 30 * 24 * time.Hour
 )
 
+// Box is a search box for people, who type more than names.
+type Box struct{ *API }
+
 // Words gives the runners of the latest deaths that are told with every word of a text: in
 // the sentence, the label, the pool, the node, the repository or the job. A cluster is all
 // of them if it is "".
-func (a *API) Words(ctx context.Context, cluster, text string) (Answer, error) {
+func (a Box) Words(ctx context.Context, cluster, text string) (Answer, error) {
 	words := strings.Fields(strings.ToLower(text))
 	place := ledger.NewCursor(ledger.Query{Cluster: within(cluster), Except: a.NoDeaths(),
 		Since: a.Now().Add(-readBack), Limit: maxRead, Brief: true})
@@ -61,7 +64,7 @@ func holdsAll(r *ledger.Record, words []string) bool {
 const maxHints = 8
 
 // Hints are labels, runners and pools that begin with what somebody types.
-func (a *API) Hints(ctx context.Context, cluster, text string) (out []string, err error) {
+func (a Box) Hints(ctx context.Context, cluster, text string) (out []string, err error) {
 	known, err := a.Labels(ctx)
 	for _, l := range known {
 		if len(text) > 1 && strings.Contains(strings.ToLower(string(l)), strings.ToLower(text)) {

@@ -61,10 +61,16 @@ func (p *Pages) crowdOf(ctx context.Context, f filter, q ledger.Query) (out crow
 		return e.Recorded.Before(out.Since) || e.Label.Lasting()
 	})
 	all := groups.Alike(asEnds(dead))
-	out.Of, out.Common = len(dead), groups.Share(all, asEnds(dead), asEnds(ended))
+	counted := groups.Count(asEnds(ended))
+	out.Of, out.Common = len(dead), groups.InCommon(asEnds(dead), counted)
 	past, err := p.pastOf(ctx, all, ingest.LaterOf(out.Since, q.Since), q)
 	groups.Tell(all, past)
-	out.addGroups(all, past, f)
+	shown := worthARow(all)
+	for _, g := range all[len(shown):] {
+		out.Others += g.N
+	}
+	groups.Share(shown, counted)
+	out.addGroups(shown, past, f)
 	return out, err
 }
 
@@ -118,13 +124,21 @@ func (p *Pages) pastOf(ctx context.Context, all []groups.Group, since time.Time,
 	return out, err
 }
 
-// addGroups takes the groups that a page shows: several deaths, or one that is new.
-func (c *crowd) addGroups(all []groups.Group, past groups.Past, f filter) {
-	for _, g := range all {
-		if g.N < 2 && g.News != groups.New || len(c.Groups) == maxGroups {
-			c.Others += g.N
-			continue
-		}
+// worthARow are the groups that a page shows, of those in their order: several deaths, or
+// one that is new.
+func worthARow(all []groups.Group) []groups.Group {
+	slices.SortStableFunc(all, func(a, b groups.Group) int { return boolLast(alone(a)) - boolLast(alone(b)) })
+	n := slices.IndexFunc(all, alone)
+	if n < 0 {
+		n = len(all)
+	}
+	return all[:min(n, maxGroups)]
+}
+
+func alone(g groups.Group) bool { return g.N < 2 && g.News != groups.New }
+
+func (c *crowd) addGroups(shown []groups.Group, past groups.Past, f filter) {
+	for _, g := range shown {
 		one := group{Group: g, Link: f.With("verdict", string(g.Label), "pool", g.Pool, "cluster", g.Cluster)}
 		if g.News != "" {
 			one.Before = fmt.Sprintf("%d in the %s before", g.Before, spanText(past.Span))

@@ -43,7 +43,7 @@ func (p *Pages) searchView(w http.ResponseWriter, r *http.Request, text string) 
 		if strings.HasSuffix(a.Meaning, "on node "+text) {
 			hits.Meaning = "" // the last guess
 		}
-		told, err := p.API.Words(r.Context(), cluster, text)
+		told, err := lookup.Box{API: p.API}.Words(r.Context(), cluster, text)
 		if err != nil {
 			return view{}, err
 		}
@@ -59,7 +59,7 @@ func (p *Pages) suggest(w http.ResponseWriter, r *http.Request) {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	hints := []string{}
 	if text != "" && len(text) <= lookup.MaxName {
-		some, err := p.API.Hints(r.Context(), r.URL.Query().Get("cluster"), text)
+		some, err := lookup.Box{API: p.API}.Hints(r.Context(), r.URL.Query().Get("cluster"), text)
 		if err != nil {
 			p.Log.Error().Err(err).Msg("nothing could be suggested")
 			http.Error(w, "the ledger could not be read", http.StatusInternalServerError)
