@@ -118,7 +118,21 @@ $(LOKI):
 bin/loki: $(LOKI) FORCE
 	ln -sf $(LOKI) $@
 
-e2e: build bin/loki
+# axe-core looks for what keeps people from using the pages. Where npm cannot fetch it, the
+# test says that this was not shown.
+AXE     := axe-core-4.14.1
+AXE_SUM := 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
+
+$(CACHE)/$(AXE).min.js:
+	@mkdir -p $(CACHE); set -e; t=$$(mktemp -d); trap 'rm -rf $$t' EXIT; cd $$t; \
+	npm pack --silent axe-core@$(AXE:axe-core-%=%) >/dev/null && tar xzf $(AXE).tgz package/axe.min.js && \
+	  echo "$(AXE_SUM)  package/axe.min.js" | sha256sum -c --quiet && mv package/axe.min.js $@
+
+bin/axe.min.js: FORCE
+	@mkdir -p bin; $(MAKE) --no-print-directory $(CACHE)/$(AXE).min.js && ln -sf $(CACHE)/$(AXE).min.js $@ || \
+	  { rm -f $@; echo "axe-core could not be fetched: what it finds is not shown"; }
+
+e2e: build bin/loki bin/axe.min.js
 	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./fixtures/e2e
 
 # Worlds in which runners die while everything fails: make sim WORLDS=100000 for hours; make

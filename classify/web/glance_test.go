@@ -1,7 +1,11 @@
 package web
 
 import (
+	"compress/gzip"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -154,5 +158,39 @@ func TestPolicy(t *testing.T) {
 	csp := w.Header().Get("Content-Security-Policy")
 	if w.Code != http.StatusOK || !strings.Contains(csp, "connect-src 'self'") || strings.Contains(csp, "unsafe") {
 		t.Errorf("%d %s", w.Code, csp)
+	}
+}
+
+// Who can unpack a page gets it packed, everybody else plain; both are the same page.
+func TestPacked(t *testing.T) {
+	s := open(t)
+	for i := range 120 {
+		s.add(fmt.Sprint("r-", i), t0, nil)
+	}
+	ask := func(accept string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest(http.MethodGet, "/?still=1", nil), httptest.NewRecorder()
+		r.Header.Set("Accept-Encoding", accept)
+		s.mux.ServeHTTP(w, r)
+		return w
+	}
+	plain := ask("").Body.String()
+	for accept, want := range map[string]bool{"gzip": true, "br, gzip;q=0.5": true, "gzip;q=0": false, "br": false} {
+		w := ask(accept)
+		if w.Header().Get("Content-Encoding") == "gzip" != want || w.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %v", accept, w.Header())
+		}
+		if !want {
+			continue
+		}
+		if w.Body.Len() > 40_000 {
+			t.Errorf("%d bytes", w.Body.Len())
+		}
+		z, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(z); err != nil || string(text) != plain {
+			t.Errorf("%s: another page: %v", accept, err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -23,6 +24,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"coroner/classify/ledger"
@@ -131,7 +133,7 @@ func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view
 			v = p.failedView(r, err)
 		}
 		if v.Now = p.Now(); v.template != "" {
-			p.writePage(w, v)
+			p.writePage(w, r, v)
 		}
 	})
 }
@@ -159,18 +161,45 @@ func (p *Pages) failedView(r *http.Request, err error) view {
 }
 
 // writePage renders into memory first: half a page with a good status would be a lie.
-func (p *Pages) writePage(w http.ResponseWriter, v view) {
+func (p *Pages) writePage(w http.ResponseWriter, r *http.Request, v view) {
 	var b bytes.Buffer
 	if err := templates[v.template].ExecuteTemplate(&b, "page", v); err != nil {
 		p.Log.Error().Err(err).Str("page", v.template).Msg("a page could not be made")
 		http.Error(w, "this page could not be made; the server's log says why", http.StatusInternalServerError)
 		return
 	}
+	page := b.Bytes()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if takesGzip(r) {
+		page = packed(page)
+		w.Header().Set("Content-Encoding", "gzip")
+	}
 	if v.code != 0 {
 		w.WriteHeader(v.code)
 	}
-	_, _ = w.Write(b.Bytes()) // the reader has gone
+	_, _ = w.Write(page) // the reader has gone
+}
+
+// takesGzip says whether who asks can unpack the answer: a list is a tenth as large.
+func takesGzip(r *http.Request) bool {
+	for _, one := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, how, _ := strings.Cut(strings.TrimSpace(one), ";")
+		if name == "gzip" && strings.ReplaceAll(how, " ", "") != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+func packed(page []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is one that there is
+	_, err := z.Write(page)
+	if err = errors.Join(err, z.Close()); err != nil { // a buffer takes everything
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 var templates = parsePages()
