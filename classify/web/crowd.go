@@ -18,6 +18,7 @@ type crowd struct {
 	Common []groups.Common
 	Of     int       // deaths that were looked at
 	Since  time.Time // from when on they were; zero = all of the list's time
+	Past   bool      // the time before is known
 }
 
 // group is deaths that are alike, as the page shows them.
@@ -30,7 +31,7 @@ type group struct {
 const (
 	maxDead   = 1000 // deaths that are grouped, the latest
 	maxEnded  = 4000 // ends that they are compared with
-	maxGroups = 8
+	maxGroups = 5
 	maxPools  = 50 // whose past is counted
 	pastSpans = 7  // how many times the time that is looked at the past is, at most
 	maxPast   = 14 * 24 * time.Hour
@@ -140,7 +141,7 @@ func alone(g groups.Group) bool { return g.N < 2 && g.News != groups.New }
 func (c *crowd) addGroups(shown []groups.Group, past groups.Past, f filter) {
 	for _, g := range shown {
 		one := group{Group: g, Link: f.With("verdict", string(g.Label), "pool", g.Pool, "cluster", g.Cluster)}
-		if g.News != "" {
+		if c.Past = c.Past || g.News != ""; g.News != "" {
 			one.Before = fmt.Sprintf("%d in the %s before", g.Before, spanText(past.Span))
 		}
 		c.Groups = append(c.Groups, one)

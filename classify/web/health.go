@@ -18,6 +18,7 @@ type health struct {
 	Arrived time.Time     // when the last record came; zero = none ever did
 	Notes   []string      // what else is amiss, in sentences
 	Virgin  bool          // there is no verdict yet
+	Local   bool          // only this machine can push
 	Now     time.Time
 }
 
@@ -50,6 +51,7 @@ func (p *Pages) healthOf(ctx context.Context) (h health, err error) {
 	if p.Notes != nil {
 		h.Notes = p.Notes()
 	}
+	h.Local = p.LocalOnly != nil && p.LocalOnly()
 	oldest, err := p.Charts.Oldest(ctx)
 	h.Virgin = oldest.IsZero()
 	return h, err

@@ -96,7 +96,9 @@ func TestNowhere(t *testing.T) {
 func TestBeginning(t *testing.T) {
 	s := open(t)
 	s.holds("/", 200, "To begin", "No agent has pushed", "No record has come", "helm upgrade --install",
-		"kubectl -n arc-runners delete pod", "coroner demo", "!What coroner reads")
+		"kubectl -n arc-runners delete pod", "coroner demo", "!What coroner reads", "!only this machine")
+	s.pages.LocalOnly = func() bool { return true }
+	s.holds("/", 200, "No credential is configured: only this machine can push")
 	s.write(t0.Add(59*time.Minute), func(tx *ledger.Tx) error {
 		e := ingest.Entry{At: t0, Source: ingest.Kernel, Text: "a line"}
 		if _, err := tx.AddEvidence(&e, nil, false); err != nil {

@@ -56,6 +56,8 @@ type Pages struct {
 	Now    func() time.Time
 	Links  Links
 	Notes  func() []string // what keeps coroner from its sources; nil: nothing is known of that
+	// LocalOnly says whether pushes are taken from this machine only; nil: not known.
+	LocalOnly func() bool
 }
 
 // Register adds the pages' routes.

@@ -170,8 +170,10 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	api.Register(inner)
 	contract.Register(mux)
 	mcp.Register(mux, door.Read, inner, chart.Build())
+	notes := site.Notes{Kube: func() map[string]*kubewatch.Metrics { return s.kube }, Door: door}
+	s.daemon.Notes = notes.Kinds
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: site.Labels(d.Book), Log: s.daemon.Log, Now: now,
-		Links: s.cmd.Links.To(s.cmd.GitHubURL)}
+		Links: s.cmd.Links.To(s.cmd.GitHubURL), Notes: notes.Texts, LocalOnly: door.LocalOnly}
 	pages.Register(inner)
 	mux.Handle("GET /", door.Read(inner))
 }

@@ -74,6 +74,10 @@ type Daemon struct {
 	// Check says what is amiss with what the program cannot do without; nil = it needs nothing.
 	Check func(context.Context) error
 
+	// Notes is what the program does without, of what it was told to use, in words that
+	// anybody may read; nil = nothing is known of that. It is ready all the same.
+	Notes func() []string
+
 	reloads    reloads
 	state      atomic.Int32 // starting, ready, stopping: never back
 	listener   net.Listener
@@ -127,6 +131,11 @@ func (d *Daemon) endpoints() {
 			return
 		}
 		fmt.Fprintln(w, "ready")
+		if d.Notes != nil {
+			for _, note := range d.Notes() {
+				fmt.Fprintln(w, "attention:", note)
+			}
+		}
 	})
 	d.addOperatorEndpoint("POST /-/reload", d.serveReload)
 	if d.Flags.Pprof {

@@ -107,6 +107,11 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s %s, ready %v: %d %.200s", tt.method, tt.path, tt.ready, w.Code, w.Body)
 		}
 	}
+	d.Notes = func() []string { return []string{"a namespace is not there"} }
+	if w := request(d.Mux, "GET", "/-/ready"); w.Code != 200 || w.Body.String() !=
+		"ready\nattention: a namespace is not there\n" {
+		t.Errorf("ready, with a note: %d %s", w.Code, w.Body)
+	}
 	d = newDaemon(t, func(f *Flags) { f.Pprof = true })
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1"} {
 		if w := request(d.Mux, "GET", path); w.Code != 200 {

@@ -1,4 +1,5 @@
-// Package site has the flags of where the pages lead, and makes the pages.
+// Package site has what a server's pages need of its command line: the flags of where they
+// lead, what they say of labels, and what keeps the server from its sources.
 //
 // Invariant: without a flag no page leads anywhere but to coroner itself and to GitHub.
 //
@@ -6,13 +7,18 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"coroner/classify/web"
 	"coroner/fixtures"
+	"coroner/ingest/access"
+	"coroner/ingest/kubewatch"
 	"coroner/rules"
 	"coroner/rules/manual"
 )
@@ -55,6 +61,50 @@ func gitHubPages(api string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api/v3")
 	return strings.TrimRight(u.String(), "/")
+}
+
+// Notes say what keeps a server from what it was told to read.
+type Notes struct {
+	Kube func() map[string]*kubewatch.Metrics // by cluster
+	Door *access.Door
+}
+
+// unguarded is told where no credential is configured.
+const unguarded = "no credential is configured: only this machine can push"
+
+// Kinds are for everybody: they name nothing.
+func (n Notes) Kinds() (out []string) {
+	for _, t := range n.troubles() {
+		if !slices.Contains(out, t.Kind) {
+			out = append(out, t.Kind)
+		}
+	}
+	if n.Door.LocalOnly() {
+		out = append(out, unguarded)
+	}
+	return out
+}
+
+// Texts say what is wrong and what to do, for who may read the pages.
+func (n Notes) Texts() (out []string) {
+	for _, t := range n.troubles() {
+		out = append(out, t.Text)
+	}
+	return out
+}
+
+// troubles are those of all clusters.
+func (n Notes) troubles() (out []kubewatch.Trouble) {
+	all := n.Kube()
+	for _, cluster := range slices.Sorted(maps.Keys(all)) {
+		for _, t := range all[cluster].Trouble() {
+			if len(all) > 1 {
+				t.Text = "cluster " + cmp.Or(cluster, "without a name") + ": " + t.Text
+			}
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // Labels says what the rulebook in force has on a label.

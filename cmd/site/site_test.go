@@ -4,8 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"coroner/ingest/access"
+	"coroner/ingest/kubewatch"
 	"coroner/rules"
 	"coroner/rules/book"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Flags that no page could use are refused before anything listens.
@@ -45,5 +49,26 @@ func TestLabels(t *testing.T) {
 	page, ok := Labels(func() *rules.Rulebook { return b })(rules.CgroupOOM)
 	if !ok || page.Meaning == "" {
 		t.Error("no page of cgroup-OOM")
+	}
+}
+
+// What everybody may read names nothing; what the pages say does, and which cluster's it is.
+func TestNotes(t *testing.T) {
+	all := map[string]*kubewatch.Metrics{"": kubewatch.NewMetrics(prometheus.NewRegistry())}
+	n := Notes{Kube: func() map[string]*kubewatch.Metrics { return all }, Door: &access.Door{}}
+	if got := n.Kinds(); len(got) != 1 || got[0] != unguarded || len(n.Texts()) != 0 {
+		t.Errorf("%v %v", got, n.Texts())
+	}
+	n.Door.Open = true
+	if got := n.Kinds(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	gone := kubewatch.Trouble{Kind: "a namespace is not there", Text: "namespace arc is not there: make it"}
+	all[""].Note("arc", gone)
+	all["east"] = kubewatch.NewMetrics(prometheus.NewRegistry())
+	all["east"].Note("ci", gone)
+	if kinds, texts := n.Kinds(), n.Texts(); len(kinds) != 1 || kinds[0] != gone.Kind || len(texts) != 2 ||
+		texts[1] != "cluster east: "+gone.Text || !strings.HasPrefix(texts[0], "cluster without a name: ") {
+		t.Errorf("%q %q", kinds, texts)
 	}
 }

@@ -76,6 +76,9 @@ func (d *Door) webAccess() Web {
 	return d.Web()
 }
 
+// LocalOnly says whether pushes are taken from this machine only, for want of a credential.
+func (d *Door) LocalOnly() bool { return !d.Open && !d.isGuarded() }
+
 // isGuarded says whether any credential is configured.
 func (d *Door) isGuarded() bool {
 	w := d.webAccess()

@@ -3,6 +3,7 @@ package kubewatch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,10 @@ func Config(file string) (*rest.Config, error) {
 		c, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
 			return nil, errors.New("this is no pod of a cluster: name a kubeconfig with --kube.config FILE")
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("this pod has no service-account token: set automountServiceAccountToken, "+
+				"or name a kubeconfig with --kube.config FILE (%w)", err)
 		}
 		return c, err
 	}
@@ -53,8 +58,12 @@ func (r resource) adviceFor(verb string, err error) string {
 	var away *url.Error
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("may not %s %s%s: give its service account a %s with the verbs get, list, watch on %s",
+		line := fmt.Sprintf("may not %s %s%s: give its service account a %s with the verbs get, list, watch on %s",
 			verb, r.name, scope, kind, r.name)
+		if r.namespace != "" {
+			line += "; where the namespace was deleted, its Role went with it"
+		}
+		return line
 	case apierrors.IsUnauthorized(err):
 		return "the API server rejects the token: it is wrong or has expired; mount a new one, or correct --kube.config"
 	case apierrors.IsNotFound(err):

@@ -36,6 +36,7 @@ type Options struct {
 	Runners    bool                                  // and their EphemeralRunners, which name the job, and sets of them
 	Nodes      bool                                  // the cluster's nodes
 	Open       func(namespace string) []ingest.Entry // names the pods that lived when nobody watched last; nil: none
+	Check      time.Duration                         // how often it is looked whether they are there; 0: each minute
 	Now        func() time.Time
 	Log        zerolog.Logger
 	Receive    func(context.Context, []ingest.Entry) error // takes entries; what it refuses it is given again
@@ -47,6 +48,7 @@ type Watcher struct {
 	options Options
 	metrics *Metrics
 	out     *outbox
+	gone    map[string]string // of a namespace that is not there what was logged
 }
 
 // New returns a watcher; it asks nothing yet.
@@ -55,7 +57,8 @@ func New(config *rest.Config, o Options, m *Metrics) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{client: client, options: o, metrics: m, out: newOutbox(o.Receive, o.Log)}, nil
+	return &Watcher{client: client, options: o, metrics: m, out: newOutbox(o.Receive, o.Log),
+		gone: map[string]string{}}, nil
 }
 
 // Run watches until ctx is done, then hands on what was still waiting.
@@ -70,6 +73,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		})
 	}
+	g.Go(func() error { return w.watchNamespaces(quiet) })
 	g.Go(func() error { return w.out.runUntil(ctx) })
 	return g.Wait()
 }

@@ -225,6 +225,7 @@ func TestRealAPI(t *testing.T) {
 	}
 	t.Run("broken", func(t *testing.T) { broken(api{t, s}, gate, c) })
 	t.Run("denied", func(t *testing.T) { denied(api{t, s}) })
+	t.Run("missing", func(t *testing.T) { missingNamespace(api{t, s}) })
 	t.Run("bad token", func(t *testing.T) { badToken(api{t, s}) })
 	t.Run("server away", func(t *testing.T) { away(api{t, s}) })
 	t.Run("nothing that is secret", func(t *testing.T) { keepsNoSecret(t, c) })
@@ -334,6 +335,10 @@ func denied(a api) {
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 0 {
 		a.Errorf("up is %v", up)
 	}
+	if got := c.metrics.Trouble(); len(got) == 0 || got[0].Kind != "the Kubernetes API does not let coroner watch" ||
+		strings.Contains(fmt.Sprint(got), "is not there,") {
+		a.Errorf("%+v", got)
+	}
 	rbac := "/apis/rbac.authorization.k8s.io/v1/namespaces/ci/"
 	a.do("POST", rbac+"roles",
 		`{"metadata":{"name":"look"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list","watch"]}]}`)
@@ -349,6 +354,29 @@ func denied(a api) {
 		a.Errorf("up is %v: %s", up, c.log.String())
 	}
 	if n := strings.Count(c.log.String(), "may not list pods"); n != 1 {
+		a.Errorf("said %d times: %s", n, c.log.String())
+	}
+}
+
+// missingNamespace: a list of the pods of a namespace that is not there succeeds, so it is
+// looked for by itself; told once, while it lasts.
+func missingNamespace(a api) {
+	o := Options{Namespaces: []string{"absent", "other"}, Check: 20 * time.Millisecond}
+	c := start(a.T, a.Server, a.URL, apiserver.Admin, o)
+	c.waitLog(a.T, "namespace absent is not there, so nothing is watched in it")
+	if got := c.metrics.Trouble(); len(got) != 1 || strings.Contains(got[0].Kind, "absent") ||
+		!strings.Contains(got[0].Text, "apiWatch.namespaces") {
+		a.Errorf("%+v", got)
+	}
+	a.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"absent"}}`)
+	c.waitLog(a.T, "the namespace is there again")
+	if got := c.metrics.Trouble(); len(got) != 0 {
+		a.Errorf("%+v", got)
+	}
+	a.do("DELETE", "/api/v1/namespaces/absent", "") // its finalizer stays: nobody runs that would end it
+	c.waitLog(a.T, "namespace absent is being deleted")
+	if n := strings.Count(c.log.String(), "is not there"); n != 1 ||
+		strings.Contains(c.log.String(), "namespace other") {
 		a.Errorf("said %d times: %s", n, c.log.String())
 	}
 }

@@ -22,6 +22,7 @@ type link struct {
 	client rest.Interface
 	log    zerolog.Logger
 	up     *prometheus.GaugeVec
+	lasts  *troubles
 
 	mu      sync.Mutex        // guards trouble, which lists and watches write
 	trouble map[string]string // verb -> what is wrong, as it was logged
@@ -29,7 +30,8 @@ type link struct {
 
 func newLink(r resource, client rest.Interface, log zerolog.Logger, m *Metrics) *link {
 	m.up.WithLabelValues(r.namespace, r.name).Set(0)
-	return &link{resource: r, client: client, log: log, up: m.up, trouble: map[string]string{}}
+	return &link{resource: r, client: client, log: log, up: m.up, lasts: &m.troubles,
+		trouble: map[string]string{}}
 }
 
 // reflector keeps a store at what the server has.
@@ -87,12 +89,16 @@ func (l *link) noteResult(verb string, err error) {
 	case err != nil:
 		if line := l.adviceFor(verb, err); line != l.trouble[verb] {
 			l.trouble[verb] = line
+			l.lasts.note(l.String(), Trouble{kindOf(err), line})
 			log.Error().Msg(line + "; everything else goes on, and this is retried")
 		}
 	case verb == "watch":
 		clear(l.trouble)
 	default:
 		delete(l.trouble, verb)
+	}
+	if len(l.trouble) == 0 {
+		l.lasts.note(l.String(), Trouble{})
 	}
 	up := l.up.WithLabelValues(l.namespace, l.name)
 	switch {

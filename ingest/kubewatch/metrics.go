@@ -10,6 +10,8 @@ type Metrics struct {
 	up      *prometheus.GaugeVec
 	objects *prometheus.CounterVec
 	dropped *prometheus.CounterVec
+
+	troubles troubles
 }
 
 // NewMetrics registers them.
