@@ -26,9 +26,19 @@ var functions = template.FuncMap{
 	"labels": func() []rules.Label { return rules.Labels },
 	"ago":    timeAgo,
 	"moment": func(now time.Time, at any) relative { return relative{now, at} },
-	"proof":  func(s string) string { return cutText(cleanText(s), 320) },
+	"proof":  func(s string) string { return cutMiddle(cleanText(s), 220, 110) },
 	"add":    func(a, b int) int { return a + b },
+	"died":   timeOfDeath,
 	"clock":  func(t *time.Time) string { return clockTime(*t) },
+}
+
+// cutMiddle leaves a text's beginning and its end: the kernel names the process last.
+func cutMiddle(s string, first, last int) string {
+	all := []rune(s)
+	if len(all) <= first+last+1 {
+		return s
+	}
+	return string(all[:first]) + "…" + string(all[len(all)-last:])
 }
 
 // relative is a time and now.
@@ -99,6 +109,14 @@ func timeAgo(now time.Time, t any) string {
 		return "in " + oneUnit(-d)
 	}
 	return oneUnit(d) + " ago"
+}
+
+// timeOfDeath is a death's time of the day, with the day where that is not the last one.
+func timeOfDeath(now time.Time, at *time.Time) string {
+	if now.Sub(*at) > 20*time.Hour {
+		return at.UTC().Format("01-02 15:04:05")
+	}
+	return clockTime(*at)
 }
 
 func oneUnit(d time.Duration) string {

@@ -46,6 +46,15 @@ func TestWhatDecidesComesFirst(t *testing.T) {
 	}
 }
 
+// A long line loses its middle, not its end, and no half of a character.
+func TestCutMiddle(t *testing.T) {
+	for text, want := range map[string]string{"abcdef": "abcdef", "abcdefg": "abc…fg", "ääbbbbbbüü": "ääb…üü", "": ""} {
+		if got := cutMiddle(text, 3, 2); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 // A click leads to the job and to the logs where a flag says where those are; what a job
 // printed makes no address.
 func TestWaysOut(t *testing.T) {
@@ -84,14 +93,19 @@ func TestListIsSortedByWhatItShows(t *testing.T) {
 	died := t0.Add(-5 * time.Hour) // long before it is judged
 	s.add("early", t0.Add(-3*time.Minute), nil)
 	s.add("later", t0, func(v *rules.Verdict) { v.DiedAt = &died })
+	s.add("yesterday", t0.Add(-21*time.Hour), nil)
 	s.add("last", t0.Add(20*time.Minute), nil)
-	body := s.holds("/", 200, "39 min ago", "59 min ago", "1 h ago", "died 05:00:00")
+	body := s.holds("/", 200, "39 min ago", "59 min ago", "1 h ago", "died 05:00:00",
+		"died 05-03 13:00:00")
 	if got := regexp.MustCompile(`ci/(early|later|last)\?case`).FindAllStringSubmatch(body, -1); len(got) != 3 ||
 		got[0][1] != "last" || got[1][1] != "later" || got[2][1] != "early" {
 		t.Errorf("order %v", got)
 	}
 	body = body[strings.Index(body, `id="latest"`):]
 	shown := regexp.MustCompile(`<td class="times"><time datetime="([^"]+)"`).FindAllStringSubmatch(body, -1)
+	if len(shown) != 4 {
+		t.Errorf("%d times", len(shown))
+	}
 	for i := range shown {
 		if i > 0 && shown[i][1] > shown[i-1][1] {
 			t.Errorf("%s stands below %s", shown[i][1], shown[i-1][1])

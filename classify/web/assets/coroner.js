@@ -82,7 +82,8 @@ const main = document.getElementById("main");
 
 // busy says whether somebody is in the middle of something that a new page would undo.
 function busy() {
-  return document.hidden || main.contains(document.activeElement) && document.activeElement !== main
+  const at = document.activeElement; // where a click with the mouse left it does not count
+  return document.hidden || at !== main && main.contains(at) && at.matches(":focus-visible")
     || !getSelection().isCollapsed;
 }
 
