@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -355,6 +356,24 @@ func denied(a api) {
 	}
 	if n := strings.Count(c.log.String(), "may not list pods"); n != 1 {
 		a.Errorf("said %d times: %s", n, c.log.String())
+	}
+}
+
+// A pod without a service-account token, and a machine that is no pod, are told so, and what
+// to do.
+func TestNoToken(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	if _, err := Config(""); err == nil || !strings.Contains(err.Error(), "this is no pod of a cluster") {
+		t.Error(err)
+	}
+	if _, err := os.Stat("/var/run/secrets/kubernetes.io/serviceaccount/token"); err == nil {
+		t.Skip("not shown: what is said where no token is mounted: this pod has one")
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+	if _, err := Config(""); err == nil || !strings.Contains(err.Error(), "no service-account token") ||
+		!strings.Contains(err.Error(), "automountServiceAccountToken") {
+		t.Error(err)
 	}
 }
 
