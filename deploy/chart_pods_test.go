@@ -128,7 +128,8 @@ func TestAgentSeesLogsOnly(t *testing.T) {
 var may = []string{"Role[][pods events][get list watch]",
 	"Role[actions.github.com][ephemeralrunners ephemeralrunnersets autoscalingrunnersets][get list watch]",
 	"ClusterRole[][nodes][get list watch]", "ClusterRole[authentication.k8s.io][tokenreviews][create]",
-	"ClusterRole[][pods][list watch]", "Role[][secrets][create]", "Role[][secrets][get update][coroner-tls]"}
+	"ClusterRole[][pods][list watch]", "Role[][secrets][create]", "Role[][secrets][get update][coroner-tls]",
+	"Role[][namespaces][get][ci]", "Role[][namespaces][get][ci-2]"} // each in that namespace, about itself only
 
 // Nobody has a token for the Kubernetes API, but the server where the values say what
 // it may watch or review, and the job that makes the certificate; and then it may do
