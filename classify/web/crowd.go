@@ -8,6 +8,7 @@ import (
 
 	"coroner/classify/groups"
 	"coroner/classify/ledger"
+	"coroner/classify/lookup"
 	"coroner/ingest"
 )
 
@@ -158,4 +159,36 @@ func spanText(d time.Duration) string {
 		return fmt.Sprintf("%d hours", d/time.Hour)
 	}
 	return pluralOf(int(d/time.Minute), "minute")
+}
+
+// others says how many deaths of the same label the pool had before one; "" where it has no
+// pool, or is no death.
+func (p *Pages) others(ctx context.Context, r *lookup.Recorded) (text, link string, err error) {
+	if r.Pool == "" || !r.Death() || r.Label.Lasting() {
+		return "", "", nil
+	}
+	const day = 24 * time.Hour
+	var before [2]int
+	for i, span := range []time.Duration{day, 7 * day} {
+		counts, err := p.Charts.CountsByPool(ctx, []string{r.Pool}, r.Recorded.Add(-span), r.Recorded)
+		if err != nil {
+			return "", "", err
+		}
+		for _, c := range counts {
+			if c.Label == r.Label && c.Cluster == r.Cluster {
+				before[i] += c.N
+			}
+		}
+	}
+	link = filter{}.With("verdict", string(r.Label), "pool", r.Pool, "cluster", r.Cluster,
+		"since", timeForPrograms(r.Recorded.Add(-7*day)))
+	switch {
+	case before[1] == 0:
+		return fmt.Sprintf("No other %s in pool %s in the 7 days before", r.Label, r.Pool), link, nil
+	case before[0] == before[1]:
+		return fmt.Sprintf("%d more %s in pool %s in the 24 hours before, none in the 6 days before that",
+			before[0], r.Label, r.Pool), link, nil
+	}
+	return fmt.Sprintf("%d more %s in pool %s in the 24 hours before, %d in the 7 days before",
+		before[0], r.Label, r.Pool, before[1]), link, nil
 }

@@ -71,6 +71,29 @@ func TestNothingIsNewOnTheFirstDay(t *testing.T) {
 	s.holds("/", 200, "2 cgroup-OOM in pool big", "!new ", "!days before", "!In common:")
 }
 
+// A post-mortem says whether it is one of many: by label, in its pool, before it.
+func TestOneOfMany(t *testing.T) {
+	s := open(t)
+	s.add("lone", t0, func(v *rules.Verdict) { v.Pool = "lone" })
+	s.add("week", t0.Add(-3*24*time.Hour), nil)
+	s.add("other-label", t0.Add(-time.Hour), func(v *rules.Verdict) { v.Label = rules.HostTeardown })
+	s.add("other-cluster", t0.Add(-time.Hour), func(v *rules.Verdict) { v.Cluster = "east" })
+	s.add("hour", t0.Add(-time.Hour), nil)
+	s.add("it", t0, nil)
+	s.add("later", t0.Add(time.Minute), nil)
+	s.add("fine", t0, func(v *rules.Verdict) { v.Label = rules.Completed })
+	s.add("poolless", t0, func(v *rules.Verdict) { v.Pool = "" })
+	s.holds("/runners/ci/lone", 200, "No other cgroup-OOM in pool lone in the 7 days before")
+	body := s.holds("/runners/ci/it", 200,
+		"1 more cgroup-OOM in pool big in the 24 hours before, 2 in the 7 days before")
+	if !strings.Contains(body, "pool=big&amp;since=2026-04-27T10%3A01%3A00Z&amp;verdict=cgroup-OOM") {
+		t.Error("no way to them")
+	}
+	s.holds("/runners/ci/other-cluster", 200, "No other cgroup-OOM in pool big")
+	s.holds("/runners/ci/fine", 200, "!in pool big in the", "!No other")
+	s.holds("/runners/ci/poolless", 200, "!No other", "!more cgroup-OOM")
+}
+
 // Of more deaths than are looked at, the page says since when it counts.
 func TestCutOff(t *testing.T) {
 	at := func(n int) (out []ledger.End) {

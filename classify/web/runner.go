@@ -40,6 +40,7 @@ type proof struct {
 	More  int    // lines that decide, too
 	Job   string // address at GitHub
 	Logs  []link
+	Alike link // how many of its pool died so before
 }
 
 // addresses are where more about the runner is.
@@ -109,6 +110,10 @@ func (p *Pages) runnerView(w http.ResponseWriter, r *http.Request) (view, error)
 	if data.Says != nil {
 		data.fillExplanation(r)
 		data.Proof.Job, data.Proof.Logs = p.Links.job(&data.Says.Job), p.Links.logs(data.Says)
+		alike := &data.Proof.Alike
+		if alike.Text, alike.Address, err = p.others(r.Context(), data.Says); err != nil {
+			return view{}, err
+		}
 		v.Title = fmt.Sprintf("%s: %s", v.Title, data.Says.Label)
 	}
 	v.Data = data
