@@ -131,7 +131,7 @@ func (f *Filing) addSignal(s *signal.Signal) {
 // output does, whom the controller and its listener speak of is one, and so is
 // an object of a runner pool.
 func tellsRunner(s *signal.Signal) bool {
-	return s.Source == ingest.Runner || s.Source == ingest.Controller || s.Source == ingest.Listener ||
+	return s.Source == ingest.Runner || s.Source.TellsOfOthers() ||
 		s.Source == ingest.Kube && s.Str("pool") != "" && !strings.HasSuffix(s.Str("component"), "-listener")
 }
 

@@ -102,3 +102,31 @@ func TestPoolLinesAreFiledUnderThePool(t *testing.T) {
 		}
 	}
 }
+
+// A controller speaks of runners, in whatever form it writes an object, and never of the
+// pod that it is in: what names no runner is about none.
+func TestControllersOwnPodIsMeantByNoLineOfIt(t *testing.T) {
+	b := loadBook(t)
+	for object, want := range map[string]string{
+		`, "ephemeralrunner": {"name":"heron-x7k2m-runner-9qwzt","namespace":"ci"}`: "heron-x7k2m-runner-9qwzt",
+		`, "ephemeralrunner": "ci/heron-x7k2m-runner-9qwzt"`:                        "heron-x7k2m-runner-9qwzt",
+		`, "ephemeralrunner": "a/b/c"`:                                              "",
+		"": "",
+	} {
+		e := ingest.Entry{Source: ingest.Controller, Trust: ingest.Attested, Namespace: "arc",
+			Pod: "arc-gha-rs-controller-594d85965-tnmkc", PodUID: "0a0b0c0d-1111-2222-3333-444455556666",
+			Text: "2026-04-07T00:00:00Z\tINFO\tEphemeralRunner\tEphemeral runner container failed\t" +
+				`{"exitCode": 1` + object + `}`}
+		f, ok := classify.File(&e, b)
+		var got string
+		for _, s := range f.Subjects {
+			got += s.Namespace + "/" + s.Name
+		}
+		if want != "" {
+			want = "ci/" + want
+		}
+		if !ok || got != want {
+			t.Errorf("%s: filed %v, of %q, want %q", object, ok, got, want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (r *Roster) namesOf(s *signal.Signal) names {
 	case !s.Source.Forgeable():
 		n.captured(s)
 	}
-	if n.namesNothing() && !r.printed.has(s) {
+	if n.namesNothing() && !r.printed.has(s) && !s.Source.TellsOfOthers() {
 		n.addStream(s)
 	}
 	if n.uid != "" && (signal.MasksUID(n.uid) || r.void[n.in(n.uid)]) {
@@ -262,7 +262,7 @@ func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 		}
 	}
 	p.runner = p.runner || s.Proven() && n.namespace != "" && tellsRunner(s)
-	if s.Source != ingest.Controller && s.Source != ingest.Listener && (!s.Source.Forgeable() || mayTeach(s)) {
+	if !s.Source.TellsOfOthers() && (!s.Source.Forgeable() || mayTeach(s)) {
 		p.Node = firstSet(p.Node, s.Node)
 	}
 	if node := s.Str(s.Def.Fills["node"]); node != "" && s.Def.Fills["node"] != "" {

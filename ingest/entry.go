@@ -45,6 +45,10 @@ var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, 
 // Forgeable says whether a job that runs in the pod can write records of s.
 func (s Source) Forgeable() bool { return s == Runner || s == Job || s == Unknown }
 
+// TellsOfOthers says whether s speaks of the runners that it makes: its own pod is meant by
+// no line of it.
+func (s Source) TellsOfOthers() bool { return s == Controller || s == Listener }
+
 // Trust says how the source of a record is known.
 type Trust uint8
 

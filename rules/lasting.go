@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"time"
+
+	"coroner/rules/casefile"
 )
 
 // standingOf says since when it lasts what a finding is about, and whether something
@@ -24,7 +26,7 @@ func standingOf(f *finding) (l Standing) {
 	proven := slices.ContainsFunc(f.decisive, f.isProven)
 	for _, d := range recordsOf(f.rule.over, f.env) {
 		at, _ := d["at"].(time.Time)
-		if !at.After(last) || last.IsZero() || proven && !f.isProven(d) {
+		if !at.After(last) || last.IsZero() || proven && !f.canEnd(d) {
 			continue
 		}
 		if l.Until == nil || at.Before(*l.Until) {
@@ -36,6 +38,14 @@ func standingOf(f *finding) (l Standing) {
 
 // isProven says whether a record is of a line that is.
 func (f *finding) isProven(d map[string]any) bool { return f.c.Evidence[d[indexKey].(int)].Proven }
+
+// canEnd says whether a record can show that what is proven is over. The log of a listener
+// that names no pool is of the only pool that is named, as far as anybody can tell: what it
+// proves of itself counts here, though its pool is a guess.
+func (f *finding) canEnd(d map[string]any) bool {
+	e := &f.c.Evidence[d[indexKey].(int)]
+	return e.Proven || f.c.Kind == casefile.OfPool && e.Mine && e.Signal.Proven()
+}
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

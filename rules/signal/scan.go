@@ -2,6 +2,7 @@ package signal
 
 import (
 	"slices"
+	"strings"
 	"unsafe"
 
 	"coroner/ingest"
@@ -210,7 +211,27 @@ func fieldOf(e *ingest.Entry, fields logtext.Fields, name string) string {
 	if v, ok := fields.Lookup(name); ok {
 		return v
 	}
-	return e.Fields[name]
+	if v, ok := e.Fields[name]; ok {
+		return v
+	}
+	return partOfObject(fields, name)
+}
+
+// partOfObject is OBJECT.name or OBJECT.namespace where the field OBJECT is one text:
+// controller-runtime wrote an object as namespace/name before it wrote its parts.
+func partOfObject(fields logtext.Fields, field string) string {
+	object, part, ok := strings.Cut(field, ".")
+	if !ok || part != "name" && part != "namespace" {
+		return ""
+	}
+	namespace, name, ok := strings.Cut(fields.Get(object), "/")
+	switch {
+	case !ok || strings.Contains(name, "/"):
+		return ""
+	case part == "name":
+		return name
+	}
+	return namespace
 }
 
 // matchGroups matches s and notes the captures that took part. With own the match
