@@ -111,7 +111,7 @@ func TestControllersOwnPodIsMeantByNoLineOfIt(t *testing.T) {
 		`, "ephemeralrunner": {"name":"heron-x7k2m-runner-9qwzt","namespace":"ci"}`: "heron-x7k2m-runner-9qwzt",
 		`, "ephemeralrunner": "ci/heron-x7k2m-runner-9qwzt"`:                        "heron-x7k2m-runner-9qwzt",
 		`, "ephemeralrunner": "a/b/c"`:                                              "",
-		"": "",
+		"":                                                                          "",
 	} {
 		e := ingest.Entry{Source: ingest.Controller, Trust: ingest.Attested, Namespace: "arc",
 			Pod: "arc-gha-rs-controller-594d85965-tnmkc", PodUID: "0a0b0c0d-1111-2222-3333-444455556666",
