@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"coroner/classify/ledger"
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -13,8 +14,9 @@ import (
 type outcome struct {
 	ledger.Case
 	death
-	later []death // new ones of further lives of its container, which was started again
-	had   bool    // one of its deaths has a verdict already
+	later []death       // new ones of further lives of its container, which was started again
+	had   bool          // one of its deaths has a verdict already
+	own   *ingest.Entry // what coroner itself says of it, which a verdict stands on
 }
 
 // death is one death of a pod's container.

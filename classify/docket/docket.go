@@ -199,7 +199,7 @@ func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, err
 // Opinion is what a case would be judged now, without recording it: of several
 // lives of its container, the last.
 func (d *Docket) Opinion(ctx context.Context, c ledger.Case) (*rules.Verdict, error) {
-	all, err := d.judge.verdictsOfLives(ctx, d.ledger.Questions, &c)
+	all, _, err := d.judge.verdictsOfLives(ctx, d.ledger.Questions, &c)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/ledger"
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -68,7 +69,7 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 	if err != nil || !ok || c.State == ledger.StateJudged {
 		return o, false, err
 	}
-	lives, err := j.verdictsOfLives(ctx, q, &c)
+	lives, alive, err := j.verdictsOfLives(ctx, q, &c)
 	o.Case = c
 	for _, v := range lives {
 		one := death{id: ledger.LifeID(c.ID, v.Attempt)}
@@ -78,9 +79,12 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		}
 		// Of an open case nothing is known to have ended, or what was looked like no death then.
 		unended := c.State == ledger.StateOpen && c.Died.IsZero()
-		alive := v.Label == rules.None || unended && !j.isCase(v.Label)
-		if !stands && (one.last != nil || !alive) {
+		noCase := v.Label == rules.None || unended && !j.isCase(v.Label)
+		if !stands && (one.last != nil || !noCase) {
 			one.verdict = v
+			if v.Label.Lasting() {
+				o.own = alive
+			}
 		}
 		o.addDeath(one)
 	}
@@ -91,21 +95,26 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 func (j *judge) isCase(l rules.Label) bool { return l.Lasting() || j.Book().BeforeStart(l) }
 
 // verdictsOfLives are the verdicts on every life of the case's container as they would be
-// given now, the first first; at least one.
-func (j *judge) verdictsOfLives(ctx context.Context, q ledger.Questions, c *ledger.Case) ([]*rules.Verdict, error) {
+// given now, the first first; at least one. alive is what coroner itself knows of it then.
+func (j *judge) verdictsOfLives(
+	ctx context.Context, q ledger.Questions, c *ledger.Case,
+) (own []*rules.Verdict, alive *ingest.Entry, err error) {
 	book := j.Book()
 	found, err := j.scans.gatherCase(ctx, q, c, book)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if alive = lifeSign(c, found, j.now()); alive != nil {
+		found = append(found, scanEntry(alive, book))
 	}
 	options := classify.Options{Runner: nameOf(c), Strict: true}
-	own := pickOwn(classify.ReplayScanned(slices.Values(found), book, options), c)
+	own = pickOwn(classify.ReplayScanned(slices.Values(found), book, options), c)
 	for _, v := range own {
 		v.Cluster = c.Cluster // also where nothing is left of it
 		v.Runner, v.Namespace = cmp.Or(v.Runner, c.Name), cmp.Or(v.Namespace, c.Namespace)
 		v.PodUID, v.Node = cmp.Or(v.PodUID, c.UID), cmp.Or(v.Node, c.Node)
 	}
-	return own, nil
+	return own, alive, nil
 }
 
 // recordOutcomes writes what became of cases: verdicts, their places in the outbox and
@@ -177,7 +186,7 @@ func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 		return err
 	}
 	if !now.Claimed.Equal(o.Claimed) || now.Revision != o.Revision || now.State == ledger.StateJudged {
-		o.verdict, o.later = nil, nil
+		o.verdict, o.later, o.own = nil, nil, nil
 		return nil
 	}
 	again := now.Died.After(o.Died) || now.Version != o.Version && now.State == ledger.StateEnding
@@ -197,6 +206,11 @@ func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 	}
 	if o.verdict != nil {
 		now.Revision = o.verdict.Revision
+	}
+	if o.own != nil {
+		if _, err := tx.AddEvidence(o.own, podKeys(&now), false); err != nil {
+			return err
+		}
 	}
 	if again {
 		now.State, now.Due = ledger.StateEnding, due
@@ -226,7 +240,7 @@ func (j *judge) forceCase(ctx context.Context, id string) error {
 		if err != nil || !ok || c.State != ledger.StateOpen {
 			return err
 		}
-		lives, err := j.verdictsOfLives(ctx, q, &c)
+		lives, _, err := j.verdictsOfLives(ctx, q, &c)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,53 @@
+package docket
+
+import (
+	"time"
+
+	"coroner/classify"
+	"coroner/classify/ledger"
+	"coroner/ingest"
+)
+
+// A runner that hangs after its job says nothing, and neither does anybody else. That it
+// lives is known by a watch that goes on and saw no end: coroner itself says so then, and
+// files that record beside the verdict, which stands on it.
+
+// hangWait is how long after the listener's last word of a runner its open case is judged.
+// The rulebook wants three minutes of life after a job, and up to when it watches the
+// server learns once a minute.
+const hangWait = 3*time.Minute + 90*time.Second
+
+// stillWatched is how old the last word of a watch may be.
+const stillWatched = 2 * time.Minute
+
+// lifeSign says that a pod lived at the last moment up to which its namespace was watched;
+// nil where something of it ended, or where no watch that goes on has seen it.
+func lifeSign(c *ledger.Case, found []*classify.Scanned, now time.Time) *ingest.Entry {
+	if c.State != ledger.StateOpen || !c.Died.IsZero() || c.UID == "" {
+		return nil
+	}
+	var until time.Time
+	seen := false
+	for _, s := range found {
+		e := &s.Entry
+		switch {
+		case e.Source != ingest.Kube || e.Namespace != c.Namespace:
+		case e.Mark == nil:
+			seen = seen || e.PodUID == c.UID && e.Trust == ingest.Attested
+		case e.Mark.Kind == ingest.Covered:
+			until = latestOf(until, e.Mark.To)
+		}
+	}
+	if !seen || now.Sub(until) > stillWatched {
+		return nil
+	}
+	return &ingest.Entry{
+		At: until.UTC(), Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested, Cluster: c.Cluster,
+		Namespace: c.Namespace, Pod: c.Name, PodUID: c.UID, Doc: "coroner", Text: "coroner saw no end of the pod yet",
+	}
+}
+
+// podKeys are the names that a record of a case's pod is found by.
+func podKeys(c *ledger.Case) []string {
+	return classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()
+}
