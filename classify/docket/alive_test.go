@@ -15,8 +15,8 @@ import (
 func (w *world) listenerSays(message, fields string) {
 	w.t.Helper()
 	w.tell(ingest.Entry{
-		At: w.clock.at, Clock: ingest.WallClock, Source: ingest.Listener, Trust: ingest.Attested, Namespace: "arc-systems",
-		Pod: "mill-754b578d-listener", PodUID: "uid-listener", Container: "listener", Node: "n1",
+		At: w.clock.at, Clock: ingest.WallClock, Source: ingest.Listener, Trust: ingest.Attested,
+		Namespace: "arc-systems", Pod: "mill-754b578d-listener", PodUID: "uid-listener", Container: "listener", Node: "n1",
 		Text: fmt.Sprintf("%s\tINFO\tservice\t%s\t{\"runnerName\": %q, \"RunnerName\": %[3]q, %s}",
 			w.clock.at.Format(time.RFC3339), message, pod, fields),
 	})
