@@ -69,7 +69,7 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 	if err != nil || !ok || c.State == ledger.StateJudged {
 		return o, false, err
 	}
-	lives, alive, err := j.verdictsOfLives(ctx, q, &c)
+	lives, sign, err := j.verdictsOfLives(ctx, q, &c)
 	o.Case = c
 	for _, v := range lives {
 		one := death{id: ledger.LifeID(c.ID, v.Attempt)}
@@ -79,11 +79,11 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		}
 		// Of an open case nothing is known to have ended, or what was looked like no death then.
 		unended := c.State == ledger.StateOpen && c.Died.IsZero()
-		noCase := v.Label == rules.None || unended && !j.isCase(v.Label)
-		if !stands && (one.last != nil || !noCase) {
+		alive := v.Label == rules.None || unended && !j.isCase(v.Label)
+		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 			if v.Label.Lasting() {
-				o.own = alive
+				o.own = sign
 			}
 		}
 		o.addDeath(one)
@@ -95,17 +95,17 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 func (j *judge) isCase(l rules.Label) bool { return l.Lasting() || j.Book().BeforeStart(l) }
 
 // verdictsOfLives are the verdicts on every life of the case's container as they would be
-// given now, the first first; at least one. alive is what coroner itself knows of it then.
+// given now, the first first; at least one. sign is what coroner itself says of it then.
 func (j *judge) verdictsOfLives(
 	ctx context.Context, q ledger.Questions, c *ledger.Case,
-) (own []*rules.Verdict, alive *ingest.Entry, err error) {
+) (own []*rules.Verdict, sign *ingest.Entry, err error) {
 	book := j.Book()
 	found, err := j.scans.gatherCase(ctx, q, c, book)
 	if err != nil {
 		return nil, nil, err
 	}
-	if alive = lifeSign(c, found, j.now()); alive != nil {
-		found = append(found, scanEntry(alive, book))
+	if sign = lifeSign(c, found, j.now()); sign != nil {
+		found = append(found, scanEntry(sign, book))
 	}
 	options := classify.Options{Runner: nameOf(c), Strict: true}
 	own = pickOwn(classify.ReplayScanned(slices.Values(found), book, options), c)
@@ -114,7 +114,7 @@ func (j *judge) verdictsOfLives(
 		v.Runner, v.Namespace = cmp.Or(v.Runner, c.Name), cmp.Or(v.Namespace, c.Namespace)
 		v.PodUID, v.Node = cmp.Or(v.PodUID, c.UID), cmp.Or(v.Node, c.Node)
 	}
-	return own, alive, nil
+	return own, sign, nil
 }
 
 // recordOutcomes writes what became of cases: verdicts, their places in the outbox and
