@@ -19,9 +19,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"coroner": coroner, "kubectl-coroner": coroner})
 }
 
-// The program as a person uses it, one script a habit.
+// The program as a person uses it, one script a habit. With the race detector only those
+// in which something runs beside something else: the others' commands are of one goroutine.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: withServer,
+	dir, files := "testdata/script", []string(nil)
+	if underRace {
+		t.Log("with the race detector, only the scripts that serve, watch and read many files at once")
+		dir, files = "", []string{
+			"testdata/script/lookup.txtar",
+			"testdata/script/watch.txtar",
+			"testdata/script/explain.txtar",
+		}
+	}
+	testscript.Run(t, testscript.Params{Dir: dir, Files: files, RequireExplicitExec: true, Setup: withServer,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCommand, "verdict": verdictCommand, "asked": askedCommand,
 		}})

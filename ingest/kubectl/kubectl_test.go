@@ -144,12 +144,20 @@ Events:
 // The columns of kubectl before 1.9, and what Kubernetes' end-to-end framework prints.
 func TestEventsOfOldForms(t *testing.T) {
 	for _, tt := range []struct{ line, pod, node, text string }{
-		{"  2m   2m   1   node-a   Node   Warning   SystemOOM   {kubelet node-a}   System OOM encountered", "", "node-a",
-			`event reason=SystemOOM type=Warning from=kubelet object=Node/node-a count=1 message="System OOM encountered"`},
-		{"  2m   2m   1   pool-a   Pod   Warning   FailedScheduling   {default-scheduler }   no nodes", "pool-a", "",
-			`event reason=FailedScheduling type=Warning from=default-scheduler object=Pod/pool-a count=1 message="no nodes"`},
-		{"May  3 11:12:34.104: INFO: At 2026-05-03 11:07:27 +0000 UTC - event for pool-a: {kubelet node-a} Failed: Error: x",
-			"pool-a", "node-a", `event reason=Failed object=Pod/pool-a message="Error: x"`},
+		{
+			"  2m   2m   1   node-a   Node   Warning   SystemOOM   {kubelet node-a}   System OOM encountered", "", "node-a",
+			`event reason=SystemOOM type=Warning from=kubelet object=Node/node-a count=1 ` +
+				`message="System OOM encountered"`,
+		},
+		{
+			"  2m   2m   1   pool-a   Pod   Warning   FailedScheduling   {default-scheduler }   no nodes", "pool-a", "",
+			`event reason=FailedScheduling type=Warning from=default-scheduler object=Pod/pool-a count=1 ` +
+				`message="no nodes"`,
+		},
+		{
+			"May  3 11:12:34.104: INFO: At 2026-05-03 11:07:27 +0000 UTC - event for pool-a: {kubelet node-a} Failed: Error",
+			"pool-a", "node-a", `event reason=Failed object=Pod/pool-a message=Error`,
+		},
 	} {
 		got := kubeOf(t, tt.line+"\n")
 		if len(got) != 1 || got[0].Pod != tt.pod || got[0].Node != tt.node || got[0].Text != tt.text {
@@ -194,10 +202,8 @@ func TestEngineStatePiece(t *testing.T) {
 		!strings.Contains(got[0].Text, "reason=OOMKilled") {
 		t.Errorf("got %v, want the reason OOMKilled", got)
 	}
-	for _, status := range []string{"running", "created"} {
-		if got := kubeOf(t, piece(map[string]string{"running": "true", "created": "false"}[status], status, "false")); len(
-			got,
-		) != 0 {
+	for status, running := range map[string]string{"running": "true", "created": "false"} {
+		if got := kubeOf(t, piece(running, status, "false")); len(got) != 0 {
 			t.Errorf("%s: got %v, want no end", status, got)
 		}
 	}
