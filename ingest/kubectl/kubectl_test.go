@@ -145,7 +145,7 @@ Events:
 func TestEventsOfOldForms(t *testing.T) {
 	for _, tt := range []struct{ line, pod, node, text string }{
 		{
-			"  2m   2m   1   node-a   Node   Warning   SystemOOM   {kubelet node-a}   System OOM encountered", "", "node-a",
+			"  2m  2m  1  node-a  Node  Warning  SystemOOM  {kubelet node-a}  System OOM encountered", "", "node-a",
 			`event reason=SystemOOM type=Warning from=kubelet object=Node/node-a count=1 ` +
 				`message="System OOM encountered"`,
 		},
@@ -155,7 +155,7 @@ func TestEventsOfOldForms(t *testing.T) {
 				`message="no nodes"`,
 		},
 		{
-			"May  3 11:12:34.104: INFO: At 2026-05-03 11:07:27 +0000 UTC - event for pool-a: {kubelet node-a} Failed: Error",
+			"INFO: At 2026-05-03 11:07:27 +0000 UTC - event for pool-a: {kubelet node-a} Failed: Error",
 			"pool-a", "node-a", `event reason=Failed object=Pod/pool-a message=Error`,
 		},
 	} {
