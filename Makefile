@@ -1,6 +1,6 @@
 # coroner: what people run is build, test and demo; the rest is what those use.
 GO      ?= go
-FUZZ    ?= 5s
+FUZZ    ?= 3s
 
 # Without libsystemd's headers the journal reader is left out, and said to be.
 ifeq ($(wildcard /usr/include/systemd/sd-journal.h),)

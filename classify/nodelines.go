@@ -28,10 +28,9 @@ type nodeLines struct {
 	near    map[inCluster]*nearLines // of a pod's node: the lines of all nodes that it can be
 }
 
-// nearLines are lines about one node, by their numbers.
-type nearLines struct {
-	dated, undated []int
-}
+// nearLines are lines about one node, by their numbers: those that are proven, and what
+// anybody can have written. However much that is, it displaces no proven line.
+type nearLines [2]struct{ dated, undated []int }
 
 func newNodeLines(signals []*signal.Signal) nodeLines {
 	return nodeLines{signals: signals, of: map[inCluster][]int{}, near: map[inCluster]*nearLines{}}
@@ -48,20 +47,20 @@ func (n *nodeLines) addNumber(number int) {
 // linesAround are the lines that are of interest to a pod, in their order.
 func (n *nodeLines) linesAround(p *Pod) []int {
 	near := n.nearTo(inCluster{p.Cluster, p.Node})
-	dated := near.dated
+	return inOrder(n.nearest(p, near[0].dated, near[0].undated), n.nearest(p, near[1].dated, near[1].undated))
+}
+
+func (n *nodeLines) nearest(p *Pod, dated, undated []int) []int {
 	if !p.First.IsZero() {
 		from, to := n.findSince(dated, p.First.Add(-nodeBefore)), n.findSince(dated, p.Last.Add(nodeAfter+1))
 		dated = dated[from:to]
 	}
-	if p.anonymous || len(dated)+len(near.undated) < 2*foreign {
-		return inOrder(dated, near.undated)
+	if p.anonymous || len(dated)+len(undated) < 2*foreign {
+		return inOrder(dated, undated)
 	}
 	end := n.findSince(dated, p.Last)
-	if p.Last.IsZero() {
-		end = 0
-	}
 	dated = slices.Clone(dated[max(0, end-foreign):min(len(dated), end+foreign)])
-	undated := near.undated[:min(len(near.undated), foreign/2)]
+	undated = undated[:min(len(undated), foreign/2)]
 	slices.SortStableFunc(dated, func(a, b int) int {
 		return cmp.Compare(distance(p, n.signals[a].At), distance(p, n.signals[b].At))
 	})
@@ -74,8 +73,8 @@ func (n *nodeLines) findSince(dated []int, since time.Time) int {
 	return at
 }
 
-func inOrder(a, b []int) []int {
-	out := slices.Concat(a, b)
+func inOrder(lists ...[]int) []int {
+	out := slices.Concat(lists...)
 	slices.Sort(out)
 	return out
 }
@@ -89,15 +88,21 @@ func (n *nodeLines) nearTo(node inCluster) *nearLines {
 	near := &nearLines{}
 	for _, name := range n.names.Like(node.cluster, node.name) {
 		for _, number := range n.of[inCluster{node.cluster, name}] {
+			lines := &near[0]
+			if !n.signals[number].Proven() {
+				lines = &near[1]
+			}
 			if n.signals[number].At.IsZero() {
-				near.undated = append(near.undated, number)
+				lines.undated = append(lines.undated, number)
 			} else {
-				near.dated = append(near.dated, number)
+				lines.dated = append(lines.dated, number)
 			}
 		}
 	}
-	slices.Sort(near.dated)
-	slices.Sort(near.undated)
+	for i := range near {
+		slices.Sort(near[i].dated)
+		slices.Sort(near[i].undated)
+	}
 	n.near[node] = near
 	return near
 }
@@ -108,7 +113,7 @@ func (n *nodeLines) linesOf(node inCluster) (out []*signal.Signal) {
 		return nil
 	}
 	near := n.nearTo(node)
-	for _, number := range inOrder(near.dated, near.undated) {
+	for _, number := range inOrder(near[0].dated, near[0].undated, near[1].dated, near[1].undated) {
 		out = append(out, n.signals[number])
 	}
 	return out

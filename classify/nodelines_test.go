@@ -1,6 +1,7 @@
 package classify_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,5 +53,27 @@ func TestPidsLimitOfAPodIsNotItsNodes(t *testing.T) {
 				t.Errorf("%s: %s (%s) by %s", text, v.Label, v.Confidence, v.Rule)
 			}
 		}
+	}
+}
+
+// Lines about a node that nobody vouches for displace none that is proven, however many.
+func TestClaimsDisplaceNoProvenLine(t *testing.T) {
+	tried := 0
+	for _, g := range gates(t) {
+		if g.ask == "" || g.was.Confidence != rules.Confirmed {
+			continue
+		}
+		tried++
+		all := shapes(g.book, g.was, g.list)
+		flood := slices.Repeat(all, 3)
+		slices.Reverse(flood)
+		for _, texts := range [][]string{flood, slices.Concat(flood, all)} {
+			if what := g.changed(texts, carriers["a stream of nobody"]); what != "" {
+				t.Errorf("%s: %s", g.name, what)
+			}
+		}
+	}
+	if tried < 50 {
+		t.Errorf("only %d incidents were tried", tried)
 	}
 }

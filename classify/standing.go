@@ -108,8 +108,5 @@ func onlyOf(names map[string]bool) string {
 	if len(names) != 1 {
 		return ""
 	}
-	for name := range names {
-		return name
-	}
-	return ""
+	return slices.Collect(maps.Keys(names))[0]
 }

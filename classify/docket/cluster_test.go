@@ -111,7 +111,7 @@ func TestClustersStayApart(t *testing.T) {
 			}
 		}
 	}
-	if count < 110 {
+	if count < 110/fixtures.Each() {
 		t.Errorf("only %d pairs were tried", count)
 	}
 }

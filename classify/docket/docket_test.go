@@ -78,8 +78,8 @@ func live(
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range all {
-		if in.Want.Runner == "" {
+	for i, in := range all {
+		if in.Want.Runner == "" || i%fixtures.Each() > 0 {
 			continue
 		}
 		files := bundle.Bytes(in.Name+".txtar", in.Archive(), bundle.Options{})
@@ -148,7 +148,7 @@ func TestLiveVerdictsAreThoseOfTheFiles(t *testing.T) {
 		l.Close()
 	})
 	t.Logf("%d incidents, %d differ", count, differ)
-	if count < 55 {
+	if count < 55/fixtures.Each() {
 		t.Errorf("only %d incidents were tried", count)
 	}
 }

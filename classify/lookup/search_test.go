@@ -240,7 +240,10 @@ func TestIncidentFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range all {
+	for i, in := range all {
+		if i%fixtures.Each() > 0 {
+			continue
+		}
 		entries := read(t, in)
 		said := classify.Replay(slices.Values(entries), rulebook, classify.Options{Runner: in.Want.Runner})[0]
 		a, h := serve(t, func(put func(time.Time, func(*ledger.Tx) error)) {

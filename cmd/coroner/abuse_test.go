@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/ingest/push"
 
@@ -40,7 +41,7 @@ func startAbused(t *testing.T) *abused {
 	program := "coroner"
 	if dir := os.Getenv("CORONER_BIN"); dir != "" {
 		program = filepath.Join(dir, "coroner")
-	} else if underRace {
+	} else if fixtures.UnderRace {
 		t.Skip("with the race detector, only the program in CORONER_BIN is measured")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"coroner/cmd/console"
+	"coroner/fixtures"
 )
 
 func TestMain(m *testing.M) {
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 // in which something runs beside something else: the others' commands are of one goroutine.
 func TestScripts(t *testing.T) {
 	dir, files := "testdata/script", []string(nil)
-	if underRace {
+	if fixtures.UnderRace {
 		t.Log("with the race detector, only the scripts that serve, watch and read many files at once")
 		dir, files = "", []string{
 			"testdata/script/lookup.txtar",
