@@ -224,8 +224,9 @@ func (f Fields) takeLogger(s string) (rest string, all Fields) {
 }
 
 func isLogger(word string) bool {
-	if _, known := loggers[word]; known && word != strings.ToLower(word) {
-		return true // a small word may be the message's first
+	_, known := loggers[word]
+	if known && (word != strings.ToLower(word) || word == "service" || word == "auto_scaler") {
+		return true // another small word may be the message's first
 	}
 	dot := strings.IndexByte(word, '.')
 	return dot > 0 && dot < len(word)-1 && !strings.ContainsAny(word, ":/='\"(") && !IsDigit(word[dot+1])
