@@ -80,12 +80,7 @@ var kindTypes = map[Kind]types.Type{
 func (k Kind) parseText(s string) any {
 	switch k {
 	case kindInt, KindPID:
-		if digits, hex := strings.CutPrefix(s, "0x"); hex {
-			n, _ := strconv.ParseInt(digits, 16, 64)
-			return int(n)
-		}
-		n, _ := strconv.Atoi(s)
-		return n
+		return parseInt(s)
 	case kindFloat:
 		f, _ := strconv.ParseFloat(s, 64)
 		return f
@@ -97,22 +92,40 @@ func (k Kind) parseText(s string) any {
 		return parseSeconds(s)
 	case kindBytes:
 		return parseBytes(s)
-	case kindPod:
-		return podName(s)
 	case kindPods:
 		return parsePods(s)
+	case KindCgroup, KindUnit:
+		return ParseCgroup(s)
+	}
+	return k.textOf(s)
+}
+
+// textOf is the value of captured text where the kind is a text itself, "" elsewhere.
+func (k Kind) textOf(s string) string {
+	switch k {
+	case kindInt, KindPID, kindFloat, kindBool, kindTime, kindSeconds, kindBytes, kindPods, KindCgroup, KindUnit:
+		return ""
+	case kindPod:
+		return podName(s)
 	case kindUID:
 		return canonicalUID(s)
 	case kindContainer, kindSandbox:
 		return bareID(s)
-	case KindCgroup, KindUnit:
-		return ParseCgroup(s)
 	case kindPool:
 		return cmp.Or(ingest.PoolOfPod(s), ingest.PoolName(s))
 	case kindPoolSet:
 		return ingest.PoolOfSet(s)
 	}
 	return s
+}
+
+func parseInt(s string) int {
+	if digits, hex := strings.CutPrefix(s, "0x"); hex {
+		n, _ := strconv.ParseInt(digits, 16, 64)
+		return int(n)
+	}
+	n, _ := strconv.Atoi(s)
+	return n
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -191,8 +191,12 @@ const NoCode = -1
 
 // Str returns the text capture name, or "".
 func (s *Signal) Str(name string) string {
-	v, _ := s.Value(name).(string)
-	return v
+	for i, word := range s.words {
+		if c := &s.Def.captures[i]; c.name == name {
+			return c.kind.textOf(word)
+		}
+	}
+	return ""
 }
 
 // OwnWords replaces the signal's captured words by what keep returns for them, so
@@ -261,13 +265,13 @@ func (s *Signal) Identities() []Identity {
 	for i := range s.words {
 		c := &s.Def.captures[i]
 		if c.kind.namesPod() && (s.Def.subject == nil || s.Def.subject[c.name]) {
-			out = appendIdentities(out, c.kind, s.valueAt(i))
+			out = appendIdentities(out, c.kind, s.words[i])
 		}
 	}
 	return out
 }
 
-func appendIdentities(out []Identity, k Kind, v any) []Identity {
+func appendIdentities(out []Identity, k Kind, word string) []Identity {
 	add := func(kind IDKind, value string) {
 		if value != "" {
 			out = append(out, Identity{kind, value})
@@ -275,17 +279,17 @@ func appendIdentities(out []Identity, k Kind, v any) []Identity {
 	}
 	switch k {
 	case kindPod, kindUID, kindContainer, kindSandbox, kindRunner:
-		add(identityKinds[k], v.(string))
+		add(identityKinds[k], k.textOf(word))
 	case KindPID:
-		if pid := v.(int); pid > 0 {
+		if pid := parseInt(word); pid > 0 {
 			add(IDPID, itoa(pid))
 		}
 	case kindPods:
-		for _, p := range v.([]string) {
+		for _, p := range parsePods(word) {
 			add(IDPod, p)
 		}
 	case KindCgroup, KindUnit:
-		g := v.(Cgroup)
+		g := ParseCgroup(word)
 		add(IDUID, g.PodUID)
 		add(IDContainer, g.ContainerID)
 	}
@@ -317,11 +321,9 @@ func (s *Signal) JobID() string {
 // valuesOf are the captures of some kinds that are not empty.
 func (s *Signal) valuesOf(kinds ...Kind) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for i := range s.words {
-			if !slices.Contains(kinds, s.Def.captures[i].kind) {
-				continue
-			}
-			if v, _ := s.valueAt(i).(string); v != "" && !yield(v) {
+		for i, word := range s.words {
+			kind := s.Def.captures[i].kind
+			if v := kind.textOf(word); slices.Contains(kinds, kind) && v != "" && !yield(v) {
 				return
 			}
 		}
