@@ -12,9 +12,9 @@ import (
 // lives is known by a watch that goes on and saw no end: coroner itself says so then, and
 // files that record beside the verdict, which stands on it.
 
-// hangWait is how long after the listener's last word of a runner its open case is judged.
-// The rulebook wants three minutes of life after a job, and up to when it watches the
-// server learns once a minute.
+// hangWait is how long after the listener's last word of a runner its open case is judged
+// once more: its job may be over, and then it must end. The rulebook wants three minutes of
+// life after a job, and up to when it watches the server learns once a minute.
 const hangWait = 3*time.Minute + 90*time.Second
 
 // stillWatched is how old the last word of a watch may be.
@@ -45,6 +45,21 @@ func lifeSign(c *ledger.Case, found []*classify.Scanned, now time.Time) *ingest.
 		At: until.UTC(), Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested, Cluster: c.Cluster,
 		Namespace: c.Namespace, Pod: c.Name, PodUID: c.UID, Doc: "coroner", Text: "coroner saw no end of the pod yet",
 	}
+}
+
+// hangTime is when a case that stays open is judged once more; zero where the listener said
+// nothing of its runner, or long ago.
+func hangTime(c *ledger.Case, found []*classify.Scanned, now time.Time) time.Time {
+	var said time.Time
+	for _, s := range found {
+		if s.Entry.Source == ingest.Listener && s.Entry.Mark == nil {
+			said = latestOf(said, s.Entry.At)
+		}
+	}
+	if at := said.Add(hangWait); c.State == ledger.StateOpen && !said.IsZero() && at.After(now) {
+		return at
+	}
+	return time.Time{}
 }
 
 // podKeys are the names that a record of a case's pod is found by.

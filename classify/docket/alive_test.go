@@ -102,6 +102,34 @@ func TestSilenceMakesNoZombie(t *testing.T) {
 	unseen.want("a pod that the watch never saw")
 }
 
+// What the listener says puts nothing off: a runner that it names and that never starts is
+// judged when its time is up, and so is a zombie of which a recording tells, whose job ended
+// long ago.
+func TestListenerPutsNothingOff(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tell(w.watched(pod, "pod spec", "containers=runner node=n1 pool=mill")...)
+	w.tell(w.watched(pod, "container waiting", "container=runner reason=ImagePullBackOff restarts=0")...)
+	w.pass(40 * time.Second)
+	w.jobBegins()
+	w.pass(25 * time.Second)
+	w.tell(w.watch())
+	w.due()
+	w.want("a minute after it was heard of first", pod+" image-pull-failure 1")
+
+	w = newWorld(t, Options{})
+	w.listed(pod, "pool=mill")
+	w.jobBegins()
+	w.jobEnds()
+	w.clock.at = w.clock.at.Add(time.Hour) // on its way all the time, as the watch is now
+	w.jobEnds()
+	for range 4 {
+		w.pass(15 * time.Second)
+		w.tell(w.watch())
+	}
+	w.due()
+	w.want("an hour later", pod+" zombie 1")
+}
+
 // A life sign is only of a case that is open, and of a watch that goes on.
 func TestLifeSign(t *testing.T) {
 	w := newWorld(t, Options{})

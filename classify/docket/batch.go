@@ -209,8 +209,6 @@ func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, runner, ends bool
 	switch {
 	case ends || c.State == ledger.StateJudged:
 		b.noteEnd(&c.Case, e.At)
-	case c.State == ledger.StateOpen && e.Source == ingest.Listener:
-		c.Due = b.now.Add(hangWait) // its job may be over, and then it must end
 	case c.Due.IsZero() && e.Mark == nil && !e.Source.Forgeable():
 		c.Due = b.now.Add(b.filer.options.Deadline) // it may never start; then nothing will end
 	}

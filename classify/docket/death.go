@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"coroner/classify/ledger"
 	"coroner/ingest"
@@ -17,6 +18,7 @@ type outcome struct {
 	later []death       // new ones of further lives of its container, which was started again
 	had   bool          // one of its deaths has a verdict already
 	own   *ingest.Entry // what coroner itself says of it, which a verdict stands on
+	again time.Time     // when it is judged once more if it stays open; zero if nothing is waited for
 }
 
 // death is one death of a pod's container.

@@ -199,11 +199,11 @@ func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, err
 // Opinion is what a case would be judged now, without recording it: of several
 // lives of its container, the last.
 func (d *Docket) Opinion(ctx context.Context, c ledger.Case) (*rules.Verdict, error) {
-	all, _, err := d.judge.verdictsOfLives(ctx, d.ledger.Questions, &c)
+	now, err := d.judge.judgeLives(ctx, d.ledger.Questions, &c)
 	if err != nil {
 		return nil, err
 	}
-	return all[len(all)-1], nil
+	return now.lives[len(now.lives)-1], nil
 }
 
 // The docket looks for settled cases each dueInterval and after every push, but never

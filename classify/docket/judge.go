@@ -69,9 +69,9 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 	if err != nil || !ok || c.State == ledger.StateJudged {
 		return o, false, err
 	}
-	lives, sign, err := j.verdictsOfLives(ctx, q, &c)
-	o.Case = c
-	for _, v := range lives {
+	now, err := j.judgeLives(ctx, q, &c)
+	o.Case, o.again = c, now.again
+	for _, v := range now.lives {
 		one := death{id: ledger.LifeID(c.ID, v.Attempt)}
 		stands := false
 		if err == nil {
@@ -83,7 +83,7 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 			if v.Label.Lasting() {
-				o.own = sign
+				o.own = now.sign
 			}
 		}
 		o.addDeath(one)
@@ -94,27 +94,32 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 // isCase says whether a label is a verdict on a pod of which nothing ended.
 func (j *judge) isCase(l rules.Label) bool { return l.Lasting() || j.Book().BeforeStart(l) }
 
-// verdictsOfLives are the verdicts on every life of the case's container as they would be
-// given now, the first first; at least one. sign is what coroner itself says of it then.
-func (j *judge) verdictsOfLives(
-	ctx context.Context, q ledger.Questions, c *ledger.Case,
-) (own []*rules.Verdict, sign *ingest.Entry, err error) {
+// judgement is what a case's evidence says at one time.
+type judgement struct {
+	lives []*rules.Verdict // on every life of its container, the first first; at least one
+	sign  *ingest.Entry    // what coroner itself says of it; nil where nothing
+	again time.Time        // when it is judged once more if it stays open; zero if nothing is waited for
+}
+
+// judgeLives gives a case the verdicts that it would be given now.
+func (j *judge) judgeLives(ctx context.Context, q ledger.Questions, c *ledger.Case) (found judgement, err error) {
 	book := j.Book()
-	found, err := j.scans.gatherCase(ctx, q, c, book)
+	all, err := j.scans.gatherCase(ctx, q, c, book)
 	if err != nil {
-		return nil, nil, err
+		return found, err
 	}
-	if sign = lifeSign(c, found, j.now()); sign != nil {
-		found = append(found, scanEntry(sign, book))
+	found.again = hangTime(c, all, j.now())
+	if found.sign = lifeSign(c, all, j.now()); found.sign != nil {
+		all = append(all, scanEntry(found.sign, book))
 	}
 	options := classify.Options{Runner: nameOf(c), Strict: true}
-	own = pickOwn(classify.ReplayScanned(slices.Values(found), book, options), c)
-	for _, v := range own {
+	found.lives = pickOwn(classify.ReplayScanned(slices.Values(all), book, options), c)
+	for _, v := range found.lives {
 		v.Cluster = c.Cluster // also where nothing is left of it
 		v.Runner, v.Namespace = cmp.Or(v.Runner, c.Name), cmp.Or(v.Namespace, c.Namespace)
 		v.PodUID, v.Node = cmp.Or(v.PodUID, c.UID), cmp.Or(v.Node, c.Node)
 	}
-	return own, sign, nil
+	return found, nil
 }
 
 // recordOutcomes writes what became of cases: verdicts, their places in the outbox and
@@ -191,7 +196,10 @@ func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 	}
 	again := now.Died.After(o.Died) || now.Version != o.Version && now.State == ledger.StateEnding
 	due := now.Due
-	now.State, now.Due = ledger.StateOpen, time.Time{}
+	now.State, now.Due = ledger.StateOpen, o.again
+	if !now.Heard.Equal(o.Heard) { // of which it was not judged yet
+		now.Due = at.Add(j.options.Deadline)
+	}
 	if o.had {
 		now.State = ledger.StateJudged
 	}
@@ -240,12 +248,12 @@ func (j *judge) forceCase(ctx context.Context, id string) error {
 		if err != nil || !ok || c.State != ledger.StateOpen {
 			return err
 		}
-		lives, _, err := j.verdictsOfLives(ctx, q, &c)
+		now, err := j.judgeLives(ctx, q, &c)
 		if err != nil {
 			return err
 		}
 		o, open = outcome{Case: c}, true
-		for _, v := range lives {
+		for _, v := range now.lives {
 			o.addDeath(death{id: ledger.LifeID(c.ID, v.Attempt), verdict: v})
 		}
 		return nil
