@@ -230,6 +230,7 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 	if v.Label.Lasting() {
 		v.Standing = standingOf(f)
 	}
+	v.Waits = b.beforeStart(r.Label) || r.waits != nil && r.waits.isTrue(env)
 	v.NoDeath = r.Label.Death() && !b.isDeath(r.Label)
 	if v.DiedAt == nil && v.Death() {
 		v.DiedAt = firstTime(f.decisive) // no end was seen: the cause's time is the best there is

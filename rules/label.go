@@ -57,8 +57,8 @@ func (b *Rulebook) isDeath(l Label) bool {
 	return l.Death()
 }
 
-// BeforeStart says whether a label is of a pod that never got to run.
-func (b *Rulebook) BeforeStart(l Label) bool {
+// beforeStart says whether a label is of a pod that never got to run.
+func (b *Rulebook) beforeStart(l Label) bool {
 	if def := b.Labels[l]; def != nil {
 		return def.BeforeStart
 	}

@@ -38,6 +38,7 @@ type conditions struct {
 	Kind     casefile.Kind // of the cases that it is tried on
 	when     *program
 	sure     *program // else the verdict is one step weaker
+	waits    *program // what it says keeps the pod from starting, so that nothing ends
 	decisive []*program
 	lines    []string   // the signals that those look at: without any of them no line can decide
 	over     []*program // lines that show, after the decisive ones, that it is over
@@ -125,6 +126,9 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	}
 	if s.sure.Value != "" {
 		r.sure = b.expression(s.sure, b.scope, "bool")
+	}
+	if s.beforeStart.Value != "" {
+		r.waits = b.expression(s.beforeStart, b.scope, "bool")
 	}
 	for _, d := range s.decisive {
 		p := use(b.expression(d, b.scope, "[]interface {}"))

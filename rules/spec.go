@@ -26,8 +26,8 @@ type ruleSpec struct {
 }
 
 type conditionsSpec struct {
-	when, sure     yamlfile.Text
-	decisive, over []yamlfile.Text
+	when, sure, beforeStart yamlfile.Text
+	decisive, over          []yamlfile.Text
 }
 
 // placeSpec is where a rule stands in the order, if it says so itself.
@@ -125,7 +125,8 @@ func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 		"initiator": r.Text(&s.texts.initiator), "retry": r.Text(&s.retry),
 		"domain": r.Text(&s.domain), "summary": r.Text(&s.texts.summary), "advice": r.Text(&s.texts.advice),
 		"resource": r.Text(&s.texts.resource), "needs": r.Texts(&s.needs), "sure": r.Text(&s.sure),
-		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
+		"before_start": r.Text(&s.beforeStart),
+		"tests":        r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
 	})
 	return s
 }

@@ -153,6 +153,7 @@ type Verdict struct {
 	Missing  []string        `json:"missing"`
 	Coverage []casefile.Span `json:"coverage,omitempty"` // what was read around the death, and what of it was lost
 	Advice   string          `json:"advice,omitempty"`   // what to do about it, one sentence
+	Waits    bool            `json:"-"`                  // the pod never got to run, and nothing of it ends
 
 	Understanding
 }

@@ -130,6 +130,25 @@ func TestListenerPutsNothingOff(t *testing.T) {
 	w.want("an hour later", pod+" zombie 1")
 }
 
+// A runner that GitHub refuses never gets a pod, so nothing of it ends: it has its verdict all
+// the same. One that has its pod goes on, whatever was refused before.
+func TestRefusedRunnerHasItsVerdict(t *testing.T) {
+	w := newWorld(t, Options{})
+	const error = `"error": "failed to get registration token: 403 API rate limit exceeded for installation ID 12"`
+	say := func(name, message, more string) {
+		w.tell(w.entry(ingest.Controller, fmt.Sprintf("%s\tINFO\tEphemeralRunner\t%s\t{%q: {%q: %q, %q: %q}%s}",
+			w.clock.at.Format(time.RFC3339), message, "ephemeralrunner", "name", name, "namespace", "ci", more)))
+	}
+	for _, name := range []string{"mill-runner-aaaaa", "mill-runner-bbbbb"} {
+		say(name, "Failed to generate JIT config", ", "+error)
+	}
+	w.pass(10 * time.Second)
+	say("mill-runner-bbbbb", "Created ephemeral runner pod", `, "runnerName": "mill-runner-bbbbb"`)
+	w.pass(5 * time.Minute)
+	w.due()
+	w.want("minutes later", "mill-runner-aaaaa rate-limited 1")
+}
+
 // A life sign is only of a case that is open, and of a watch that goes on.
 func TestLifeSign(t *testing.T) {
 	w := newWorld(t, Options{})

@@ -79,7 +79,7 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		}
 		// Of an open case nothing is known to have ended, or what was looked like no death then.
 		unended := c.State == ledger.StateOpen && c.Died.IsZero()
-		alive := v.Label == rules.None || unended && !j.isCase(v.Label)
+		alive := v.Label == rules.None || unended && !v.Label.Lasting() && !v.Waits
 		if !stands && (one.last != nil || !alive) {
 			one.verdict = v
 			if v.Label.Lasting() {
@@ -90,9 +90,6 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 	}
 	return o, err == nil, err
 }
-
-// isCase says whether a label is a verdict on a pod of which nothing ended.
-func (j *judge) isCase(l rules.Label) bool { return l.Lasting() || j.Book().BeforeStart(l) }
 
 // judgement is what a case's evidence says at one time.
 type judgement struct {

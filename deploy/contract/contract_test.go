@@ -128,7 +128,7 @@ func jsonFields(of reflect.Type) (out []string) {
 		switch {
 		case f.Anonymous && name == "":
 			out = append(out, jsonFields(f.Type)...)
-		case name != "":
+		case name != "" && name != "-":
 			out = append(out, name)
 		}
 	}
