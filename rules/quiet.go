@@ -253,15 +253,18 @@ func (s *sketch) builtinValue(name string, args []ast.Node) any {
 		return open{}
 	}
 	list := s.nodeValue(args[0])
-	for _, other := range args[1:] {
-		if name == "concat" && s.nodeValue(other) != list {
-			return open{}
+	if name == "concat" {
+		for _, other := range args[1:] {
+			list = together(list, s.nodeValue(other))
 		}
+		return list
 	}
-	if list == (notMine{}) && len(args) == 2 && s.neverHolds(args[1]) {
-		switch name {
-		case "any", "one", "filter", "count":
+	if list == (notMine{}) && len(args) == 2 {
+		switch never := s.neverHolds(args[1]); {
+		case never && slices.Contains([]string{"any", "one", "filter", "count"}, name):
 			list = noRecord{}
+		case name == "filter" || name == "sortBy":
+			return list
 		}
 	}
 	if list != (noRecord{}) {
@@ -274,10 +277,22 @@ func (s *sketch) builtinValue(name string, args []ast.Node) any {
 		return true
 	case "len", "count":
 		return 0
-	case "filter", "map", "sortBy", "concat":
+	case "filter", "map", "sortBy":
 		return noRecord{}
 	}
 	return open{}
+}
+
+// together is what a list is that two lists make.
+func together(x, y any) any {
+	isList := func(v any) bool { return v == noRecord{} || v == notMine{} }
+	switch {
+	case !isList(x) || !isList(y):
+		return open{}
+	case x == y:
+		return x
+	}
+	return notMine{}
 }
 
 // neverHolds says whether a condition on a record holds for none that does not name the

@@ -26,7 +26,9 @@ func TestWhatIsQuiet(t *testing.T) {
 			t.Errorf("%s is quiet for those on its node: they can have died of it", name)
 		}
 	}
-	for _, name := range []string{"kernel.soft-lockup", "kernel.oom-killed", "kubelet.eviction-pressure"} {
+	for _, name := range []string{
+		"kernel.soft-lockup", "kernel.oom-kill", "kernel.oom-killed", "kubelet.eviction-pressure",
+	} {
 		if d := b.Signal(name); d == nil || !d.QuietBeside() {
 			t.Errorf("%s is not quiet for those on its node: all of them would be judged", name)
 		}
