@@ -1,5 +1,5 @@
 // Package annotate says at the job on GitHub what its runner died of: a check run or a commit
-// status for each dead job.
+// status for each dead job, or a section of a comment on its pull request.
 //
 // Invariant: only a job that GitHub itself ties to the runner is annotated, in a repository that
 // records name which a job cannot write, and within the scope. A case has one check run, which
@@ -36,16 +36,18 @@ type Mode string
 
 // The modes.
 const (
-	Off    Mode = ""
-	Log    Mode = "log" // nothing is sent; the log says what would be
-	Check  Mode = "check"
-	Status Mode = "status"
+	Off     Mode = ""
+	Log     Mode = "log" // nothing is sent; the log says what would be
+	Check   Mode = "check"
+	Status  Mode = "status"
+	Comment Mode = "comment" // on the pull request
 )
 
 // Annotator annotates jobs. Its fields are set before its first use.
 type Annotator struct {
 	Mode   Mode
 	GitHub *github.Client
+	App    string // the number of the GitHub App that it is, "" where it has a token
 	// Locate says which repository and run the runner's job is of, by records that a job cannot write.
 	Locate func(context.Context, *ledger.Record) (github.Question, error)
 	Ledger *ledger.Ledger
@@ -108,10 +110,15 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	if !commit(job.Commit) {
 		return "", deliver.Never{Err: errors.New("GitHub names no commit of the job")}
 	}
-	if a.Mode == Status {
-		return "", Failure(a.putStatus(ctx, q.Repository, &job, text))
+	switch a.Mode {
+	case Status:
+		err = a.putStatus(ctx, q.Repository, &job, text)
+	case Comment:
+		err = a.putComments(ctx, q.Repository, &job, text)
+	default:
+		err = a.putCheck(ctx, q.Repository, &job, text)
 	}
-	return "", Failure(a.putCheck(ctx, q.Repository, &job, text))
+	return "", Failure(err)
 }
 
 // superseded says whether there is a later revision, which has its own turn.

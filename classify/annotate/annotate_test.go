@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,8 @@ type fakeGitHub struct {
 	issued   int
 	checks   []checkRun
 	statuses []commitStatus
+	comments []comment
+	pulls    []pull
 	requests bytes.Buffer // what changed something
 	asked    int
 	limited  http.Header // the answer to everything, if it is set
@@ -59,7 +62,7 @@ func newGitHub(t *testing.T, now func() time.Time) (*fakeGitHub, *github.App, st
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeGitHub{t: t, key: key, now: now}
+	f := &fakeGitHub{t: t, key: key, now: now, pulls: []pull{{11, "closed"}, {12, "open"}}}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
@@ -150,10 +153,38 @@ func (f *fakeGitHub) answer(w http.ResponseWriter, r *http.Request, body []byte)
 		_ = json.Unmarshal(body, &s)
 		f.statuses = append([]commitStatus{s}, f.statuses...)
 		f.made(w, s)
+	case path == "/user":
+		f.write(w, account{ID: 5, Login: "coroner"})
+	case strings.HasSuffix(path, "/commits/"+sha+"/pulls"):
+		f.write(w, f.pulls)
+	default:
+		f.answerComment(w, r, body)
+	}
+}
+
+// answerComment answers what is asked of the comments on pull request 12.
+func (f *fakeGitHub) answerComment(w http.ResponseWriter, r *http.Request, body []byte) {
+	var c comment
+	_ = json.Unmarshal(body, &c)
+	one, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/repos/o/r/issues/comments/"))
+	switch {
+	case r.URL.Path == "/repos/o/r/issues/12/comments" && r.Method == http.MethodGet:
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		f.write(w, f.comments[min((page-1)*perPage, len(f.comments)):min(page*perPage, len(f.comments))])
+	case r.URL.Path == "/repos/o/r/issues/12/comments":
+		c.ID, c.User, c.App = int64(len(f.comments)+1), &account{ID: 5}, &account{ID: 77}
+		f.comments = append(f.comments, c)
+		f.made(w, c)
+	case err == nil && r.Method == http.MethodPatch:
+		f.comments[one-1].Body = c.Body
+		f.made(w, c)
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
 }
+
+// said is how many annotations there are.
+func (f *fakeGitHub) said() int { return len(f.checks) + len(f.statuses) + len(f.comments) }
 
 func (f *fakeGitHub) read(body []byte) (run checkRun) {
 	if err := json.Unmarshal(body, &run); err != nil {
@@ -199,7 +230,7 @@ func newScene(t *testing.T, mode Mode) *scene {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	s.fakeGitHub, s.ledger = fake, l
-	s.a = &Annotator{Mode: mode, GitHub: github.NewClient(address, app.Token, app.HTTP, now), Ledger: l,
+	s.a = &Annotator{Mode: mode, App: "77", GitHub: github.NewClient(address, app.Token, app.HTTP, now), Ledger: l,
 		Scope: Scope{"o/*"}, Pages: "https://coroner.example/", Log: zerolog.Nop(),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
 			return github.Question{Repository: r.Verdict.Job.Repository, Run: "8", Runner: r.Verdict.Runner}, nil
@@ -284,7 +315,7 @@ func TestCheck(t *testing.T) {
 
 // What completes is never annotated; if it was taken for a death, that is withdrawn.
 func TestCompleted(t *testing.T) {
-	for _, mode := range []Mode{Check, Status} {
+	for _, mode := range []Mode{Check, Status, Comment} {
 		s := newScene(t, mode)
 		s.put(func(v *rules.Verdict) { v.Label = rules.Completed })
 		if s.asked != 0 {
@@ -298,7 +329,7 @@ func TestCompleted(t *testing.T) {
 		s = newScene(t, mode)
 		s.put(func(*rules.Verdict) {})
 		s.put(second(rules.Completed))
-		if !strings.Contains(s.requests.String(), "Withdrawn: completed") || len(s.checks) > 1 {
+		if !strings.Contains(s.requests.String(), "Withdrawn: completed") || len(s.checks)+len(s.comments) > 1 {
 			t.Errorf("%s: %s", mode, &s.requests)
 		}
 	}
@@ -319,7 +350,7 @@ func TestStatus(t *testing.T) {
 
 // A kill between the request and the record of it never makes a second annotation.
 func TestKilledBetweenRequestAndRecord(t *testing.T) {
-	for _, mode := range []Mode{Check, Status} {
+	for _, mode := range []Mode{Check, Status, Comment} {
 		s := newScene(t, mode)
 		ctx, kill := context.WithCancel(t.Context())
 		s.whenMade(kill)
@@ -335,14 +366,14 @@ func TestKilledBetweenRequestAndRecord(t *testing.T) {
 		if err := killed.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := killed.List.Waiting(t.Context()); n != 1 || len(s.checks)+len(s.statuses) != 1 || err != nil {
+		if n, err := killed.List.Waiting(t.Context()); n != 1 || s.said() != 1 || err != nil {
 			t.Fatalf("%s: it was not killed in between: %d wait, %v", mode, n, err)
 		}
 		s.whenMade(nil)
 		s.loop = s.newLoop()
 		s.clock = s.clock.Add(time.Hour)
 		s.flush()
-		if n := len(s.checks) + len(s.statuses); n != 1 {
+		if n := s.said(); n != 1 {
 			t.Errorf("%s: %d annotations", mode, n)
 		}
 		if n, err := s.ledger.Deliveries("github").Waiting(t.Context()); n != 0 || err != nil {

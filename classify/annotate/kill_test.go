@@ -54,9 +54,9 @@ func TestKill9(t *testing.T) {
 		annotateOnce(t, path, os.Getenv(killedGitHub), Mode(os.Getenv(killedMode)))
 		return
 	}
-	for _, mode := range []Mode{Check, Status} {
+	for _, mode := range []Mode{Check, Status, Comment} {
 		path := filepath.Join(t.TempDir(), "l.db")
-		f := &fakeGitHub{t: t, now: time.Now}
+		f := &fakeGitHub{t: t, now: time.Now, pulls: []pull{{12, "open"}}}
 		server := httptest.NewServer(f)
 		annotateOnce(t, path, server.URL, mode) // so that the receiver is known
 		l, err := ledger.Open(path)
@@ -87,7 +87,7 @@ func TestKill9(t *testing.T) {
 		f.whenMade(func() { t.Errorf("%s: a second annotation", mode) })
 		annotateOnce(t, path, server.URL, mode)
 		server.Close()
-		if n := len(f.checks) + len(f.statuses); n != 1 {
+		if n := f.said(); n != 1 {
 			t.Errorf("%s: %d annotations", mode, n)
 		}
 	}

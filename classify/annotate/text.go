@@ -75,15 +75,19 @@ func cut(s string, most int) string {
 }
 
 // plain writes every character that Markdown, HTML or GitHub could take for more than itself as
-// its number: nobody is mentioned, nothing is linked.
+// its number: nobody is mentioned, nothing is linked. GitHub looks for mentions, issues and
+// addresses once more in what Markdown made of a comment, so those are broken by a space
+// without width.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range postmortem.Clean(s) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+!|&@~:/\"'$^=", r) {
-			fmt.Fprintf(&b, "&#%d;", r)
+		if !strings.ContainsRune("\\`*_{}[]<>()#+!|&@~:/\"'$^=", r) {
+			b.WriteRune(r)
 			continue
 		}
-		b.WriteRune(r)
+		if fmt.Fprintf(&b, "&#%d;", r); strings.ContainsRune("@#:", r) {
+			b.WriteString("&#8203;")
+		}
 	}
 	return b.String()
 }

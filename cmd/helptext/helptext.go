@@ -55,9 +55,10 @@ var Vars = kong.Vars{
 		"What other pods print in a controller's words proves nothing. A glob that is more specific than * about " +
 		"the pod's name makes every pod that it matches a controller, whatever the pod is called.",
 	"serve_github_annotate": "Say at the job on GitHub what its runner died of: log (only the log says what would be " +
-		"said), check (a check run, with a GitHub App) or status (a commit status). Default: nothing is said.",
+		"said), check (a check run, with a GitHub App), status (a commit status) or comment (a comment on the open " +
+		"pull requests of the job's commit). Default: nothing is said.",
 	"serve_github_app_id": "GitHub App that acts at GitHub in place of the token. It needs actions: read and " +
-		"checks: write, for --github.rerun actions: write.",
+		"checks: write; for --github.annotate=comment pull requests: write, for --github.rerun actions: write.",
 	"serve_github_rerun": "Run jobs again whose runner died, where the verdict says that this helps, is at least " +
 		"probable and is not the job's own business; twice at most for each run, never while something is wrong " +
 		"with the pool.",

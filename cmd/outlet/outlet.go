@@ -43,7 +43,7 @@ type Outlets struct {
 
 // GitHub says what is done at GitHub: nothing by default.
 type GitHub struct {
-	Annotate     string   `name:"github.annotate" help:"${serve_github_annotate}" enum:",log,check,status" default:""`
+	Annotate     string   `name:"github.annotate" help:"${serve_github_annotate}" enum:",log,check,status,comment" default:""`
 	Scope        []string `name:"github.scope" help:"${serve_github_scope}" placeholder:"OWNER/NAME"`
 	Rerun        bool     `name:"github.rerun" help:"${serve_github_rerun}"`
 	PerHour      int      `name:"github.reruns-per-hour" help:"${serve_github_reruns_per_hour}" default:"10"`
@@ -104,8 +104,10 @@ func (g *GitHub) check(token string) error {
 	case g.Annotate == string(annotate.Check) && !app:
 		return errors.New("--github.annotate=check: only a GitHub App can make check runs: give --github.app-id, " +
 			"--github.app-installation and --github.app-key-file, or use --github.annotate=status")
-	case (g.Annotate == string(annotate.Status) || g.Rerun) && !app && token == "":
-		return errors.New("--github.annotate=status and --github.rerun need --github.token-file or a GitHub App")
+	case (g.Annotate == string(annotate.Status) || g.Annotate == string(annotate.Comment) || g.Rerun) &&
+		!app && token == "":
+		return errors.New("--github.annotate=status, --github.annotate=comment and --github.rerun need " +
+			"--github.token-file or a GitHub App")
 	case g.Rerun && g.PerHour < 1:
 		return errors.New("--github.reruns-per-hour: want a number above zero")
 	}
@@ -219,6 +221,7 @@ func (o *Outlets) addGitHub(p Parts, reruns *rerun.Metrics, add addFunc) {
 		a := &annotate.Annotator{
 			Mode:   annotate.Mode(o.Annotate),
 			GitHub: client,
+			App:    o.App,
 			Locate: where.Question,
 			Ledger: p.Ledger,
 			Scope:  o.Scope,

@@ -49,6 +49,7 @@ func TestCheck(t *testing.T) {
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "log", Scope: scope} }, "", ""},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "status", Scope: scope} }, "file", ""},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "status", Scope: scope} }, "", "token-file"},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "comment", Scope: scope} }, "", "token-file"},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Rerun: true, Scope: scope} }, "", "--github.token-file"},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "check", Scope: scope} }, "file", "GitHub App"},
 		{func(o *Outlets) { o.Scope = nil }, "", "--github.scope"},
