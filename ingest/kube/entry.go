@@ -22,10 +22,16 @@ type pair struct{ key, value string }
 
 // emitFact yields one fact about what id names. Pairs without a value are left out.
 func (r *reader) emitFact(id ingest.Entry, msg string, at time.Time, pairs []pair) {
+	id.Trust = ingest.Attested
+	r.emitClaim(id, msg, at, pairs)
+}
+
+// emitClaim yields what an object holds in somebody else's words.
+func (r *reader) emitClaim(id ingest.Entry, msg string, at time.Time, pairs []pair) {
 	if r.stopped {
 		return
 	}
-	id.Source, id.Trust, id.Doc, id.Line = ingest.Kube, ingest.Attested, r.doc, r.line
+	id.Source, id.Doc, id.Line = ingest.Kube, r.doc, r.line
 	id.At = at
 	if !at.IsZero() {
 		id.Clock = ingest.WallClock

@@ -124,6 +124,39 @@ func TestPod(t *testing.T) {
 	}
 }
 
+// What gitlab-runner noted at the pod says which job it runs. A job may have written it: it
+// is a claim. Another CI's pods have none.
+func TestPodJob(t *testing.T) {
+	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "runner-a-project-4-concurrent-0-b",
+		"annotations": {"job.runner.gitlab.com/id": "7001", "job.runner.gitlab.com/name": "build",
+		"job.runner.gitlab.com/sha": "c0ffee", "job.runner.gitlab.com/url": %q}},
+		"spec": {"containers": [{"name": "build"}]}}`
+	for url, repository := range map[string]string{
+		"https://git.example/mills/east/flour/-/jobs/7001": "mills/east/flour", "/-/jobs/7001": "", "": "",
+	} {
+		found := false
+		_, err := Read(document.Document{}, fmt.Appendf(nil, pod, url), func(e ingest.Entry) bool {
+			if e.Fields["msg"] == "pod job" {
+				found = true
+				if e.Fields["job"] != "build" || e.Fields["job_id"] != "7001" || e.Fields["repository"] != repository ||
+					e.Trust != ingest.Claimed {
+					t.Errorf("%s: %+v", url, e)
+				}
+			}
+			return true
+		})
+		if !found || err != nil {
+			t.Errorf("%s: no job, %v", url, err)
+		}
+	}
+	_, _ = Read(document.Document{}, []byte(podJSON), func(e ingest.Entry) bool {
+		if e.Fields["msg"] == "pod job" {
+			t.Errorf("a job of no gitlab-runner's: %s", e.Text)
+		}
+		return true
+	})
+}
+
 func TestPodFields(t *testing.T) {
 	var last ingest.Entry
 	_, _ = Read(document.Document{}, []byte(podJSON), func(e ingest.Entry) bool {

@@ -72,6 +72,7 @@ type meta struct {
 	DeletionTimestamp          text            `json:"deletionTimestamp"`
 	DeletionGracePeriodSeconds text            `json:"deletionGracePeriodSeconds"`
 	Labels                     map[string]text `json:"labels"`
+	Annotations                map[string]text `json:"annotations"`
 	OwnerReferences            []owner         `json:"ownerReferences"`
 }
 

@@ -18,6 +18,9 @@ func (r *reader) readPod(o *object) {
 		Node:      nameText(o.Spec.NodeName),
 	}
 	r.podSpec(id, o)
+	if job := o.Metadata.job(); job != nil {
+		r.emitClaim(id, "pod job", o.Metadata.CreationTimestamp.timeValue(), job)
+	}
 	r.podStatus(id, o)
 	for _, c := range o.Status.Conditions {
 		r.emitFact(id, "pod condition", c.LastTransitionTime.timeValue(), c.asPairs())
@@ -69,6 +72,24 @@ func (r *reader) podSpec(id ingest.Entry, o *object) {
 		{"grace_seconds", o.Spec.GraceSeconds.numberText()},
 		{"command", main.commandLine()},
 	})
+}
+
+// job is which job the pod runs, where gitlab-runner noted it, since 15.9; else nil. A job can
+// write these notes itself where the runner's pod_annotations_overwrite_allowed lets it.
+func (m meta) job() []pair {
+	const at = "job.runner.gitlab.com/"
+	if m.Annotations[at+"id"] == "" {
+		return nil
+	}
+	path, _, _ := strings.Cut(string(m.Annotations[at+"url"]), "/-/jobs/")
+	_, path, _ = strings.Cut(path, "://")
+	_, path, _ = strings.Cut(path, "/") // behind the host
+	return []pair{
+		{"job", string(m.Annotations[at+"name"])},
+		{"job_id", string(m.Annotations[at+"id"])},
+		{"repository", path},
+		{"commit", string(m.Annotations[at+"sha"])},
+	}
 }
 
 // mainContainer is the one named runner, else the first.
