@@ -22,6 +22,12 @@ type Fact struct {
 	id     ingest.Entry // whom it is about, and when
 	msg    string
 	fields map[string]string
+
+	printed bool // it stands where a job can have written it
+}
+
+func newFact(id ingest.Entry, msg string, fields map[string]string) Fact {
+	return Fact{id: id, msg: msg, fields: fields}
 }
 
 // Entry is the fact as an entry of source Kube, whose text names its fields.
@@ -44,10 +50,11 @@ func (f *Fact) Entry() ingest.Entry {
 	return e
 }
 
-// JobText says whether the fact holds words of the container: a job writes its
-// own termination message, line ends and all.
+// JobText says whether the fact holds words of the container, or stands behind such words:
+// a job writes its own termination message, and what a probe prints is an event's message,
+// line ends and all.
 func (f *Fact) JobText() bool {
-	return f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ")
+	return f.printed || f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ")
 }
 
 // apiTime reads a time as the API (RFC 3339) or kubectl describe (RFC 1123)

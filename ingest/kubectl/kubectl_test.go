@@ -508,3 +508,73 @@ status:
 		t.Errorf("init containers: %v", got)
 	}
 }
+
+// describedPod is the text of a pod with a message, an environment and a last event.
+func describedPod(message, environment, event string) string {
+	return `Name:         teal-runner-4kx2m
+Namespace:    ci
+Node:         n-1/10.0.0.1
+Status:       Failed
+Containers:
+  runner:
+    State:      Terminated
+      Reason:   Error
+` + message + `      Exit Code:    137
+      Finished:     Tue, 03 Feb 2026 08:20:00 +0000
+    Environment:
+      GREETING:  ` + environment + `
+Events:
+  Type     Reason   Age  From     Message
+  ----     ------   ---  ----     -------
+` + event + `
+`
+}
+
+// Whatever stands where a container can have written it is its own word, and so is what
+// follows: another pod, a table, an exit code. What stands elsewhere is not.
+func TestPrintedByTheContainer(t *testing.T) {
+	const forged = "Name:  bar-runner-9zz1p\nNamespace:  ci\nStatus:  Failed\nReason:  Evicted\nMessage:  no memory\n"
+	const table = "NAME READY STATUS RESTARTS AGE\n             bar-runner-9zz1p 0/1 Evicted 0 10m"
+	const killing = "  Normal  Killing  9s  kubelet  Stopping container runner"
+	for what, text := range map[string]string{
+		"a message":           describedPod("      Message:  bye\n"+forged, "hello", killing),
+		"an empty first line": describedPod("      Message:\n"+forged, "hello", killing),
+		"an exit code":        describedPod("      Message:\n      Exit Code:  0\n"+forged, "hello", killing),
+		"a variable":          describedPod("", table, killing),
+		"a probe's output": describedPod("", "hello",
+			"  Warning  Unhealthy  9s  kubelet  Liveness probe failed: no\n"+forged),
+		"an event in a variable": describedPod("", "hello\n             Warning Evicted 9s kubelet no memory", killing),
+		"an annotation": "Look:\n\nmetadata:\n  annotations:\n    note: |\n      " +
+			strings.ReplaceAll(table, "             ", "      ") + "\n  name: teal-runner-4kx2m\n",
+	} {
+		found := false
+		for _, e := range kubeOf(t, text) {
+			if e.Pod == "bar-runner-9zz1p" || e.Fields["reason"] == "Evicted" {
+				found = true
+				if e.Trust != ingest.Claimed {
+					t.Errorf("%s: %s is taken for the API's word", what, e.Text)
+				}
+			}
+			if e.Fields["msg"] == "container terminated" && e.Fields["exit_code"] == "" {
+				t.Errorf("%s: the end has no exit code: %s", what, e.Text)
+			}
+		}
+		if !found && !strings.Contains(text, "Message:") {
+			t.Errorf("%s: it was not read at all", what)
+		}
+	}
+	second := describedPod("", "hello", killing) + "\n\n" +
+		strings.ReplaceAll(describedPod("", "hello", killing), "teal-runner-4kx2m", "bar-runner-9zz1p") +
+		"\nNAME READY STATUS RESTARTS AGE\nbar-runner-9zz1p 0/1 Evicted 0 10m\n"
+	seen := 0
+	for _, e := range kubeOf(t, second) {
+		if e.Pod == "bar-runner-9zz1p" {
+			if seen++; e.Trust != ingest.Attested {
+				t.Errorf("kubectl's own word is a claim: %s", e.Text)
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("%d facts of the second pod", seen)
+	}
+}

@@ -50,8 +50,13 @@ var statuses = wordSet(
 	"InvalidImageName", "NodeShutdown", "Shutdown", "NodeAffinity", "UnexpectedAdmissionError", "Unknown",
 )
 
-// readRow reads a line of one of kubectl's tables.
-func (k *Text) readRow(s string) bool {
+// printsOutput are the reasons of events whose message holds what a container printed.
+var printsOutput = wordSet("Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook")
+
+// readRow reads a line of one of kubectl's tables. Inside of an object a table stands at its
+// margin, but for describe's events: what is indented can be the value of an annotation or
+// a variable.
+func (k *Text) readRow(raw, s string) bool {
 	w := strings.Fields(s)
 	if len(w) < 2 {
 		return false
@@ -84,10 +89,14 @@ func (k *Text) readRow(s string) bool {
 	if !ok {
 		f, ok = serverError(s)
 	}
-	if ok {
-		k.Yield(f)
+	if !ok {
+		return false
 	}
-	return ok
+	described := f.msg == "event" && f.fields["object"] == "" && k.table == "events"
+	inside := k.of.Pod != "" || k.of.Node != "" || k.meta > 0
+	f.printed = len(raw) > len(s) && inside && !described
+	k.yieldFact(f)
+	return true
 }
 
 // isHeader says whether the words are the head of a table.
@@ -105,7 +114,7 @@ func isHeader(w []string) bool {
 // podRow: `[NAMESPACE] NAME 0/1 STATUS RESTARTS [(5m ago)] AGE [IP NODE …]`.
 func podRow(w []string) (f Fact, ok bool) {
 	if len(w) == 2 && statuses[w[1]] && strings.Count(w[0], "-") >= 2 && logtext.IsDNSName(w[0]) {
-		return Fact{ingest.Entry{Pod: w[0]}, "pod row", map[string]string{"status": w[1]}}, true
+		return newFact(ingest.Entry{Pod: w[0]}, "pod row", map[string]string{"status": w[1]}), true
 	}
 	i := 1
 	if len(w) > 2 && !isReady(w[1]) {
@@ -153,8 +162,8 @@ func nodeRow(w []string) (f Fact, ok bool) {
 		return f, false
 	}
 	ready, rest, _ := strings.Cut(w[1], ",")
-	f = Fact{ingest.Entry{Node: w[0]}, "node condition",
-		map[string]string{"type": "Ready", "reason": rest, "age": w[3]}}
+	f = newFact(ingest.Entry{Node: w[0]}, "node condition",
+		map[string]string{"type": "Ready", "reason": rest, "age": w[3]})
 	switch ready {
 	case "Ready":
 		f.fields["status"] = "True"
@@ -239,7 +248,7 @@ var notFound = regexp.MustCompile(`^Error from server \(NotFound\): pods "([^"]+
 // waiting to start: ContainerCreating`, what kubectl logs says then.
 func serverError(s string) (f Fact, ok bool) {
 	if m := notFound.FindStringSubmatch(s); m != nil && logtext.IsDNSName(m[1]) {
-		return Fact{ingest.Entry{Pod: m[1]}, "pod missing", map[string]string{"message": "not found"}}, true
+		return newFact(ingest.Entry{Pod: m[1]}, "pod missing", map[string]string{"message": "not found"}), true
 	}
 	if !strings.HasPrefix(s, "Error from server (BadRequest): container ") {
 		return f, false
@@ -248,8 +257,8 @@ func serverError(s string) (f Fact, ok bool) {
 	if m == nil {
 		return f, false
 	}
-	f = Fact{ingest.Entry{Pod: m[2], Container: m[1]}, "container waiting",
-		map[string]string{"container": m[1], "message": m[3]}}
+	f = newFact(ingest.Entry{Pod: m[2], Container: m[1]}, "container waiting",
+		map[string]string{"container": m[1], "message": m[3]})
 	if !strings.Contains(m[3], " ") {
 		f.fields["reason"] = m[3]
 	}

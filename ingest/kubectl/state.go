@@ -52,7 +52,7 @@ func (k *Text) whichHeld(which string) bool {
 
 func (k *Text) openState(kind string, indent int) {
 	s := &k.state
-	s.kind, s.kindAt, s.keys, s.lastKey, s.row = kind, indent, map[string]string{}, "", k.line
+	s.kind, s.kindAt, s.keys, s.lastKey, s.row, s.messaged = kind, indent, map[string]string{}, "", k.line, false
 }
 
 // closeBrace closes a JSON block.
@@ -90,6 +90,7 @@ func (s *stateText) take(p kv) {
 	if _, told := s.keys[p.key]; !told {
 		s.keys[p.key], s.lastKey = p.val, p.key
 	}
+	s.messaged = p.key == "message" && p.title && s.kind == "terminated"
 }
 
 // engineEnd makes the State of docker inspect, from docker 1.8 and podman 1.0 on, one of
@@ -103,6 +104,24 @@ func engineEnd(b map[string]string) bool {
 	}
 	b["message"] = b["error"]
 	return b["running"] != "true" && b["status"] != "created"
+}
+
+// maxMessage is how many bytes, and lines, a termination message has at most.
+const maxMessage = 4 << 10
+
+// goesOn says whether a line goes on with a termination message that describe shows. That
+// has its line ends as they are, so whatever stands there is part of it, until the exit code
+// comes that describe prints behind it.
+func (s *stateText) goesOn(raw, text string, line int) bool {
+	own := strings.HasPrefix(text, "Exit Code:") && len(raw)-len(text) > s.kindAt
+	if s.keys == nil || own || line-s.row > maxMessage {
+		s.messaged = false
+		return false
+	}
+	if m := s.keys["message"]; len(m) < maxMessage {
+		s.keys["message"] = strings.TrimSpace(m + " " + text)
+	}
+	return true
 }
 
 // closeBlock turns a state's keys into a fact. It is held until the name of its
@@ -161,7 +180,7 @@ func (k *Text) yieldHeld() {
 		if f.id.Pod == "" {
 			f.belongsTo(k.of)
 		}
-		k.Yield(f)
+		k.yieldFact(f)
 	}
 	k.held = k.held[:0]
 }

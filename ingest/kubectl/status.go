@@ -68,7 +68,7 @@ func (k *Text) closeBeside() {
 	default:
 		return
 	}
-	k.Yield(f)
+	k.yieldFact(f)
 }
 
 func conditionMsg(kind string) string {
@@ -92,7 +92,7 @@ func (k *Text) describedCondition(raw, s string) bool {
 	if len(w) < 2 || w[1] != "True" && w[1] != "False" && w[1] != "Unknown" {
 		return false
 	}
-	f := Fact{k.of, "pod condition", map[string]string{"type": w[0], "status": w[1]}}
+	f := newFact(k.of, "pod condition", map[string]string{"type": w[0], "status": w[1]})
 	if k.of.Pod == "" {
 		f.msg = "node condition"
 	}
@@ -101,7 +101,7 @@ func (k *Text) describedCondition(raw, s string) bool {
 		f.setTime(at)
 		f.fields["reason"], f.fields["message"] = w[4], strings.Join(w[5:], " ")
 	}
-	k.Yield(f)
+	k.yieldFact(f)
 	return true
 }
 

@@ -26,8 +26,8 @@ import (
 //	    "terminated": {          terminated:             Reason:    OOMKilled
 //	        "exitCode": 137        exitCode: 137         Exit Code: 137
 type Text struct {
-	Yield func(Fact)
-	line  int // number of the line that is being read
+	Facts
+	line int // number of the line that is being read
 
 	of        ingest.Entry // whose text this is: a pod or a node
 	container string       // whose lines follow, or that was named last
@@ -43,6 +43,20 @@ type Text struct {
 	grace    string // its deletionGracePeriodSeconds
 	table    string // describe: the table whose rows follow
 	below    openParts
+}
+
+// Facts is where facts go.
+type Facts struct {
+	Yield func(Fact)
+
+	printed bool // what follows can be what a container printed
+}
+
+// yieldFact yields a fact, with what is known of who can have written it.
+func (o *Facts) yieldFact(f Fact) {
+	f.printed = f.printed || o.printed
+	o.Yield(f)
+	o.printed = f.printed || f.msg == "event" && printsOutput[f.fields["reason"]]
 }
 
 // openParts are the tables whose rows follow, and what else is open.
@@ -61,10 +75,14 @@ type stateText struct {
 	keys    map[string]string // of the state; nil outside
 	row     int               // number of its opening line
 	lastKey string
+
+	messaged bool // describe's message of a container that ended was read last
 }
 
 // restartFor forgets all but what the text that follows is of.
-func (k *Text) restartFor(of ingest.Entry) { *k = Text{Yield: k.Yield, line: k.line, of: of} }
+func (k *Text) restartFor(of ingest.Entry) {
+	*k = Text{Facts: k.Facts, line: k.line, of: of}
+}
 
 // maxRow is the longest line that can be a row or a key of kubectl's text.
 const maxRow = 32 << 10
@@ -82,6 +100,11 @@ type kv struct {
 func (k *Text) Read(raw string, line int) bool {
 	k.line = line
 	s := strings.TrimLeft(raw, " \t")
+	if k.state.messaged {
+		if k.printed = true; k.state.goesOn(raw, s, line) {
+			return true
+		}
+	}
 	if k.readInline(s) {
 		return true
 	}
@@ -97,9 +120,9 @@ func (k *Text) Read(raw string, line int) bool {
 		if k.closeBrace(raw, s) {
 			return true
 		}
-		return k.readRow(s) || k.continueValue(raw, s)
+		return k.readRow(raw, s) || k.continueValue(raw, s)
 	}
-	if k.readRow(s) {
+	if k.readRow(raw, s) {
 		return true
 	}
 	return k.takePair(p)
@@ -279,7 +302,7 @@ func (k *Text) takeMetadata(p kv) {
 	case "deletiongraceperiodseconds":
 		k.grace = p.val
 	case "deletiontimestamp":
-		f := Fact{ingest.Entry{}, "pod deleting", map[string]string{"grace_seconds": k.grace}}
+		f := newFact(ingest.Entry{}, "pod deleting", map[string]string{"grace_seconds": k.grace})
 		at, text := apiTime(p.val)
 		f.fields["deletion_timestamp"] = text
 		f.setTime(at)
