@@ -217,7 +217,8 @@ func (a *assembler) attribute() {
 			a.nobodys.addNumber(i)
 		}
 		for _, p := range mine {
-			a.mine[p] = append(a.mine[p], lineOf{i, proven, a.doubtOf(p, s)})
+			ofAnother := s.Source == ingest.Kube && !p.nodeGuessed && nodename.Differ(s.Node, p.Node) // node's words
+			a.mine[p] = append(a.mine[p], lineOf{i, proven && !ofAnother, a.doubtOf(p, s)})
 			if !p.anonymous {
 				a.taken[i] = p
 			}

@@ -242,12 +242,11 @@ func addMark(c *casefile.Case, m *ingest.Entry) {
 		c.Coverage = append(c.Coverage, casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To})
 		if m.Source == ingest.Runner {
 			addLog(&c.Log, m.Mark)
+			c.Log.OwnTimes = c.Log.OwnTimes || m.Pod == "" && m.Container == "" && m.ContainerID == ""
 		}
 	case ingest.Gap:
-		c.Coverage = append(
-			c.Coverage,
-			casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why},
-		)
+		gap := casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why}
+		c.Coverage = append(c.Coverage, gap)
 	}
 }
 

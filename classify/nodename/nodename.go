@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// Differ says whether two names are given and are not the same node's.
+func Differ(a, b string) bool { return a != "" && b != "" && !Same(a, b) }
+
 // Same compares the names of nodes: an unknown one is any, and a short name is the same
 // as its fully qualified form.
 func Same(a, b string) bool {

@@ -120,6 +120,7 @@ type LogRead struct {
 	Read        bool
 	Lines       int
 	First, Last time.Time
+	OwnTimes    bool // they are in the runner's own words: the runtime noted none
 }
 
 // Alarmed says whether a line that speaks of a death can speak of the runner's; of

@@ -47,7 +47,7 @@ func Examine(c *Case) Findings {
 	f.Died, f.Ended = c.timeOfDeath(f.Exit)
 	f.Proven = f.Exit.Proven ||
 		!f.Exit.Known && slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Proven && c.endsRunner(&e) })
-	if c.Log.Last.Sub(f.Died) > 5*time.Second && !f.Died.IsZero() {
+	if c.Log.Last.Sub(f.Died) > spokeOn && !f.Died.IsZero() && !(c.Log.OwnTimes && allProven(c)) {
 		f.Proven = false // the runner spoke on: it is another container's end, or a clock is wrong
 	}
 	f.Covered = map[ingest.Source]bool{}
@@ -56,6 +56,12 @@ func Examine(c *Case) Findings {
 	}
 	f.Fills, f.ClaimedJob = whatLinesFill(c.Evidence)
 	return f
+}
+
+// allProven says whether the case is looked at without what is only claimed. Then a time that
+// a job can have printed does not count either.
+func allProven(c *Case) bool {
+	return !slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return !e.Proven })
 }
 
 // whatLinesFill is what the lines say that a verdict names: of what several say, the
