@@ -8,9 +8,10 @@ import (
 
 // assigned is what stands between a name and its value: `=`, `": "`, ` := "`, a
 // space after --name, or `", "value": "` and `" value="` as in a list of names and values.
-var assigned = regexp.MustCompile(`\A(\\*["'])?` +
-	`(?:(\s{0,3})(=>|:=|=|:)(\s{0,3})|(?:,\s{0,3}|\s{1,3})\\*["']?[Vv]alue\\*["']?\s{0,3}[:=]\s{0,3}|(\s{1,3}))` +
-	"(\\\\*[\"'`])?")
+var assigned = regexp.MustCompile(`\A(\\*["']|%22)?` +
+	`(?:(\s{0,3})(=>|:=|=|:|%3[Dd]|%3[Aa])(\s{0,3})|` +
+	`(?:,\s{0,3}|\s{1,3})\\*["']?[Vv]alue\\*["']?\s{0,3}[:=]\s{0,3}|(\s{1,3}))` +
+	"(\\\\*[\"'`]|%22)?")
 
 // maxAssigned is how much of a text may stand there.
 const maxAssigned = 48
@@ -28,7 +29,7 @@ type assignment struct {
 
 // findValue is the value of a name that ends at end.
 func (p *pattern) findValue(text string, start, end int) (s Span, next int, ok bool) {
-	if end == len(text) || strings.IndexByte("\"'\\ \t=:,<>&", text[end]) < 0 || p.isExcepted(text[:end]) {
+	if end == len(text) || strings.IndexByte("\"'\\ \t=:,<>&%", text[end]) < 0 || p.isExcepted(text[:end]) {
 		return s, start + 1, false
 	}
 	if from, to, ok := elementAt(text, start, end); ok {
@@ -72,7 +73,7 @@ func assignmentAt(text string, start, end int) (a assignment, ok bool) {
 	switch dashes := strings.HasPrefix(text[begin:start], "--"); {
 	case a.flag && (a.named || !dashes), a.sign == "" && !a.flag && !a.named:
 		return a, false
-	case a.sign == "=" && !a.tight && part(2) == "" && !a.quoted: // it is empty, and another word follows
+	case a.sign == "=" && part(4) != "" && part(4) != "\t" && part(2) == "" && !a.quoted: // empty; another word follows
 		return a, false
 	case a.sign == ":" && strings.HasSuffix(a.before, "/"): // the name is a file's, or a user's of an address
 		return a, false
@@ -101,6 +102,12 @@ func nameByte(c byte) bool {
 // quoteEnds is where a value ends that a quotation mark with some backslashes in
 // front of it opened. It may be cut off.
 func quoteEnds(text string, from int, quote string) int {
+	if quote == "%22" { // as an address has it
+		if n := strings.Index(text[from:], quote); n >= 0 {
+			return from + n
+		}
+		return valueEnds(text, from)
+	}
 	mark, depth := quote[len(quote)-1], len(quote)-1
 	slashes := 0
 	for i := from; i < len(text); i++ {
