@@ -3,6 +3,7 @@ package classify_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"coroner/classify"
@@ -111,5 +112,65 @@ func TestLooksAreNotEnough(t *testing.T) {
 		if v.Label != c.label || v.Confidence != c.confidence {
 			t.Errorf("%s: %s (%s) by %s, want %s (%s)", c.what, v.Label, v.Confidence, v.Rule, c.label, c.confidence)
 		}
+	}
+}
+
+// What only a pod's own node can know counts in no other node's words, and not in the words of
+// whoever may create events.
+func TestEventsOfOtherNodes(t *testing.T) {
+	book := loadBook(t)
+	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci",
+		"uid": "1b2c3d4e-0000-4000-8000-00000000000a"}, "spec": {"nodeName": "n-1", "containers": [{"name": "runner"}]},
+		"status": {"phase": "Running", "containerStatuses": [{"name": "runner", "state": {"running": {}}}]}}`
+	const event = `{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "ci"}, "type": "Warning",
+		"reason": "Evicted", "message": "The node was low on resource: memory.", "lastTimestamp": "2026-03-01T10:00:03Z",
+		"source": {"component": "kubelet", "host": "NODE"}, "involvedObject": {"kind": "Pod", "namespace": "ci",
+		"name": "teal-runner-4kx2m", "uid": "1b2c3d4e-0000-4000-8000-00000000000a"}}`
+	for node, want := range map[string]bool{"n-1": true, "n-2": false} {
+		all := txtar.Archive{Files: []txtar.File{
+			{Name: "pod.json", Data: []byte(pod)},
+			{Name: "event.json", Data: []byte(strings.ReplaceAll(event, "NODE", node))},
+		}}
+		entries := bundle.Bytes("event.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
+		v := classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
+		if v.Label != rules.Evicted || (v.Confidence != rules.Suspected) != want {
+			t.Errorf("an event from %s: %s (%s)", node, v.Label, v.Confidence)
+		}
+	}
+}
+
+// A line of the job's that is dated after its end takes nothing from what others say of that
+// end; but the runtime's own times do, for then the runner lived on.
+func TestTimesThatAJobPrints(t *testing.T) {
+	book := loadBook(t)
+	files := map[string]string{
+		"node.log": "2026-03-01T10:00:00+00:00 n-1 kubelet[812]: I0301 10:00:00.000000     812 kubelet.go:2405] " +
+			`"SyncLoop ADD" source="api" pods=["ci/teal-runner-4kx2m"]` + "\n" +
+			`2026-03-01T10:00:01+00:00 n-1 containerd[900]: time="2026-03-01T10:00:01Z" level=info msg="RunPodSandbox for ` +
+			`&PodSandboxMetadata{Name:teal-runner-4kx2m,Uid:1b2c3d4e-0000-4000-8000-00000000000a,Namespace:ci,` +
+			`Attempt:0,} returns sandbox id \"` + strings.Repeat("5a", 32) + `\""` + "\n" +
+			"2026-03-01T10:05:00+00:00 n-1 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x," +
+			"mems_allowed=0,oom_memcg=/kubepods.slice/kubepods-pod1b2c3d4e_0000_4000_8000_00000000000a.slice," +
+			"task_memcg=/kubepods.slice/kubepods-pod1b2c3d4e_0000_4000_8000_00000000000a.slice/cri-containerd-" +
+			strings.Repeat("c1", 32) + ".scope,task=Runner.Listener,pid=4711,uid=1001\n" +
+			"2026-03-01T10:05:01+00:00 n-1 kubelet[812]: I0301 10:05:01.000000     812 generic.go:356] " +
+			`"Generic (PLEG): container finished" podID="1b2c3d4e-0000-4000-8000-00000000000a" containerID="` +
+			strings.Repeat("c1", 32) + `" exitCode=137` + "\n",
+	}
+	judge := func() rules.Verdict {
+		var all txtar.Archive
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			all.Files = append(all.Files, txtar.File{Name: name, Data: []byte(files[name])})
+		}
+		entries := bundle.Bytes("times.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
+		return classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
+	}
+	before := judge()
+	files["teal-runner-4kx2m.log"] = "√ Connected to GitHub\n\nCurrent runner version: '2.331.0'\n" +
+		"2026-03-01 10:00:02Z: Listening for Jobs\n2026-03-01 10:00:20Z: Running job: build\n" +
+		"2026-03-01 10:20:00Z: Job build completed with result: Succeeded\n"
+	if after := judge(); before.Label != rules.CgroupOOM || after.Label != before.Label ||
+		after.Confidence != before.Confidence {
+		t.Errorf("%s (%s) became %s (%s)", before.Label, before.Confidence, after.Label, after.Confidence)
 	}
 }
