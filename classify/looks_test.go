@@ -122,8 +122,8 @@ func TestEventsOfOtherNodes(t *testing.T) {
 	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci",
 		"uid": "1b2c3d4e-0000-4000-8000-00000000000a"}, "spec": {"nodeName": "n-1", "containers": [{"name": "runner"}]},
 		"status": {"phase": "Running", "containerStatuses": [{"name": "runner", "state": {"running": {}}}]}}`
-	const event = `{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "ci"}, "type": "Warning",
-		"reason": "Evicted", "message": "The node was low on resource: memory.", "lastTimestamp": "2026-03-01T10:00:03Z",
+	const event = `{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "ci"}, "type":"Warning",
+		"reason": "Evicted", "message": "The node was low on resource: memory.", "lastTimestamp":"2026-03-01T10:00:03Z",
 		"source": {"component": "kubelet", "host": "NODE"}, "involvedObject": {"kind": "Pod", "namespace": "ci",
 		"name": "teal-runner-4kx2m", "uid": "1b2c3d4e-0000-4000-8000-00000000000a"}}`
 	for node, want := range map[string]bool{"n-1": true, "n-2": false} {
@@ -146,8 +146,9 @@ func TestTimesThatAJobPrints(t *testing.T) {
 	files := map[string]string{
 		"node.log": "2026-03-01T10:00:00+00:00 n-1 kubelet[812]: I0301 10:00:00.000000     812 kubelet.go:2405] " +
 			`"SyncLoop ADD" source="api" pods=["ci/teal-runner-4kx2m"]` + "\n" +
-			`2026-03-01T10:00:01+00:00 n-1 containerd[900]: time="2026-03-01T10:00:01Z" level=info msg="RunPodSandbox for ` +
-			`&PodSandboxMetadata{Name:teal-runner-4kx2m,Uid:1b2c3d4e-0000-4000-8000-00000000000a,Namespace:ci,` +
+			`2026-03-01T10:00:01+00:00 n-1 containerd[900]: time="2026-03-01T10:00:01Z" level=info ` +
+			`msg="RunPodSandbox for &PodSandboxMetadata{Name:teal-runner-4kx2m,` +
+			`Uid:1b2c3d4e-0000-4000-8000-00000000000a,Namespace:ci,` +
 			`Attempt:0,} returns sandbox id \"` + strings.Repeat("5a", 32) + `\""` + "\n" +
 			"2026-03-01T10:05:00+00:00 n-1 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x," +
 			"mems_allowed=0,oom_memcg=/kubepods.slice/kubepods-pod1b2c3d4e_0000_4000_8000_00000000000a.slice," +
