@@ -175,3 +175,50 @@ func TestTimesThatAJobPrints(t *testing.T) {
 		t.Errorf("%s (%s) became %s (%s)", before.Label, before.Confidence, after.Label, after.Confidence)
 	}
 }
+
+// What ends a pod from without and came after the runner's own end, or hours before it,
+// confirms nothing of that end.
+func TestWhatCameAfterTheEnd(t *testing.T) {
+	book := loadBook(t)
+	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci",
+		"uid": "1b2c3d4e-0000-4000-8000-00000000000a"}, "spec": {"nodeName": "n-1", "containers":
+		[{"name": "runner"}, {"name": "dind"}]}, "status": {"phase": "Failed"REASON, "conditions": [CONDITION],
+		"containerStatuses": [
+		{"name": "runner", "state": {"terminated": {"exitCode": CODE, "reason": "WHY",
+		"startedAt": "2026-03-01T08:00:00Z", "finishedAt": "2026-03-01T11:00:00Z"}}},
+		{"name": "dind", "state": {"terminated": {"exitCode": 137, "reason": "Error",
+		"startedAt": "2026-03-01T08:00:00Z", "finishedAt": "2026-03-01T11:00:10Z"}}}]}}`
+	target := func(reason, at string) string {
+		return `{"type": "DisruptionTarget", "status": "True", "reason": "` + reason +
+			`", "lastTransitionTime": "2026-03-01T` + at +
+			`Z", "message": "Pod was terminated in response to imminent node shutdown."}`
+	}
+	tried := 0
+	for what, c := range map[string][2]string{
+		"drained after":        {"", target("EvictionByEvictionAPI", "11:00:09")},
+		"drained hours before": {"", target("EvictionByEvictionAPI", "08:10:00")},
+		"given up after":       {"", target("DeletionByTaintManager", "11:00:09")},
+		"collected after":      {"", target("DeletionByPodGC", "11:00:09")},
+		"shut down after": {`, "reason": "Terminated", "message": "node is shutting down"`,
+			target("TerminationByKubelet", "11:00:09")},
+		"its deadline after":     {`, "reason": "DeadlineExceeded", "message": "Pod was active too long"`, ""},
+		"evicted after":          {`, "reason": "Evicted", "message": "The node was low on resource: memory."`, ""},
+		"evicted and told after": {`, "reason": "Evicted"`, target("TerminationByKubelet", "11:00:09")},
+	} {
+		for code, why := range map[string]string{"0": "Completed", "1": "Error", "139": "Error"} {
+			text := strings.NewReplacer("REASON", c[0], "CONDITION", c[1], "CODE", code, "WHY", why).Replace(pod)
+			all := txtar.Archive{Files: []txtar.File{{Name: "pod.json", Data: []byte(text)}}}
+			entries := bundle.Bytes("after.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
+			v := classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
+			if tried++; v.Exit.Code == nil {
+				t.Errorf("%s: its end was not read", what)
+			}
+			if v.Confidence == rules.Confirmed && v.Label != rules.Completed && v.Label != rules.RunnerCrash {
+				t.Errorf("%s, exit %s: %s (%s) by %s", what, code, v.Label, v.Confidence, v.Rule)
+			}
+		}
+	}
+	if tried < 24 {
+		t.Error("few were tried")
+	}
+}
