@@ -1,7 +1,10 @@
 package classify_test
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,104 +16,40 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
+// judged is the verdict of the runner that every test here is about, from files by name.
+func judged(book *rules.Rulebook, files map[string]string) rules.Verdict {
+	var all txtar.Archive
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all.Files = append(all.Files, txtar.File{Name: name, Data: []byte(files[name])})
+	}
+	return judgedBytes(book, txtar.Format(&all))
+}
+
+// judgedBytes is the same of a txtar archive.
+func judgedBytes(book *rules.Rulebook, archive []byte) rules.Verdict {
+	entries := bundle.Bytes("looks.txtar", archive, bundle.Options{}).Entries(nil)
+	return classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
+}
+
 // What only looks like a cause is not confirmed, and what only looks like an all-clear is none:
 // a warning while a pod is being made, an eviction after a crash, a refused fork that was
-// survived, a runner that renewed its job before it was removed as idle.
+// survived, a runner that renewed its job before it was removed as idle. The comment of each
+// archive ends with the verdict that it gives.
 func TestLooksAreNotEnough(t *testing.T) {
 	book := loadBook(t)
-	for _, c := range []struct {
-		what       string
-		label      rules.Label
-		confidence rules.Confidence
-		files      map[string]string
-	}{
-		{"the lines that began the job ar" +
-			"e lost, and the runner renewed it", "SIGTERM-drain", "probable", map[string]string{
-			"controller.log": `2026-03-01T10:20:00Z	INFO	EphemeralRunnerSe` +
-				`t	Removing the idle ephemeral runner	{"epheme` +
-				`ralrunnerset": {"name":"teal","namespace":"ci"}, "name": "teal-runner-4kx2m"}` + "\n",
-			"pods/ci_teal-runner-4kx2m_1b2c3d4e-0000-4000-8000-00000000000a/runner/0.log": "" +
-				"2026-03-01T10:18:30.000000001Z stdout F [RUNNER 2026-03-01 10:18:30Z INFO JobDispatcher]" +
-				" Successfully renew job 5d0a3f7e-1c54-4c0e-9d0b-7f2f0f6f2a11, job is valid till 03/01/20" +
-				"26 10:28:30\n" +
-				"2026-03-01T10:20:04.000000001Z stdout F √ Connected to GitHub\n",
-			"node.log": `2026-03-01T10:18:00+00:00 n-1 kubelet[812]: I0301 10:18:00.000000     812 server.go:1] "` +
-				`Started kubelet"` + "\n" +
-				"2026-03-01T10:20:05+00:00 n-1 kubelet[812]: I0301 10:20:05.000000     812 generic.go:356" +
-				`] "Generic (PLEG): container finished" podID="1b2c3d4e-0000-4000-8000-00000000000a" cont` +
-				`ainerID="c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1" exitCode=143` + "\n",
-		}},
-		{"it had crashed before", "unknown", "suspected", map[string]string{
-			"controller.log": `2026-03-01T10:08:00Z	INFO	EphemeralRunner	E` +
-				`phemeral runner container failed	{"ephemeralr` +
-				`unner": {"name":"teal-runner-4kx2m","namespace":"ci"}, "exitCode": 139}` + "\n" +
-				`2026-03-01T10:20:00Z	INFO	EphemeralRunnerSet	Removing the idle ephemeral runner	{"epheme` +
-				`ralrunnerset": {"name":"teal","namespace":"ci"}, "name": "teal-runner-4kx2m"}` + "\n",
-		}},
-		{"the eviction came to a pod that had crashed", "runner-crash", "probable", map[string]string{
-			"pod.json": `{"apiVersion": "v1", "kind": "Pod",` + "\n" +
-				` "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci", "uid": "1b2c3d4e-0000-4000` +
-				`-8000-00000000000a"},` + "\n" +
-				` "spec": {"nodeName": "n-1", "containers": [{"name": "runner"}]},` + "\n" +
-				` "status": {"phase": "Failed",` + "\n" +
-				`  "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvi` +
-				`ctionAPI",` + "\n" +
-				`   "lastTransitionTime": "2026-03-01T10:05:05Z"}],` + "\n" +
-				`  "containerStatuses": [{"name": "runner", "state": {"terminated": {"exitCode": 139, "re` +
-				`ason": "Error",` + "\n" +
-				`   "startedAt": "2026-03-01T10:00:00Z", "finishedAt": "2026-03-01T10:05:00Z"}}}]}}` + "\n",
-		}},
-		{"one warning while the containers are being created", "sandbox-failure", "probable", map[string]string{
-			"pod.json": `{"apiVersion": "v1", "kind": "List", "items": [` + "\n" +
-				` {"apiVersion": "v1", "kind": "Pod",` + "\n" +
-				`  "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci", "uid": "1b2c3d4e-0000-400` +
-				`0-8000-00000000000a"},` + "\n" +
-				`  "spec": {"nodeName": "n-1", "containers": [{"name": "runner"}]},` + "\n" +
-				`  "status": {"phase": "Pending", "containerStatuses": [` + "\n" +
-				`   {"name": "runner", "state": {"waiting": {"reason": "ContainerCreating"}}}]}},` + "\n" +
-				` {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "teal-runner-4kx2m.1", "name` +
-				`space": "ci"},` + "\n" +
-				`  "type": "Warning", "reason": "FailedCreatePodSandBox", "count": 1, "lastTimestamp": "2` +
-				`026-03-01T10:00:03Z",` + "\n" +
-				`  "message": "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to s` +
-				`etup network for sandbox \"c4\": no address",` + "\n" +
-				`  "source": {"component": "kubelet", "host": "n-1"},` + "\n" +
-				`  "involvedObject": {"kind": "Pod", "namespace": "ci", "name": "teal-runner-4kx2m",` + "\n" +
-				`   "uid": "1b2c3d4e-0000-4000-8000-00000000000a"}}]}` + "\n",
-		}},
-		{"a queue holds it back on purpose", "unschedulable", "suspected", map[string]string{
-			"pod.json": `{"apiVersion": "v1", "kind": "Pod",` + "\n" +
-				` "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci", "uid": "1b2c3d4e-0000-4000` +
-				`-8000-00000000000a"},` + "\n" +
-				` "spec": {"containers": [{"name": "runner"}]},` + "\n" +
-				` "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False` +
-				`",` + "\n" +
-				`  "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty schedu` +
-				`ling gates"}]}}` + "\n",
-		}},
-		{"it went on after the fork and crashed later", "runner-crash", "probable", map[string]string{
-			"node.log": "2026-03-01T10:00:00+00:00 n-1 kubelet[812]: I0301 10:00:00.000000     812 kubelet.go:240" +
-				`5] "SyncLoop ADD" source="api" pods=["ci/teal-runner-4kx2m"]` + "\n" +
-				`2026-03-01T10:00:01+00:00 n-1 containerd[900]: time="2026-03-01T10:00:01Z" level=info ms` +
-				`g="RunPodSandbox for &PodSandboxMetadata{Name:teal-runner-4kx2m,Uid:1b2c3d4e-0000-4000-8` +
-				`000-00000000000a,Namespace:ci,Attempt:0,} returns sandbox id \"5a5a5a5a5a5a5a5a5a5a5a5a5` +
-				`a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a\""` + "\n" +
-				"2026-03-01T10:05:00+00:00 n-1 kernel: cgroup: fork rejected by pids controller in /kubep" +
-				"ods.slice/kubepods-pod1b2c3d4e_0000_4000_8000_00000000000a.slice/cri-containerd-c1c1c1c1" +
-				"c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1.scope\n" +
-				"2026-03-01T10:05:20+00:00 n-1 kubelet[812]: I0301 10:05:20.000000     812 generic.go:356" +
-				`] "Generic (PLEG): container finished" podID="1b2c3d4e-0000-4000-8000-00000000000a" cont` +
-				`ainerID="c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1" exitCode=139` + "\n",
-		}},
-	} {
-		var all txtar.Archive
-		for _, name := range slices.Sorted(maps.Keys(c.files)) {
-			all.Files = append(all.Files, txtar.File{Name: name, Data: []byte(c.files[name])})
+	archives, err := filepath.Glob("testdata/looks/*.txtar")
+	if err != nil || len(archives) < 6 {
+		t.Fatal(archives, err)
+	}
+	for _, name := range archives {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		entries := bundle.Bytes("looks.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
-		v := classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
-		if v.Label != c.label || v.Confidence != c.confidence {
-			t.Errorf("%s: %s (%s) by %s, want %s (%s)", c.what, v.Label, v.Confidence, v.Rule, c.label, c.confidence)
+		_, want, found := strings.Cut(string(txtar.Parse(text).Comment), "want: ")
+		v := judgedBytes(book, text)
+		if got := fmt.Sprintf("%s (%s)", v.Label, v.Confidence); !found || got != strings.TrimSpace(want) {
+			t.Errorf("%s: %s by %s, want %s", name, got, v.Rule, want)
 		}
 	}
 }
@@ -127,12 +66,7 @@ func TestEventsOfOtherNodes(t *testing.T) {
 		"source": {"component": "kubelet", "host": "NODE"}, "involvedObject": {"kind": "Pod", "namespace": "ci",
 		"name": "teal-runner-4kx2m", "uid": "1b2c3d4e-0000-4000-8000-00000000000a"}}`
 	for node, want := range map[string]bool{"n-1": true, "n-2": false} {
-		all := txtar.Archive{Files: []txtar.File{
-			{Name: "pod.json", Data: []byte(pod)},
-			{Name: "event.json", Data: []byte(strings.ReplaceAll(event, "NODE", node))},
-		}}
-		entries := bundle.Bytes("event.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
-		v := classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
+		v := judged(book, map[string]string{"pod.json": pod, "event.json": strings.ReplaceAll(event, "NODE", node)})
 		if v.Label != rules.Evicted || (v.Confidence != rules.Suspected) != want {
 			t.Errorf("an event from %s: %s (%s)", node, v.Label, v.Confidence)
 		}
@@ -158,19 +92,11 @@ func TestTimesThatAJobPrints(t *testing.T) {
 			`"Generic (PLEG): container finished" podID="1b2c3d4e-0000-4000-8000-00000000000a" containerID="` +
 			strings.Repeat("c1", 32) + `" exitCode=137` + "\n",
 	}
-	judge := func() rules.Verdict {
-		var all txtar.Archive
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			all.Files = append(all.Files, txtar.File{Name: name, Data: []byte(files[name])})
-		}
-		entries := bundle.Bytes("times.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
-		return classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
-	}
-	before := judge()
+	before := judged(book, files)
 	files["teal-runner-4kx2m.log"] = "√ Connected to GitHub\n\nCurrent runner version: '2.331.0'\n" +
 		"2026-03-01 10:00:02Z: Listening for Jobs\n2026-03-01 10:00:20Z: Running job: build\n" +
 		"2026-03-01 10:20:00Z: Job build completed with result: Succeeded\n"
-	if after := judge(); before.Label != rules.CgroupOOM || after.Label != before.Label ||
+	if after := judged(book, files); before.Label != rules.CgroupOOM || after.Label != before.Label ||
 		after.Confidence != before.Confidence {
 		t.Errorf("%s (%s) became %s (%s)", before.Label, before.Confidence, after.Label, after.Confidence)
 	}
@@ -207,9 +133,7 @@ func TestWhatCameAfterTheEnd(t *testing.T) {
 	} {
 		for code, why := range map[string]string{"0": "Completed", "1": "Error", "139": "Error"} {
 			text := strings.NewReplacer("REASON", c[0], "CONDITION", c[1], "CODE", code, "WHY", why).Replace(pod)
-			all := txtar.Archive{Files: []txtar.File{{Name: "pod.json", Data: []byte(text)}}}
-			entries := bundle.Bytes("after.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
-			v := classify.Replay(entries, book, classify.Options{Runner: "teal-runner-4kx2m"})[0]
+			v := judged(book, map[string]string{"pod.json": text})
 			if tried++; v.Exit.Code == nil {
 				t.Errorf("%s: its end was not read", what)
 			}

@@ -154,7 +154,7 @@ func (f *fakeGitHub) answer(w http.ResponseWriter, r *http.Request, body []byte)
 		f.statuses = append([]commitStatus{s}, f.statuses...)
 		f.made(w, s)
 	case path == "/user":
-		f.write(w, account{ID: 5, Login: "coroner"})
+		f.write(w, account{ID: 5})
 	case strings.HasSuffix(path, "/commits/"+sha+"/pulls"):
 		f.write(w, f.pulls)
 	default:

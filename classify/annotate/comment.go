@@ -36,8 +36,7 @@ type comment struct {
 
 // account is who wrote a comment: a person, or an App.
 type account struct {
-	ID    int64  `json:"id"`
-	Login string `json:"login"`
+	ID int64 `json:"id"`
 }
 
 // mostPulls bounds the pull requests of a commit, and mostComment the bytes of a comment:
@@ -73,7 +72,7 @@ func (a *Annotator) putComments(ctx context.Context, repository string, job *git
 // putComment writes the section of a job into the commit's comment, which it makes where there
 // is none.
 func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job *github.Job, t annotation) error {
-	had, err := a.findComment(ctx, fmt.Sprintf("%s/%d/comments", issues, on), job.Commit, t.died)
+	had, err := a.findComment(ctx, fmt.Sprintf("%s/%d/comments", issues, on), job.Commit, t)
 	if err != nil {
 		return err
 	}
@@ -89,27 +88,32 @@ func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job
 	return a.GitHub.Send(ctx, http.MethodPost, fmt.Sprintf("%s/%d/comments", issues, on), comment{Body: body}, nil)
 }
 
-// findComment looks for the comment about a commit that coroner itself wrote; its number is 0
-// where there is none. It is of the day of the death, or younger.
-func (a *Annotator) findComment(ctx context.Context, address, sha string, died time.Time) (comment, error) {
+// findComment looks for the comment about a commit that coroner itself wrote, that with the
+// section first; its number is 0 where there is none. It is of the day of the death, or younger.
+func (a *Annotator) findComment(ctx context.Context, address, sha string, t annotation) (comment, error) {
 	own, err := a.author(ctx)
 	if err != nil {
 		return comment{}, err
 	}
+	var first comment
 	for page := 1; page <= maxPages; page++ {
-		query := url.Values{"since": {died.Add(-24 * time.Hour).UTC().Format(time.RFC3339)},
+		query := url.Values{"since": {t.died.Add(-24 * time.Hour).UTC().Format(time.RFC3339)},
 			"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}}
 		var found []comment
 		if err := a.GitHub.Send(ctx, http.MethodGet, address+"?"+query.Encode(), nil, &found); err != nil {
 			return comment{}, err
 		}
 		for _, c := range found {
-			if strings.HasPrefix(c.Body, ofCommit(sha)) && own(&c) {
+			switch {
+			case !strings.HasPrefix(c.Body, ofCommit(sha)) || !own(&c):
+			case strings.Contains(c.Body, sectionMark(t.id)):
 				return c, nil
+			case first.ID == 0:
+				first = c
 			}
 		}
 		if len(found) < perPage {
-			return comment{}, nil
+			return first, nil
 		}
 	}
 	return comment{}, deliver.Never{Err: errors.New("too many comments to find coroner's own among them")}
@@ -130,17 +134,23 @@ func (a *Annotator) author(ctx context.Context) (own func(*comment) bool, err er
 
 func ofCommit(sha string) string { return "<!-- coroner commit " + sha + " -->\n" }
 
+// sectionMark is what a case's section begins with, before its revision.
+func sectionMark(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("<!-- coroner %x ", sum[:12])
+}
+
 // sectionMarks are where sections begin and end: the case, as a digest, and the revision.
-var sectionMarks = regexp.MustCompile(`(?s)<!-- coroner ([0-9a-f]{24}) (\d{1,9}) -->\n.*?<!-- end -->`)
+var sectionMarks = regexp.MustCompile(`(?s)(<!-- coroner [0-9a-f]{24} )(\d{1,9}) -->\n.*?<!-- end -->`)
 
 // withSection is a comment with a job's section as it has to be. It changes nothing where that
 // or a later one is there, nor to take back what was never said.
 func withSection(body string, job *github.Job, t annotation) (string, bool) {
-	id := fmt.Sprintf("%x", sha256.Sum256([]byte(t.id)))[:24]
-	section := fmt.Sprintf("<!-- coroner %s %d -->\n**%s**\n\nJob %s. %s\n\n<!-- end -->", id, t.revision, t.title,
+	mark := sectionMark(t.id)
+	section := fmt.Sprintf("%s%d -->\n**%s**\n\nJob %s. %s\n\n<!-- end -->", mark, t.revision, t.title,
 		plain(cut(oneLine(job.Name), 100)), t.body)
 	for _, m := range sectionMarks.FindAllStringSubmatchIndex(body, -1) {
-		if body[m[2]:m[3]] != id {
+		if body[m[2]:m[3]] != mark {
 			continue
 		}
 		revision, _ := strconv.Atoi(body[m[4]:m[5]]) // nine digits at most

@@ -78,6 +78,23 @@ func TestStrangersComment(t *testing.T) {
 	}
 }
 
+// Where a commit has two comments of coroner's, because the first was too old to be looked at,
+// a revision goes to the one that has its section.
+func TestTwoCommentsOfACommit(t *testing.T) {
+	s := newScene(t, Comment)
+	s.put(func(*rules.Verdict) {})
+	other := comment{Body: ofCommit(sha) + "<!-- coroner 0123456789abcdef01234567 1 -->\nanother job\n<!-- end -->",
+		ID: 1, User: &account{ID: 5}, App: &account{ID: 77}}
+	s.comments = []comment{other, s.comments[0]}
+	s.comments[1].ID = 2
+	s.put(second(rules.NodeShutdown))
+	body := s.comments[1].Body
+	if len(s.comments) != 2 || s.comments[0].Body != other.Body || !strings.Contains(body, "node-shutdown") ||
+		strings.Count(body, "<!-- end -->") != 1 {
+		t.Errorf("%+v", s.comments)
+	}
+}
+
 // Coroner's comment is found behind others, and where it cannot be, none is made.
 func TestManyComments(t *testing.T) {
 	s := newScene(t, Comment)
