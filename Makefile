@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
+.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -148,6 +148,10 @@ sim-bugs:
 # What is generated in docs/: a page for each label; flags and metrics.
 verdicts:
 	$(GO) run ./cmd/coroner rules docs --incidents ../../fixtures/incidents docs/verdicts
+
+# The documentation as web pages, for any web server; a coroner server shows them under /docs/.
+site:
+	$(GO) run ./cmd/coroner docs dist/site
 
 reference:
 	$(GO) test -vet=off ./cmd/coroner ./cmd/coroner-agent -run '^TestReference$$' -count=1 -reference

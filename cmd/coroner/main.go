@@ -71,6 +71,7 @@ type cli struct {
 
 // about is what the program says of itself.
 type about struct {
+	Docs    docsCmd    `cmd:"" help:"Write the documentation as web pages."`
 	Help    helpCmd    `cmd:"" help:"Say how a command is used."`
 	Version versionCmd `cmd:"" help:"Print the version and the rulebook's hash."`
 

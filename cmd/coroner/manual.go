@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 
+	"coroner/cmd/site"
 	"coroner/fixtures"
 	"coroner/rules/manual"
 )
@@ -27,18 +27,27 @@ func (c *rulesDocsCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return unreadable("%w", err)
-	}
 	pages := manual.Pages(book, incidents)
 	files := manual.Files(pages, c.Incidents)
 	maps.Copy(files, manual.Lists(book))
-	for name, page := range files {
-		if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(page), 0o644); err != nil {
-			return unreadable("%w", err)
-		}
+	if err := site.Write(c.Dir, files); err != nil {
+		return unreadable("%w", err)
 	}
 	fmt.Fprintf(p.out, "%d pages, listed in %s; facts and signals in %s and %s\n",
 		len(pages), filepath.Join(c.Dir, manual.IndexName), manual.FactsName, manual.SignalsName)
+	return nil
+}
+
+type docsCmd struct {
+	Dir string `arg:"" help:"Folder to write to; it is made if it is not there."`
+}
+
+// Run writes the documentation as web pages.
+func (c *docsCmd) Run(p *program) error {
+	count, err := site.WriteDocs(c.Dir)
+	if err != nil {
+		return unreadable("%w", err)
+	}
+	fmt.Fprintf(p.out, "%d files; begin with %s\n", count, filepath.Join(c.Dir, "index.html"))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coroner/classify/docket"
+	"coroner/classify/guide"
 	"coroner/classify/intake"
 	"coroner/classify/ledger"
 	"coroner/classify/ledger/database"
@@ -175,6 +176,7 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: site.Labels(d.Book), Log: s.daemon.Log, Now: now,
 		Links: s.cmd.Links.To(s.cmd.GitHubURL), Notes: notes.Texts, LocalOnly: door.LocalOnly}
 	pages.Register(inner)
+	inner.Handle("GET "+guide.Prefix, guide.Handler(site.Docs("/")))
 	mux.Handle("GET /", door.Read(inner))
 }
 

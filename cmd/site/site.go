@@ -15,7 +15,9 @@ import (
 	"slices"
 	"strings"
 
+	"coroner/classify/guide"
 	"coroner/classify/web"
+	"coroner/docs"
 	"coroner/fixtures"
 	"coroner/ingest/access"
 	"coroner/ingest/kubewatch"
@@ -105,6 +107,11 @@ func (n Notes) troubles() (out []kubewatch.Trouble) {
 		}
 	}
 	return out
+}
+
+// Docs are the documentation's pages of this version, beside those of the server at home.
+func Docs(home string) guide.Sources {
+	return guide.Sources{Docs: docs.Files, Incidents: fixtures.Files(), Home: home}
 }
 
 // Labels says what the rulebook in force has on a label.

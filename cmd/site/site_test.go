@@ -1,6 +1,9 @@
 package site
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,5 +73,29 @@ func TestNotes(t *testing.T) {
 	if kinds, texts := n.Kinds(), n.Texts(); len(kinds) != 1 || kinds[0] != gone.Kind || len(texts) != 2 ||
 		texts[1] != "cluster east: "+gone.Text || !strings.HasPrefix(texts[0], "cluster without a name: ") {
 		t.Errorf("%q %q", kinds, texts)
+	}
+}
+
+// The documentation of this version is written whole, with its folders, and what stands in
+// the way is named.
+func TestDocsAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	count, err := WriteDocs(filepath.Join(dir, "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := 0
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(_ string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			there++
+		}
+		return nil
+	})
+	if there != count || there < 400 {
+		t.Errorf("%d files are there of %d", there, count)
+	}
+	if _, err := WriteDocs(filepath.Join(dir, "docs", "index.html")); err == nil ||
+		!strings.Contains(err.Error(), "index.html") {
+		t.Error(err)
 	}
 }
