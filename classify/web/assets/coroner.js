@@ -82,8 +82,10 @@ const main = document.getElementById("main");
 
 // busy says whether somebody is in the middle of something that a new page would undo.
 function busy() {
-  const at = document.activeElement; // where a click with the mouse left it does not count
-  return document.hidden || at !== main && main.contains(at) && at.matches(":focus-visible")
+  // Where a click with the mouse left it does not count, but for what is filled in: that is not
+  // lost either while another window is looked at, in which time nothing here is focus-visible.
+  const at = document.activeElement;
+  return document.hidden || at !== main && main.contains(at) && at.matches("input, select, textarea, :focus-visible")
     || !getSelection().isCollapsed;
 }
 
