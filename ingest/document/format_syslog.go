@@ -14,6 +14,21 @@ type hostLines struct {
 	node     string           // that the line before named
 	boot     string           // of the entries that follow, from a separator
 	fileName logtext.FileName // the last line of the kernel that names a file
+
+	margin int  // 1 + the least indentation of a host's line before, 0 where there was none
+	within bool // the line stands deeper than that: it goes on with the message above it
+}
+
+// begin notes how far a line is indented. journalctl and klog indent the further lines of a
+// message, in which somebody else's words can stand: no line of the host's begins there. Where
+// all of a paste is indented, the host's lines are, too.
+func (f *hostLines) begin(indent int) { f.within = f.margin > 0 && indent >= f.margin }
+
+// saw notes a line of the host's.
+func (f *hostLines) saw(indent int) {
+	if f.margin == 0 || indent < f.margin {
+		f.margin = indent + 1
+	}
 }
 
 // peelSyslog: the lines of journalctl's text forms and of syslog files.

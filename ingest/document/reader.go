@@ -114,10 +114,11 @@ func (r *reader) isClosed() bool {
 func (r *reader) textLine(raw string) {
 	raw = logtext.Cleaned(raw)
 	s := strings.TrimLeft(raw, " \t")
+	r.hosts.begin(len(raw) - len(s))
 	if r.loki.csvLine(s) {
 		return
 	}
-	if s == "" || !r.isClosed() && (r.hosts.separator(s) || r.loki.takeHeader(s)) {
+	if s == "" || !r.isClosed() && !r.hosts.within && (r.hosts.separator(s) || r.loki.takeHeader(s)) {
 		r.kubectl.Blank()
 		return
 	}
@@ -125,9 +126,16 @@ func (r *reader) textLine(raw string) {
 	r.loki.export.notePrompt(r.account.lines, s)
 	d := &r.scratch
 	*d = draft{Entry: ingest.Entry{Line: r.n, Boot: r.hosts.boot, Cut: r.in.Cut}, size: len(s)}
-	text, known := r.skipper.knownText(d, s)
+	text, known := s, false
+	if !r.hosts.within {
+		text, known = r.skipper.knownText(d, s)
+	}
 	if !known {
-		text = r.unwrapLine(d, s, r.allowedWraps(), maxDepth)
+		allowed := r.allowedWraps()
+		if r.hosts.within {
+			allowed &^= hosted | shipped
+		}
+		text = r.unwrapLine(d, s, allowed, maxDepth)
 	}
 	if d.incomplete {
 		return
@@ -148,6 +156,7 @@ func (r *reader) attribute(d *draft, raw, text string) {
 		d.stream = r.containers.main
 		r.containers.yieldLine(d, text)
 	case d.Source != ingest.Unknown || d.wraps&hosted != 0:
+		r.hosts.saw(len(raw) - len(strings.TrimLeft(raw, " \t")))
 		r.hosts.fileName.Check(&d.Entry, text)
 		r.hosts.yieldLine(d, text)
 	default:
@@ -194,7 +203,8 @@ func (r *reader) fromNobody(d *draft, raw, text string) {
 // structured reads text whose own shape may name its writer.
 func (r *reader) structured(d *draft, raw, text string) {
 	src, st := logtext.ProgramOf(text)
-	if src == ingest.Kubelet && logtext.ContinuesKlog(raw) {
+	deeper := r.hosts.within && (d.wraps != 0 || src.Host())
+	if deeper || src == ingest.Kubelet && logtext.ContinuesKlog(raw) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 		r.emitDraft(d, text)
 		return
@@ -214,6 +224,7 @@ func (r *reader) structured(d *draft, raw, text string) {
 		if d.Source = src; !src.Host() {
 			d.Source = r.contents.program
 		}
+		r.hosts.saw(len(raw) - len(strings.TrimLeft(raw, " \t")))
 		r.account.provenance.addMore(claimsHost)
 		d.Trust = r.account.provenance.hostTrust()
 	case src != ingest.Unknown:

@@ -30,7 +30,8 @@ func (f *recordLines) takeLine(b []byte) (taken bool, err error) {
 		return true, nil
 	}
 	i := logtext.SkipSpace(b, 0)
-	return i < len(b) && b[i] == '{' && f.jsonLine(b), nil
+	f.r.hosts.begin(i)
+	return i < len(b) && b[i] == '{' && !f.r.hosts.within && f.jsonLine(b), nil
 }
 
 // members are those of one JSON line: a journald record's, or those that another

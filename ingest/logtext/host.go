@@ -111,9 +111,11 @@ func DropCaller(s string) string {
 
 // ContinuesKlog says whether text is a further line of a value that klog prints
 // over several lines (`key=<`, lines after a tab, ` >`). Such a value can be a
-// probe's output or an event's message: a job wrote it.
+// probe's output or an event's message: a job wrote it. rsyslog writes the tab as
+// #011, the octal number of it, syslog-ng and others as \t.
 func ContinuesKlog(text string) bool {
-	return text != "" && text[0] == '\t' || strings.HasPrefix(text, " >")
+	return text != "" && text[0] == '\t' || strings.HasPrefix(text, " >") || strings.HasPrefix(text, "#011") ||
+		strings.HasPrefix(text, `\t`)
 }
 
 // IsDecoration says whether a line is what people type around a paste.

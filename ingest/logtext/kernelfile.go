@@ -24,17 +24,29 @@ type FileName struct {
 // process faulted, fs/exec.c a program with an executable stack.
 var namesFile = []string{"]: segfault at ", "traps: ", "]: unhandled ", "process '"}
 
-// Check takes the trust from a line that can be part of a file's name.
+// leavesOpen says whether a name begins in the text, after a quotation mark, that does not
+// end in it: what somebody gave mount(2) as an option is printed so, and can hold line breaks.
+func leavesOpen(text string) bool {
+	i := strings.LastIndex(text, " '")
+	return i >= 0 && !strings.Contains(text[i+len(" '"):], "'")
+}
+
+// Check takes the trust from a line that can be part of a file's name, and where the times are
+// told in microseconds, in which the kernel says no second thing, its source.
 func (f *FileName) Check(d *ingest.Entry, text string) {
 	if d.Source != ingest.Kernel && d.Source != ingest.Systemd {
 		return
 	}
 	now := FileName{known: true, stamp: ringStamp(text), mono: d.Mono, at: d.At}
 	if f.known && f.stamp == now.stamp && f.mono == now.mono && f.at.Equal(now.at) {
-		d.Trust = ingest.Claimed
+		if d.Trust = ingest.Claimed; f.stamp != "" || f.mono > 0 || !f.at.Equal(f.at.Truncate(time.Millisecond)) {
+			d.Source = ingest.Job
+		}
 		return
 	}
-	f.known = false
+	if *f = (FileName{}); leavesOpen(text) {
+		*f = now
+	}
 	for _, before := range namesFile {
 		if strings.Contains(text, before) {
 			*f = now
