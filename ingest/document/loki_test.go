@@ -155,6 +155,9 @@ func TestStreamsThatNobodyIdentified(t *testing.T) {
 		{"job": "integrations/kubernetes/journal", "syslog_identifier": "kubelet"},
 		{"job": "integrations/kubernetes/journal", "unit": "docker.service"},
 		{"job": "integrations/kubernetes/journal", "unit": "kubelet.service", "app": "web"}, {"source": "journal"},
+		{"job": "systemd/app", "unit": "kubelet.service"}, {"job": "tenant/journal-worker", "unit": "kubelet.service"},
+		{"unit": "kubelet.service", "stream": "stdout"},
+		{"unit": "kubelet.service", "filename": "/var/log/pods/tenant_evil_u/app/0.log"},
 	} {
 		for _, line := range lines {
 			for _, e := range f.Shipped(at("2026-05-04T10:00:00Z"), set, line) {
@@ -167,6 +170,7 @@ func TestStreamsThatNobodyIdentified(t *testing.T) {
 	for _, set := range []map[string]string{
 		{"job": "integrations/kubernetes/journal", "transport": "kernel", "instance": "n-1"},
 		{"job": "systemd-journal", "unit": "kubelet.service"}, {"unit": "kubelet.service"},
+		{"job": "node_journal", "unit": "kubelet.service"}, {"job": "k8s/systemd-journald", "transport": "kernel"},
 	} {
 		if got := f.Shipped(at("2026-05-04T10:00:00Z"), set, "x"); len(got) != 1 || got[0].Trust != ingest.Attested {
 			t.Errorf("%v: %+v, want it believed", set, got)

@@ -42,7 +42,8 @@ func (l Labels) Containers() bool {
 			return true
 		}
 	}
-	return l.serviceName() != ""
+	return l.serviceName() != "" || l["stream"] == "stdout" || l["stream"] == "stderr" ||
+		strings.HasPrefix(l["filename"], "/var/log/pods/") || strings.HasPrefix(l["filename"], "/var/log/containers/")
 }
 
 var containerLabels = map[string]bool{
@@ -58,10 +59,37 @@ func (l Labels) Journals() bool {
 	case l.Containers():
 		return false
 	case job != "":
-		return strings.Contains(job, "journal") || strings.Contains(job, "systemd") ||
-			l["source"] == "journal" && strings.Contains(job, "kubernetes")
+		return journalJob(job) || l["source"] == "journal" && strings.Contains(job, "kubernetes")
 	}
 	return l.Unit() != "" || l.First("transport", "_TRANSPORT") != ""
+}
+
+// journalJob says whether a job of that name reads a journal: systemd-journal,
+// integrations/kubernetes/journal, node_journal. With other words in its last part it is a
+// program that has such a name, as namespace/journal-worker.
+func journalJob(name string) bool {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+	reads := false
+	for _, word := range words {
+		switch word {
+		case "journal", "journald", "systemd":
+			reads = true
+		case "node", "nodes", "host", "hosts", "kubernetes", "k8s", "linux", "logs", "log", "integrations":
+		default:
+			return false
+		}
+	}
+	return reads
+}
+
+// OfJournal says whether a label tells what journald knows of who wrote a line.
+func OfJournal(name string) bool {
+	switch name {
+	case "unit", "systemd_unit", "_SYSTEMD_UNIT", "transport", "_TRANSPORT", "syslog_identifier":
+		return true
+	}
+	return false
 }
 
 // CutLabels reads a label set as logcli prints it.

@@ -364,14 +364,19 @@ func (s *stream) allowedFor(who speaker) error {
 	return nil
 }
 
-// labelsOf are the labels of the stream with a line's structured metadata.
+// labelsOf are the labels of the stream with a line's structured metadata. That names no unit
+// of the host's to a stream that is no journal's by its labels: an attribute of OpenTelemetry's
+// is whatever a program gave its own line.
 func (s *stream) labelsOf(e *push.Entry) map[string]string {
 	if len(e.StructuredMetadata) == 0 {
 		return s.labels
 	}
 	set := make(map[string]string, len(s.labels)+len(e.StructuredMetadata))
+	journal := logtext.Labels(s.labels).Journals()
 	for _, md := range e.StructuredMetadata {
-		set[md.Name] = md.Value
+		if journal || !logtext.OfJournal(md.Name) {
+			set[md.Name] = md.Value
+		}
 	}
 	maps.Copy(set, s.labels)
 	return set
