@@ -3,6 +3,7 @@ package document
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"coroner/ingest"
@@ -20,11 +21,22 @@ func auditFile(name string) bool {
 	return auditName.MatchString(path.Base(name)) && !isContainer
 }
 
-// auditPath says whether a shipper read an audit log of the node: a file below
-// /var/log that is called so, and not one of a container's.
+// auditPath says whether a shipper read an audit log of the node: a file that is called so in
+// /var/log or in a folder that is the API server's by its name. Other folders there are of
+// programs that anybody may run, and so are a name without its folder and a path that goes up.
 func auditPath(name string) bool {
-	return auditFile(name) && (!strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/var/log/")) &&
-		!strings.HasPrefix(name, "/var/log/pods/") && !strings.HasPrefix(name, "/var/log/containers/")
+	if !auditFile(name) || path.Clean(name) != name {
+		return false
+	}
+	dir, _ := path.Split(name)
+	return dir == "/var/log/" || slices.ContainsFunc(auditFolders, func(s string) bool { return strings.HasPrefix(dir, s) })
+}
+
+// auditFolders are where kubeadm's documentation, kops, kubespray, Talos, OpenShift, RKE2 and k3s
+// have the audit log.
+var auditFolders = []string{
+	"/var/log/kube", "/var/log/audit/", "/var/log/apiserver/", "/var/log/openshift-apiserver/",
+	"/var/log/oauth-apiserver/", "/var/lib/rancher/rke2/server/logs/", "/var/lib/rancher/k3s/server/logs/",
 }
 
 // bareAudit yields an audit record that is a line of the document itself. One
