@@ -1,8 +1,6 @@
 package document
 
 import (
-	"path"
-	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -148,27 +146,21 @@ func (a *account) spanFor(k spanKey) *spanOf {
 	return s
 }
 
-// noteGap notes journald's own words about what it lost: `Suppressed N messages
-// from UNIT`, `Missed N kernel messages`.
+// noteGap notes what a program of the host's says of lines that it lost.
 func (a *account) noteGap(d *draft, text string) {
-	if d.Source != ingest.Systemd || d.unidentified || len(a.gaps) >= maxSpans {
+	if d.unidentified || len(a.gaps) >= maxSpans {
 		return
 	}
-	src := ingest.Unknown
-	if rest, ok := strings.CutPrefix(text, "Suppressed "); ok {
-		if _, unit, found := strings.Cut(rest, " messages from "); found {
-			src = ingest.ProgramSource(path.Base(strings.TrimRight(unit, ". ")))
-		}
-	} else if strings.HasPrefix(text, "Missed ") && strings.HasSuffix(text, " kernel messages") {
-		src = ingest.Kernel
+	by := map[ingest.Source]string{ingest.Systemd: "journald", ingest.Kernel: "the kernel"}[d.Source]
+	if by == "" {
+		by = d.Unit
 	}
-	if src == ingest.Unknown {
-		return
+	for _, src := range logtext.LostBy(d.Source, d.Unit, text) {
+		e := ingest.Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
+		e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At,
+			Why: by + ": " + logtext.Brief(text, 256)}
+		a.gaps = append(a.gaps, e)
 	}
-	e := ingest.Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
-	e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At,
-		Why: "journald: " + logtext.Brief(text, 256)}
-	a.gaps = append(a.gaps, e)
 }
 
 // lossBegan is the earliest that records of src can have been dropped: after

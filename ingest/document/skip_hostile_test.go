@@ -114,7 +114,7 @@ func (h *hostile) text() string {
 			"täglich",
 			"\x1b[1mred",
 			"Suppressed 3 messages from kubelet.service",
-			"Missed 2 kernel messages",
+			"Missed 2 kernel messages", "** 2 printk messages dropped **", "imklog: lost 2 messages",
 			"2026-05-04T10:00:00.0000000Z ",
 			"2026-05-04 10:00:0Z a runner",
 			`{"a":1}`,

@@ -57,7 +57,7 @@ var writers = [][]string{
 // remarks are messages that change more than their own record.
 var remarks = []string{
 	"nothing of note", "a=b c=d", "Suppressed 12 messages from kubelet.service",
-	"Suppressed 3 messages from containerd.service", "Missed 7 kernel messages",
+	"Suppressed 3 messages from containerd.service", "Missed 7 kernel messages", "** 7 printk messages dropped **",
 	"\tsaid by a job", " >", "\x1b[31mKilled\x1b[0m process", "two\nlines", "x source=virtcontainers y",
 	"[   12.345678] stamped", "Running with gitlab-runner 17", "",
 }

@@ -1,7 +1,6 @@
 package journald
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -67,13 +66,10 @@ type Author struct {
 // ReadsMessage says whether a message of this writer is one that its reader does more
 // with: a gap that journald tells of, a further line of what the kubelet quotes.
 func (w *Author) ReadsMessage(message []byte) bool {
-	switch w.Source {
-	case ingest.Systemd:
-		return bytes.HasPrefix(message, []byte("Suppressed ")) || bytes.HasPrefix(message, []byte("Missed "))
-	case ingest.Kubelet:
+	if w.Source == ingest.Kubelet {
 		return len(message) > 0 && (message[0] == '\t' || message[0] == ' ')
 	}
-	return false
+	return w.Source != ingest.Unknown && logtext.MayTellLoss(w.Source, "", message)
 }
 
 // maxWriters bounds how many writers are kept; a job can make up names.

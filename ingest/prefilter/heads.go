@@ -274,13 +274,10 @@ func (l *KnownLine) OnlyText() bool {
 			return false
 		}
 	}
-	switch l.Source {
-	case ingest.Systemd:
-		return !bytes.HasPrefix(text, []byte("Suppressed ")) && !bytes.HasPrefix(text, []byte("Missed "))
-	case ingest.Containerd:
+	if l.Source == ingest.Containerd {
 		return !logtext.HasSource(text) // the kata shim
 	}
-	return true
+	return !logtext.MayTellLoss(l.Source, l.Unit, text)
 }
 
 // kernelSeconds says whether text starts with `[  123.456789]`.
