@@ -151,11 +151,14 @@ func (a *account) noteGap(d *draft, text string) {
 	if d.unidentified || len(a.gaps) >= maxSpans {
 		return
 	}
-	by := map[ingest.Source]string{ingest.Systemd: "journald", ingest.Kernel: "the kernel"}[d.Source]
-	if by == "" {
-		by = d.Unit
-	}
 	for _, src := range logtext.LostBy(d.Source, d.Unit, text) {
+		by := d.Unit
+		switch d.Source {
+		case ingest.Systemd:
+			by = "journald"
+		case ingest.Kernel:
+			by = "the kernel"
+		}
 		e := ingest.Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
 		e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At,
 			Why: by + ": " + logtext.Brief(text, 256)}

@@ -38,7 +38,6 @@ func MayTellLoss(by ingest.Source, unit string, text []byte) bool {
 // LostBy says whose lines were lost, by a line of a source or a unit; nil where the line says
 // nothing of that.
 func LostBy(by ingest.Source, unit, text string) []ingest.Source {
-	kernel := []ingest.Source{ingest.Kernel}
 	switch by {
 	case ingest.Systemd:
 		if rest, ok := strings.CutPrefix(text, "Suppressed "); ok {
@@ -50,19 +49,19 @@ func LostBy(by ingest.Source, unit, text string) []ingest.Source {
 		}
 		if strings.HasPrefix(text, "Missed ") && strings.HasSuffix(text, " kernel messages") ||
 			strings.HasPrefix(text, "/dev/kmsg buffer overrun") {
-			return kernel
+			return []ingest.Source{ingest.Kernel}
 		}
 	case ingest.Kernel:
 		if strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
 			strings.HasPrefix(text, "printk: ") && strings.HasSuffix(text, " messages dropped") ||
 			strings.HasPrefix(text, "oom_kill") && strings.HasSuffix(text, " callbacks suppressed") {
-			return kernel
+			return []ingest.Source{ingest.Kernel}
 		}
 	case ingest.Unknown:
 		switch {
 		case unit != "rsyslogd":
 		case strings.HasPrefix(text, "imklog: lost "):
-			return kernel
+			return []ingest.Source{ingest.Kernel}
 		case strings.HasPrefix(text, "imjournal: ") && strings.Contains(text, " messages lost "):
 			return []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Systemd}
 		}
