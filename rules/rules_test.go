@@ -166,18 +166,21 @@ func TestSourcesDecideWhatALineCanShow(t *testing.T) {
 	text := "Memory cgroup out of memory: Killed process 42 (node) total-vm:1kB, anon-rss:1kB, file-rss:0kB"
 	for _, c := range []struct {
 		source ingest.Source
+		unit   string
 		trust  ingest.Trust
 		found  bool
 		proven bool
 	}{
-		{ingest.Kernel, ingest.Attested, true, true},
-		{ingest.Kernel, ingest.Claimed, true, false},
-		{ingest.Unknown, ingest.Attested, true, false},
-		{ingest.Runner, ingest.Attested, false, false},
-		{ingest.Job, ingest.Claimed, false, false},
-		{ingest.Controller, ingest.Attested, false, false},
+		{ingest.Kernel, "", ingest.Attested, true, true},
+		{ingest.Kernel, "", ingest.Claimed, true, false},
+		{ingest.Unknown, "", ingest.Attested, true, false},
+		{ingest.Unknown, "backup", ingest.Claimed, false, false}, // a program of the host's, not the kernel
+		{ingest.Unknown, "kernel", ingest.Claimed, true, false},  // kernel[0] of a Mac
+		{ingest.Runner, "", ingest.Attested, false, false},
+		{ingest.Job, "", ingest.Claimed, false, false},
+		{ingest.Controller, "", ingest.Attested, false, false},
 	} {
-		got := b.Scan(&ingest.Entry{Source: c.source, Trust: c.trust, Text: text})
+		got := b.Scan(&ingest.Entry{Source: c.source, Unit: c.unit, Trust: c.trust, Text: text})
 		if (len(got) > 0) != c.found {
 			t.Errorf("%q: found %v, want %v", c.source, len(got) > 0, c.found)
 			continue

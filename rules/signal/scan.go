@@ -74,14 +74,19 @@ func (b *Book) findSignals(e *ingest.Entry) (found []Signal, short bool) {
 }
 
 // candidates are the signals and symptoms that the entry may show, by the fixed texts
-// in it.
+// in it. The kernel and PID 1 have names of their own: under another one nobody speaks for
+// them, while a kubelet or a runtime can be run by a program of any name.
 func (b *Book) candidates(e *ingest.Entry, room []int32) (signals, symptoms []int32) {
 	f := b.raw
 	if isToldByAPI(e.Source) {
 		f = b.find
 	}
 	hits := f.All(bytesOf(e.Text), room)
-	hits = slices.DeleteFunc(hits, func(i int32) bool { return !b.Signals[i].mayComeFrom(e.Source) })
+	// A program of the host's that coroner does not know. A Mac's kernel calls itself kernel[0].
+	another := e.Source == ingest.Unknown && e.Unit != "" && e.Unit != "kernel"
+	hits = slices.DeleteFunc(hits, func(i int32) bool {
+		return !b.Signals[i].mayComeFrom(e.Source) || another && b.Signals[i].machine
+	})
 	exact, _ := slices.BinarySearch(hits, int32(b.exact))
 	return hits[:exact:exact], hits[exact:]
 }
