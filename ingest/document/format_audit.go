@@ -1,48 +1,16 @@
 package document
 
 import (
-	"path"
-	"regexp"
-	"slices"
 	"strings"
 
 	"coroner/ingest"
 	"coroner/ingest/logtext"
 )
 
-// auditName is what a file must be called to be believed as an audit log: its
-// lines have nothing that a job could not print.
-var auditName = regexp.MustCompile(`(?i)(^|[^a-z])audit([^a-z]|$)`)
-
-// auditFile says whether a path is an audit log's by its name, and not the log
-// of a container that somebody called so.
-func auditFile(name string) bool {
-	_, isContainer := ingest.ContainerOfPath(name)
-	return auditName.MatchString(path.Base(name)) && !isContainer
-}
-
-// auditPath says whether a shipper read an audit log of the node: a file that is called so in
-// /var/log or in a folder that is the API server's by its name. Other folders there are of
-// programs that anybody may run, and so are a name without its folder and a path that goes up.
-func auditPath(name string) bool {
-	if !auditFile(name) || path.Clean(name) != name {
-		return false
-	}
-	dir, _ := path.Split(name)
-	return dir == "/var/log/" || slices.ContainsFunc(auditFolders, func(s string) bool { return strings.HasPrefix(dir, s) })
-}
-
-// auditFolders are where kubeadm's documentation, kops, kubespray, Talos, OpenShift, RKE2 and k3s
-// have the audit log.
-var auditFolders = []string{
-	"/var/log/kube", "/var/log/audit/", "/var/log/apiserver/", "/var/log/openshift-apiserver/",
-	"/var/log/oauth-apiserver/", "/var/lib/rancher/rke2/server/logs/", "/var/lib/rancher/k3s/server/logs/",
-}
-
 // bareAudit yields an audit record that is a line of the document itself. One
 // that is cut off, as the last of a log that is being written, says nothing.
 func (f *recordLines) bareAudit(b []byte, torn bool) bool {
-	named := auditFile(f.r.doc.Name)
+	named := logtext.AuditFile(f.r.doc.Name)
 	a, ok := logtext.ParseAudit(b)
 	if !ok && !(torn && named) {
 		return false
@@ -65,7 +33,7 @@ func (f *recordLines) bareAudit(b []byte, torn bool) bool {
 // labelled with its path, and with no container.
 func (f *lokiLines) shippedAudit(d *draft, set logtext.Labels, text string) bool {
 	if d.stream != nil || d.Source != ingest.Unknown || !strings.HasPrefix(text, "{") ||
-		!auditPath(set.First("filename", "log_file_path", "log_file_name")) {
+		!logtext.AuditPath(set.First("filename", "log_file_path", "log_file_name")) {
 		return false
 	}
 	a, ok := logtext.ParseAudit([]byte(text))
