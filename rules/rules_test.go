@@ -175,7 +175,7 @@ func TestSourcesDecideWhatALineCanShow(t *testing.T) {
 		{ingest.Kernel, "", ingest.Claimed, true, false},
 		{ingest.Unknown, "", ingest.Attested, true, false},
 		{ingest.Unknown, "backup", ingest.Claimed, false, false}, // a program of the host's, not the kernel
-		{ingest.Unknown, "kernel", ingest.Claimed, true, false},  // kernel[0] of a Mac
+		{ingest.Unknown, "kernel", ingest.Claimed, false, false}, // kernel[12], a process of that name
 		{ingest.Runner, "", ingest.Attested, false, false},
 		{ingest.Job, "", ingest.Claimed, false, false},
 		{ingest.Controller, "", ingest.Attested, false, false},

@@ -111,9 +111,7 @@ func (c *compiler) compileSignal(s signalSpec) {
 		at: s.name.Pos, Fills: map[string]string{},
 	}
 	d.Sources, d.writers = Sources(s.source, s.name.Pos, c.errs), c.compileWriters(s.writers)
-	d.machine = !slices.ContainsFunc(d.Sources, func(s ingest.Source) bool {
-		return s != ingest.Kernel && s != ingest.Systemd
-	})
+	d.machine = strings.HasPrefix(d.Printed, "Linux") || strings.HasPrefix(d.Printed, "systemd")
 	c.compileReach(d, s)
 	for _, sh := range s.shapes {
 		c.compileShape(d, sh)

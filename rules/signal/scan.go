@@ -82,8 +82,7 @@ func (b *Book) candidates(e *ingest.Entry, room []int32) (signals, symptoms []in
 		f = b.find
 	}
 	hits := f.All(bytesOf(e.Text), room)
-	// A program of the host's that coroner does not know. A Mac's kernel calls itself kernel[0].
-	another := e.Source == ingest.Unknown && e.Unit != "" && e.Unit != "kernel"
+	another := e.Source == ingest.Unknown && e.Unit != "" // a program of the host's that coroner does not know
 	hits = slices.DeleteFunc(hits, func(i int32) bool {
 		return !b.Signals[i].mayComeFrom(e.Source) || another && b.Signals[i].machine
 	})

@@ -56,7 +56,7 @@ type form struct {
 	writers  map[string][]writer // of an event: who may say its reason
 	literals []string            // every matching text contains one of these
 	frame    bool                // it quotes somebody else's words: those can be a symptom
-	machine  bool                // none but the kernel, PID 1 and what belongs to it print it
+	machine  bool                // Linux or systemd prints it, and no program of another name
 }
 
 // Effect is what a line of a signal means for the pod that it is about.
