@@ -28,7 +28,7 @@ func TestProgramsAreTheSameElsewhere(t *testing.T) {
 // copyModule copies what the programs are built of.
 func copyModule(t *testing.T, from, to string) {
 	t.Helper()
-	skip := []string{"bin", "dist", "docs", ".git"}
+	skip := []string{"bin", "dist", ".git"}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
