@@ -40,15 +40,23 @@ type Lines struct {
 const BufferSize = 128 << 10
 
 func NewLines(r io.Reader) *Lines {
-	l := &Lines{r: bufio.NewReaderSize(r, BufferSize)}
+	l := &Lines{r: bufio.NewReaderSize(r, bufferFor(r))}
 	if bom, _ := l.r.Peek(2); len(bom) == 2 && (bom[0]^bom[1]) == 0xFE^0xFF && bom[0]|bom[1] == 0xFF {
 		l.r = bufio.NewReaderSize(&utf16Reader{r: l.r, big: bom[0] == 0xFE}, BufferSize)
 	}
 	return l
 }
 
+// bufferFor is how large a buffer a document needs: of many small ones each needs a small one.
+func bufferFor(r io.Reader) int {
+	if known, ok := r.(interface{ Len() int }); ok {
+		return min(known.Len()+1, BufferSize)
+	}
+	return BufferSize
+}
+
 // Head returns the first n bytes of the document, which stay to be read.
-func (l *Lines) Head(n int) ([]byte, error) { return l.r.Peek(n) }
+func (l *Lines) Head(n int) ([]byte, error) { return l.r.Peek(min(n, l.r.Size())) }
 
 // Next returns the next line without its end, valid until the next call. At
 // the end of the document err is io.EOF. Of many empty lines behind each other,
