@@ -27,9 +27,11 @@ func Compare(a, b *signal.Signal) int {
 		cmp.Compare(a.Def.Name, b.Def.Name)); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID),
-		cmp.Compare(a.Container, b.Container),
-		cmp.Compare(ValuesText(a), ValuesText(b)), -cmp.Compare(a.Trust, b.Trust))
+	if c := cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.PodUID, b.PodUID),
+		cmp.Compare(a.Container, b.Container)); c != 0 {
+		return c // before what costs the most
+	}
+	return cmp.Or(cmp.Compare(ValuesText(a), ValuesText(b)), -cmp.Compare(a.Trust, b.Trust))
 }
 
 // PlaceInTime is when a record was written, or for one without a time when the
