@@ -12,6 +12,7 @@ import (
 	"coroner/classify/postmortem"
 	"coroner/classify/subject"
 	"coroner/classify/unexplained"
+	"coroner/cmd/daemon"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -38,6 +39,7 @@ func (explainCmd) Help() string {
 
 // Run explains the input.
 func (c *explainCmd) Run(p *program) error {
+	defer daemon.RaiseMemoryLimit()()
 	form, err := c.outputForm()
 	if err != nil {
 		return err

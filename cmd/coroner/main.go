@@ -78,8 +78,7 @@ type about struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and the rulebook's hash."`
 }
 
-// heapGoal is what the garbage collector aims to stay under: a journal of a
-// gigabyte must not need one.
+// heapGoal is what the garbage collector aims to stay under: a gigabyte of journal needs no more.
 const heapGoal = 260 << 20
 
 func main() {

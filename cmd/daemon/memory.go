@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -28,3 +30,36 @@ func LimitMemory(bytes, usual int64) int64 {
 // goPart is Go's part of the memory in tenths. The ledger's pages, and those of the
 // program's file, are not Go's.
 const goPart = 7
+
+// RaiseMemoryLimit raises the limit of Go's memory where more is in use than the collector can
+// stay under, until stop is called: else it would take half of the processor's time for nothing.
+// It is not for a server, whose limit is its container's.
+func RaiseMemoryLimit() (stop func()) {
+	ticker, done := time.NewTicker(100*time.Millisecond), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				raiseOnce()
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+	}
+}
+
+func raiseOnce() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	limit := debug.SetMemoryLimit(-1)
+	if needed := raisedLimit(limit, int64(live[0].Value.Uint64())); needed > limit {
+		debug.SetMemoryLimit(needed)
+	}
+}
+
+// raisedLimit leaves the collector half of what is in use to work with.
+func raisedLimit(limit, live int64) int64 { return max(limit, live/2*3) }

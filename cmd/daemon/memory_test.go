@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
 	"testing"
 )
@@ -22,4 +23,22 @@ func TestLimitMemory(t *testing.T) {
 	if LimitMemory(1000, 500); debug.SetMemoryLimit(-1) != 12345 {
 		t.Errorf("Go may have %d", debug.SetMemoryLimit(-1))
 	}
+}
+
+// What is in use raises the limit, and nothing lowers it.
+func TestRaiseMemoryLimit(t *testing.T) {
+	before := debug.SetMemoryLimit(1 << 20)
+	defer debug.SetMemoryLimit(before)
+	held := make([]byte, 32<<20)
+	runtime.GC()
+	raiseOnce()
+	raiseOnce()
+	if got := debug.SetMemoryLimit(-1); got < int64(len(held))*3/2 || got > int64(len(held))*10 {
+		t.Errorf("Go may have %d MiB", got>>20)
+	}
+	debug.SetMemoryLimit(math.MaxInt64)
+	if raiseOnce(); debug.SetMemoryLimit(-1) != math.MaxInt64 {
+		t.Error("the limit was lowered")
+	}
+	runtime.KeepAlive(held)
 }
