@@ -63,3 +63,58 @@ func TestProbeThatKilled(t *testing.T) {
 		}
 	}
 }
+
+// An event about another container of a pod whose runner runs, by its object, is no death; the
+// same about the runner's own is a suspicion.
+func TestEventsOfOtherContainers(t *testing.T) {
+	running := func(name string) string {
+		return `{"name":"` + name + `","restartCount":0,"state":{"running":{"startedAt":"2026-11-09T13:00:04Z"}}}`
+	}
+	for _, message := range []string{
+		"Container %s failed liveness probe, will be restarted", "Container %s failed startup probe, will be restarted",
+		"Container %s definition changed, will be restarted", "Stopping container %s",
+	} {
+		for container, alive := range map[string]bool{"dind": true, "docker-proxy": true, "runner": false} {
+			pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"reed-1","namespace":"ci","uid":"` + laterUID +
+				`"},"spec":{"nodeName":"fen-2",` +
+				`"containers":[{"name":"runner"},{"name":"dind"},{"name":"docker-proxy"}]},` +
+				`"status":{"phase":"Running","containerStatuses":[` + running("runner") + `,` + running("dind") + `,` +
+				running("docker-proxy") + `]}}`
+			event := `{"apiVersion":"v1","kind":"Event","metadata":{"name":"reed-1.1","namespace":"ci"},` +
+				`"involvedObject":{"kind":"Pod","name":"reed-1","namespace":"ci","uid":"` + laterUID +
+				`","fieldPath":"spec.containers{` + container + `}"},"reason":"Killing","message":"` + fmt.Sprintf(
+				message,
+				container,
+			) + `","type":"Normal",` +
+				`"count":1,"source":{"component":"kubelet","host":"fen-2"},"lastTimestamp":"2026-11-09T13:21:10Z"}`
+			in := fixtures.Incident{Name: "probe", Files: []txtar.File{
+				{Name: "pod.json", Data: []byte(pod)}, {Name: "event.json", Data: []byte(event)},
+			}}
+			in.Want.Runner = "reed-1"
+			v := replayAll(loadBook(t), in)[0]
+			if alive && v.Label != rules.None || v.Label != rules.None && v.Confidence != rules.Suspected {
+				t.Errorf("%s, %s: %s", container, message, said(v))
+			}
+		}
+	}
+}
+
+// The same of rows, which name the container in the kubelet's words alone.
+func TestRowsOfOtherContainers(t *testing.T) {
+	for message, label := range map[string]rules.Label{
+		"Container dind failed liveness probe, will be restarted":   rules.None,
+		"Container dind failed startup probe, will be restarted":    rules.None,
+		"Stopping container dind":                                   rules.None,
+		"Container runner failed liveness probe, will be restarted": rules.SIGTERMDrain,
+		"Stopping container runner":                                 rules.SIGTERMDrain,
+		"Stopping container dind now":                               rules.SIGTERMDrain, // no kubelet says so
+	} {
+		table := "LAST SEEN   TYPE     REASON    OBJECT       MESSAGE\n" +
+			"2m          Normal   Killing   pod/reed-1   " + message + "\n"
+		for _, v := range replayText(loadBook(t), "events.txt", table) {
+			if v.Label != label || label != rules.None && v.Confidence != rules.Suspected {
+				t.Errorf("%s: %s", message, said(v))
+			}
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (b *builder) compileAll(from yamlfile.Layers) *Rulebook {
 }
 
 // suspects makes facts of the symptoms: all rows of a label are the fact
-// suspect_LABEL.
+// suspect_LABEL. What Kubernetes says of a container that is not the runner's is none.
 func (b *builder) suspects() {
 	lines, order := map[Label][]string{}, []Label{}
 	for _, s := range b.specs.signals.Symptoms {
@@ -70,9 +70,11 @@ func (b *builder) suspects() {
 	}
 	for _, l := range order {
 		b.specs.facts = append(b.specs.facts, factSpec{
-			name:  yamlfile.Text{Value: "suspect_" + strings.ReplaceAll(string(l), "-", "_")},
-			doc:   yamlfile.Text{Value: "The symptoms of " + string(l) + "."},
-			value: yamlfile.Text{Value: "concat([], " + strings.Join(lines[l], ", ") + ")"},
+			name: yamlfile.Text{Value: "suspect_" + strings.ReplaceAll(string(l), "-", "_")},
+			doc:  yamlfile.Text{Value: "The symptoms of " + string(l) + "."},
+			value: yamlfile.Text{
+				Value: "filter(concat([], " + strings.Join(lines[l], ", ") + `), .own or .source != "kube")`,
+			},
 		})
 	}
 }

@@ -221,8 +221,16 @@ func eventFact(kind, reason, from, message, age string) Fact {
 	if m := repeated.FindStringSubmatch(age); m != nil {
 		f.fields["count"] = m[1]
 	}
+	if m := ofContainer.FindStringSubmatch(message); m != nil {
+		f.id.Container = m[1] + m[2]
+	}
 	return f
 }
+
+// ofContainer is how a kubelet names the container that it stops; what it says of its pod's does not.
+var ofContainer = regexp.MustCompile(
+	`^(?:Stopping container ([a-z0-9-]+)$|` +
+		`Container ([a-z0-9-]+) (?:failed (?:liveness|startup) probe|definition changed), )`)
 
 // setObject says whom an event is about: `pod/NAME`, `Node/NAME`.
 func (f *Fact) setObject(namespace, object string) {
