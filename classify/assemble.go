@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"coroner/classify/nearby"
 	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules/casefile"
@@ -32,10 +33,10 @@ type assembler struct {
 
 	wanted []*Pod            // those who get a case: who is anonymous, and who is asked for
 	mine   map[*Pod][]lineOf // what is about them
-	nodes  nodeLines         // what is about nodes
+	nodes  *nearby.Lines     // what is about nodes
 
-	taken   []*Pod    // of each signal: the pod that is named in it
-	nobodys nodeLines // lines of the node about a container that nothing ties to a pod
+	taken   []*Pod        // of each signal: the pod that is named in it
+	nobodys *nearby.Lines // lines of the node about a container that nothing ties to a pod
 
 	jobPods map[*Pod]bool // pods that work for another pod
 
@@ -49,7 +50,7 @@ type assembler struct {
 func assemble(r *Record, o Options) *caseFiles {
 	a := &assembler{
 		record: r, roster: NewRoster(), clusters: r.clusters(), mine: map[*Pod][]lineOf{},
-		cases: map[*Pod]*casefile.Case{}, nodes: newNodeLines(r.Signals), nobodys: newNodeLines(r.Signals),
+		cases: map[*Pod]*casefile.Case{}, nodes: nearby.New(r.Signals), nobodys: nearby.New(r.Signals),
 		pods: map[string]int{}, home: map[string]*Pod{}, anon: map[string]*Pod{},
 		stubs: map[inCluster][]*Pod{}, jobPods: map[*Pod]bool{},
 	}
@@ -214,7 +215,7 @@ func (a *assembler) attribute() {
 	for i, s := range a.record.Signals {
 		mine, proven := a.ownersOf(s)
 		if s.Source.Host() && a.isUntied(s, mine) {
-			a.nobodys.addNumber(i)
+			a.nobodys.Add(i)
 		}
 		for _, p := range mine {
 			ofAnother := s.Source == ingest.Kube && !p.nodeGuessed && nodename.Differ(s.Node, p.Node) // node's words
@@ -224,7 +225,7 @@ func (a *assembler) attribute() {
 			}
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
-			a.nodes.addNumber(i)
+			a.nodes.Add(i)
 		}
 	}
 	for _, p := range a.wanted {
@@ -248,7 +249,8 @@ func (a *assembler) isUntied(s *signal.Signal, owners []*Pod) bool {
 // record.
 func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 	mine := a.mine[p]
-	near := a.nodes.linesAround(p)
+	near := a.nodes.Around(nearby.Life{
+		Cluster: p.Cluster, Node: p.Node, First: p.First, Last: p.Last, Whole: p.anonymous})
 	for len(mine) > 0 || len(near) > 0 {
 		if len(near) == 0 || len(mine) > 0 && mine[0].number <= near[0] {
 			if len(near) > 0 && mine[0].number == near[0] {

@@ -58,7 +58,7 @@ func (a *assembler) coverCases() {
 // proves nothing. The kubelet and its runtime tell of the same requests: what one of
 // them says without a name, the other need not have said at all.
 func (a *assembler) maskedIDs(on inCluster) (out []casefile.Coverage) {
-	for _, s := range a.nobodys.linesOf(on) {
+	for _, s := range a.nobodys.Of(on.cluster, on.name) {
 		if a.anybodys(s) {
 			out = append(out, lostToAll(s, "the id or name in a line is masked")...)
 		}
@@ -85,7 +85,7 @@ func (a *assembler) masked(s *signal.Signal) bool {
 // untiedIDs are the moments at which a line of the node named a container that no record
 // ties to a pod. It can be that of any pod none of whose containers is known.
 func (a *assembler) untiedIDs(on inCluster) (out []casefile.Coverage) {
-	for _, s := range a.nobodys.linesOf(on) {
+	for _, s := range a.nobodys.Of(on.cluster, on.name) {
 		if !a.anybodys(s) {
 			out = append(out, lostRecords(s, "a line of it names a container that no record ties to a pod"))
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/nearby"
 	"coroner/classify/sequence"
 	"coroner/ingest"
 	"coroner/rules"
@@ -28,7 +29,7 @@ func (s Subject) Named() bool { return s.Name != "" || s.UID != "" }
 type Filing struct {
 	Keys     []string  // every name that it can be found by in its cluster
 	Subjects []Subject // the pods that it speaks of; several for a list
-	Wide     bool      // it speaks of everything on its node
+	Wide     string    // what it says of everything on its node, see Signal.Says; "": nothing
 	Ends     bool      // after it a container or a pod was over
 	Runner   bool      // it says that its subject is a runner
 	Standing []Standing
@@ -109,7 +110,9 @@ func (f *Filing) addSignal(s *signal.Signal) {
 		return
 	}
 	n := (&Roster{}).namesOf(s)
-	f.Wide = f.Wide || s.Def.Reach.Has(signal.ReachNode)
+	if s.Def.Reach.Has(signal.ReachNode) {
+		f.Wide = firstSet(f.Wide, s.Says())
+	}
 	f.Ends = f.Ends || s.Def.Ends || s.Def.Exit
 	f.Runner = f.Runner || tellsRunner(s)
 	if n.several {
@@ -182,5 +185,5 @@ func (s Subject) Keys() []string {
 // Window is the time around a pod's life in which what happens on its node is
 // of interest to it.
 func Window(first, last time.Time) (from, to time.Time) {
-	return first.Add(-nodeBefore), last.Add(nodeAfter)
+	return first.Add(-nearby.Before), last.Add(nearby.After)
 }

@@ -1,10 +1,13 @@
 package classify_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"coroner/ingest"
 	"coroner/rules"
 )
 
@@ -74,6 +77,47 @@ func TestClaimsDisplaceNoProvenLine(t *testing.T) {
 		}
 	}
 	if tried < 50 {
+		t.Errorf("only %d incidents were tried", tried)
+	}
+}
+
+// However often the node says one thing of its other pods, what else it said still decides,
+// though it may be less sure.
+func TestFloodDisplacesNoOtherKind(t *testing.T) {
+	tried := 0
+	for _, g := range gates(t) {
+		node := g.node()
+		if g.was.Confidence != rules.Confirmed || g.was.DiedAt == nil || node == "" {
+			continue
+		}
+		tried++
+		list := slices.Clone(g.list)
+		for n := range 200 {
+			list = append(list, ingest.Entry{
+				At: g.was.DiedAt.Add(time.Duration(n-100) * time.Millisecond), Clock: ingest.WallClock,
+				Source: ingest.Kernel, Trust: ingest.Attested, Node: node, Cluster: g.was.Cluster,
+				Doc: "flood.log", Line: n + 1,
+				Text: fmt.Sprintf("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"+
+					"oom_memcg=/kubepods/pod5eed0000-0000-4000-8000-%012[1]d/%064[1]x,"+
+					"task_memcg=/kubepods/pod5eed0000-0000-4000-8000-%012[1]d/%064[1]x,"+
+					"task=java,pid=%[1]d,uid=0", n+40000),
+			})
+		}
+		for n := range 100 { // one signal reads all conditions
+			list = append(list, ingest.Entry{
+				At: g.was.DiedAt.Add(time.Duration(n-50) * time.Millisecond), Clock: ingest.WallClock, Source: ingest.Kube,
+				Trust: ingest.Attested, Node: node, Cluster: g.was.Cluster, Doc: "node.json", Line: n + 1,
+				Text: fmt.Sprintf("node condition type=DiskPressure status=False message=%d", n),
+				Fields: map[string]string{
+					"msg": "node condition", "type": "DiskPressure", "status": "False", "message": fmt.Sprint(n),
+				},
+			})
+		}
+		if v := g.judge(list); v.Label != g.was.Label || v.Confidence == rules.Suspected {
+			t.Errorf("%s: %s, with the flood %s", g.name, said(g.was), said(v))
+		}
+	}
+	if tried < 40 {
 		t.Errorf("only %d incidents were tried", tried)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"coroner/classify/nearby"
 	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules"
@@ -288,8 +289,8 @@ func (h heard) meets(times []int64) bool {
 	if len(times) == 0 || h.first == undated || times[0] == undated {
 		return len(times) > 0
 	}
-	i, _ := slices.BinarySearch(times, h.first-int64(nodeBefore))
-	return i < len(times) && times[i] <= h.last+int64(nodeAfter)
+	i, _ := slices.BinarySearch(times, h.first-int64(nearby.Before))
+	return i < len(times) && times[i] <= h.last+int64(nearby.After)
 }
 
 // signalNanos is when a signal's line was written, undated where it does not say.

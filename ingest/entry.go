@@ -45,6 +45,10 @@ var Sources = []Source{Kernel, Kata, Systemd, Containerd, Kubelet, Runner, Job, 
 // Forgeable says whether a job that runs in the pod can write records of s.
 func (s Source) Forgeable() bool { return s == Runner || s == Job || s == Unknown }
 
+// Proves says whether a record of s, known as t, comes from a source that the job cannot write,
+// through an envelope that it cannot forge.
+func (s Source) Proves(t Trust) bool { return t == Attested && !s.Forgeable() }
+
 // TellsOfOthers says whether s speaks of the runners that it makes: its own pod is meant by
 // no line of it.
 func (s Source) TellsOfOthers() bool { return s == Controller || s == Listener }

@@ -84,7 +84,7 @@ func (b *batch) fileEntry(x *examined) error {
 // fileEvidence files what the rulebook knows as evidence.
 func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	if ofHost(e.Source) {
-		if ok, err := b.mayFile(e, f.Subjects, f.Wide); !ok {
+		if ok, err := b.mayFile(e, f.Subjects, f.Wide != ""); !ok {
 			return err
 		}
 	}
@@ -97,11 +97,13 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 		b.filer.printed.countKept(e, 1)
 		b.kept = append(b.kept, e)
 	}
-	added, err := b.tx.AddEvidence(e, append(f.Keys, standingKeys(e, f.Standing)...), f.Wide)
+	wide := keyOf(e, f.Wide, b.now)
+	added, err := b.tx.AddEvidence(e, append(f.Keys, standingKeys(e, f.Standing)...), b.filer.wide.hasRoom(wide))
 	if err != nil || !added {
 		b.repeated++
 		return err
 	}
+	b.filer.wide.countFiled(wide)
 	b.evidence++
 	for _, s := range f.Subjects {
 		if err := b.touchCase(e, s, f.Runner, f.Ends); err != nil {
@@ -111,7 +113,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	if err := b.touchStandings(e, f.Standing); err != nil {
 		return err
 	}
-	if f.Wide && f.Ends {
+	if f.Wide != "" && f.Ends {
 		return b.nodeEnded(inCluster{e.Cluster, e.Node}, e.At)
 	}
 	return nil

@@ -22,13 +22,14 @@ type filer struct {
 	clusters  clustersSeen
 	printed   printQuota
 	steady    steadyPools
+	wide      nodeQuota
 	strangers *lru.Cache[string, bool] // pods that were warned of
 }
 
 func newFiler(s *store) *filer {
 	strangers, _ := lru.New[string, bool](1000) // an error only for a size below 1
 	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(),
-		steady: newSteadyPools(), strangers: strangers}
+		steady: newSteadyPools(), wide: newNodeQuota(), strangers: strangers}
 }
 
 // fileEntries files entries in portions, between which others have their turn.

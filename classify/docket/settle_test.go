@@ -396,7 +396,7 @@ func TestFlood(t *testing.T) {
 			w.entry(ingest.Runner, "Runner listener exit with 0 return code, stop the service, no retry needed."))
 	}
 	w.tell(flood...)
-	found, err := w.ledger.Named(context.Background(), "uid:"+uid)
+	found, err := w.ledger.Unseen(context.Background(), "uid:"+uid, nil)
 	if err != nil || len(found) > maxPrinted+10 {
 		t.Errorf("%d records are kept: %v", len(found), err)
 	}

@@ -44,7 +44,7 @@ func newSteadyPools() steadyPools {
 // within the last minute.
 // What it remembers of an entry that is none goes to noted.
 func (p steadyPools) isRepeat(e *ingest.Entry, f *classify.Filing, noted *[]saidBefore) bool {
-	if f.Steady == "" || len(f.Subjects) > 0 || f.Wide || e.At.IsZero() {
+	if f.Steady == "" || len(f.Subjects) > 0 || f.Wide != "" || e.At.IsZero() {
 		return false
 	}
 	key := fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)

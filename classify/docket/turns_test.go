@@ -90,7 +90,7 @@ func TestFloodOfBytes(t *testing.T) {
 		flood = append(flood, e)
 	}
 	w.tell(flood...)
-	found, err := w.ledger.Named(context.Background(), classify.KeyUID+uid)
+	found, err := w.ledger.Unseen(context.Background(), classify.KeyUID+uid, nil)
 	size := 0
 	for _, e := range found {
 		size += len(e.Entry.Text)

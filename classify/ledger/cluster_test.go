@@ -64,7 +64,7 @@ func ownOnly(t *testing.T, l *Ledger, cluster string) {
 		t.Errorf("%q: %v", cluster, entries)
 	}
 	var found []ingest.Entry
-	for _, g := range get(q.Named(ctx, "uid:u"))(t) {
+	for _, g := range get(q.Unseen(ctx, "uid:u", nil))(t) {
 		found = append(found, g.Entry)
 	}
 	for _, id := range get(q.Wide(ctx, "n1", after(-9), after(9)))(t) {
@@ -187,7 +187,7 @@ func TestAdopt(t *testing.T) {
 	if diff := cmp.Diff(want.Named, readIn(t, l, "prod").Named); diff != "" {
 		t.Error(diff)
 	}
-	if all := get(l.In("").Named(t.Context(), "uid:u"))(t); len(all) != 1 || all[0].Entry.Cluster != "" {
+	if all := get(l.In("").Unseen(t.Context(), "uid:u", nil))(t); len(all) != 1 || all[0].Entry.Cluster != "" {
 		t.Errorf("%+v", all)
 	}
 }
@@ -237,7 +237,7 @@ func TestNamesThatLookLikeAnotherClusters(t *testing.T) {
 		return errors.Join(err, err2)
 	})
 	q := l.In("east")
-	wide, named := get(q.Wide(t.Context(), "n1", after(-9), after(9)))(t), get(q.Named(t.Context(), "uid:u"))(t)
+	wide, named := get(q.Wide(t.Context(), "n1", after(-9), after(9)))(t), get(q.Unseen(t.Context(), "uid:u", nil))(t)
 	if marks := get(q.Marks(t.Context(), Owners{"node:n1"}, time.Time{}))(t); len(wide)+len(named)+len(marks) > 0 {
 		t.Errorf("%v %v %v", wide, named, marks)
 	}

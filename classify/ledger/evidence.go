@@ -28,20 +28,10 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 	}
 	names = t.names.storedKeys(e.Cluster, names)
 	number := t.conn.NewNumber()
-	res, err := t.conn.Execute(
-		`INSERT INTO evidence (id, hash, node, at, wide, received, entry, names)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`,
-		number,
-		identity(
-			&at,
-		),
-		t.names.storedKey(e.Cluster, e.Node),
-		unixNanos(e.At),
-		wide,
-		unixNanos(t.now),
-		data,
-		schema.PackNumbers(names),
-	)
+	res, err := t.conn.Execute(`INSERT INTO evidence (id, hash, node, at, wide, received, entry, names)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`, number, identity(&at),
+		t.names.storedKey(e.Cluster, nodeKey(e)), unixNanos(e.At), wide, unixNanos(t.now), data,
+		schema.PackNumbers(names))
 	if err != nil {
 		return false, err
 	}

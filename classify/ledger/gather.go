@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -37,12 +38,7 @@ type Gathered struct {
 	Entry ingest.Entry
 }
 
-// Named returns the evidence that is filed under a name, in time order.
-func (q Questions) Named(ctx context.Context, name string) ([]Gathered, error) {
-	return q.Unseen(ctx, name, nil)
-}
-
-// Unseen returns of the evidence that is filed under a name what was not seen:
+// Unseen returns of the evidence that is filed under a name what was not seen, in time order:
 // most is filed under several.
 func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool) (out []Gathered, _ error) {
 	const filed = "SELECT e.id, e.entry FROM names n CROSS JOIN evidence e WHERE n.name = ? AND e.id = n.evidence"
@@ -102,24 +98,38 @@ func (q Questions) Filed(ctx context.Context, names []string) (out []string, _ e
 	return out, err
 }
 
-// maxWide bounds how many records about a node one case looks at.
-const maxWide = 512
+// maxWide bounds how many records about a node one case looks at, of those that are
+// proven and of the others.
+const maxWide = 4096
+
+// claimed stands behind the name of a node that nobody vouches for the record of: however many
+// there are, they displace none that is proven.
+const claimed = "?"
+
+func nodeKey(e *ingest.Entry) string {
+	if e.Source.Proves(e.Trust) {
+		return e.Node
+	}
+	return e.Node + claimed
+}
 
 // Wide returns the ids of the evidence about the whole of a node between two
 // times, and of what has no time; the nearest to the end where there is very much.
-func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (out []int64, _ error) {
-	rows, err := q.query(ctx, `SELECT id FROM (
+func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (out []int64, err error) {
+	for _, key := range []string{node, node + claimed} {
+		rows, err2 := q.query(ctx, `SELECT id FROM (
 			SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at BETWEEN ?2 AND ?3 AND at <> 0
 				ORDER BY at DESC, id DESC LIMIT ?4) AS dated
 			UNION ALL SELECT * FROM (SELECT id, at FROM evidence WHERE wide AND node = ?1 AND at = 0
 				ORDER BY id DESC LIMIT ?4) AS undated) AS found
-		ORDER BY at DESC, id DESC LIMIT ?4`, q.storedKey(node), unixNanos(from), unixNanos(to), maxWide)
-	err = eachRow(rows, err, func(r *sql.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		out = append(out, id)
-		return err
-	})
+			ORDER BY at DESC, id DESC LIMIT ?4`, q.storedKey(key), unixNanos(from), unixNanos(to), maxWide)
+		err = errors.Join(err, eachRow(rows, err2, func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			out = append(out, id)
+			return err
+		}))
+	}
 	return out, err
 }
 

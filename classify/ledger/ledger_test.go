@@ -169,7 +169,7 @@ func read(t testing.TB, l *Ledger) (x everything) {
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"uid:u", "name:p"} {
-		for _, g := range get(l.Named(ctx, name))(t) {
+		for _, g := range get(l.Unseen(ctx, name, nil))(t) {
 			x.Named, x.Names = append(x.Named, g.Entry), x.Names+1
 		}
 	}
@@ -285,7 +285,7 @@ func TestTheSameEvidenceIsOnce(t *testing.T) {
 			t.Errorf("%s: added twice", what)
 		}
 	}
-	if all := get(l.Named(t.Context(), "name"))(t); len(all) != 17 {
+	if all := get(l.Unseen(t.Context(), "name", nil))(t); len(all) != 17 {
 		t.Errorf("%d records, want 17", len(all))
 	}
 }
@@ -335,7 +335,7 @@ func TestYearsBeyondWhatCanBeStored(t *testing.T) {
 			t.Error("the caller's entry was changed")
 		}
 	}
-	found := get(l.Named(t.Context(), "far"))(t)
+	found := get(l.Unseen(t.Context(), "far", nil))(t)
 	if len(found) != 4 || found[0].Entry.At.After(t0) || found[3].Entry.At.Before(t0) {
 		t.Errorf("%+v", found)
 	}
@@ -777,7 +777,7 @@ func TestEvidenceComesInTimeOrder(t *testing.T) {
 		})
 	}
 	named := func(name string) (out []string) {
-		for _, g := range get(l.Named(t.Context(), name))(t) {
+		for _, g := range get(l.Unseen(t.Context(), name, nil))(t) {
 			out = append(out, g.Entry.Text)
 		}
 		return out
@@ -1163,7 +1163,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%+v, want %+v", swept, want)
 	}
 	for name, n := range map[string]int{"name": 1, "only-new": 1, "only-old": 0} {
-		if found := get(l.Named(t.Context(), name))(t); len(found) != n {
+		if found := get(l.Unseen(t.Context(), name, nil))(t); len(found) != n {
 			t.Errorf("%s: %d records, want %d", name, len(found), n)
 		}
 	}
@@ -1317,7 +1317,7 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 	for range 3 {
 		readers.Go(func() {
 			for {
-				found, err1 := l.Named(context.Background(), "name")
+				found, err1 := l.Unseen(context.Background(), "name", nil)
 				_, err2 := l.Verdicts(context.Background(), Query{Limit: 10})
 				_, _, err3 := l.FindRunners(context.Background(), nil, "1", 10)
 				if err := errors.Join(err1, err2, err3); err != nil || len(found)%2 != 0 {
@@ -1335,7 +1335,7 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 	all.Wait()
 	close(done)
 	readers.Wait()
-	if n := len(get(l.Named(t.Context(), "name"))(t)); n != 2*writers*writes {
+	if n := len(get(l.Unseen(t.Context(), "name", nil))(t)); n != 2*writers*writes {
 		t.Errorf("%d records", n)
 	}
 	if n := get(l.Outbox.Count(t.Context()))(t); n != writers*writes {

@@ -165,7 +165,19 @@ type Signal struct {
 // Proven says whether the signal's line comes from a source that the job
 // cannot write, through an envelope that it cannot forge.
 func (s *Signal) Proven() bool {
-	return s.Trust == ingest.Attested && !s.Source.Forgeable()
+	return s.Source.Proves(s.Trust)
+}
+
+// Says is what a line says, whatever it names: its signal, of an event or a condition which one,
+// and of an OOM kill whether a limit or the whole node was out of memory.
+func (s *Signal) Says() string {
+	switch s.Source {
+	case ingest.Kube:
+		return s.Def.Name + " " + s.Str("type") + " " + s.Str("status") + " " + s.Str("reason")
+	case ingest.Kernel:
+		return s.Def.Name + " " + s.Str("constraint")
+	}
+	return s.Def.Name
 }
 
 // Value returns the capture called name, typed; nil if the signal has none.
