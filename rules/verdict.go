@@ -186,6 +186,16 @@ type JudgedBy struct {
 // Death says whether the verdict's label names a death.
 func (v *Verdict) Death() bool { return v.Label.Death() && !v.NoDeath }
 
+// RemoveEvidence leaves the verdict without its lines, which it says. It is false where it has none.
+func (v *Verdict) RemoveEvidence() bool {
+	if len(v.Evidence) == 0 {
+		return false
+	}
+	v.EvidenceOmitted += len(v.Evidence)
+	v.Evidence, v.EvidenceRemoved = []EvidenceLine{}, true
+	return true
+}
+
 // About is the name of what the verdict is about: a runner's or a pool's, a job's number.
 func (v *Verdict) About() string {
 	switch v.Kind {
@@ -203,7 +213,8 @@ func (v *Verdict) Wrong() bool { return v.Death() || v.Label.Lasting() && v.Stat
 // Understanding says how much of what was read is shown and, of explain, which sees the
 // whole input, how much of it was understood at all.
 type Understanding struct {
-	EvidenceOmitted int `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
+	EvidenceOmitted int  `json:"evidence_omitted,omitempty"` // lines that Evidence leaves out: there were too many
+	EvidenceRemoved bool `json:"evidence_removed,omitempty"` // or it was kept no longer: the runner ended well
 
 	Understood    *bool         `json:"understood,omitempty"`     // whether the rulebook knows any line of the input
 	LinesRead     int           `json:"lines_read,omitempty"`     // of the input, where the verdict explains nothing

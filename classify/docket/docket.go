@@ -61,14 +61,18 @@ type Options struct {
 	JobWait, JobWaitMost time.Duration
 	// LokiWindow: a death longer ago is published under the time of its verdict; 50 min.
 	LokiWindow time.Duration
-	// KeepVerdicts is how long verdicts are kept; 90 days.
-	KeepVerdicts time.Duration
-	// KeepEvidence is how long evidence is kept; 48 h.
-	KeepEvidence time.Duration
-	// MaxBytes is the size of the ledger beyond which the oldest evidence is dropped; 8 GiB.
-	MaxBytes int64
+	// Keep is how much is kept.
+	Keep Keep
 	// Publish puts verdicts into the outbox.
 	Publish bool
+}
+
+// Keep says how much is kept.
+type Keep struct {
+	Verdicts  time.Duration // 90 days
+	Evidence  time.Duration // what verdicts are made of; 48 h
+	Completed time.Duration // the evidence in the verdict of a runner that ended well; 48 h
+	Bytes     int64         // of the ledger, beyond which the oldest evidence is dropped; 8 GiB
 }
 
 func (o *Options) defaults() {
@@ -83,8 +87,9 @@ func (o *Options) defaults() {
 	def(&o.JobWait, 5*time.Minute)
 	def(&o.JobWaitMost, time.Hour)
 	def(&o.LokiWindow, 50*time.Minute)
-	def(&o.KeepVerdicts, 90*24*time.Hour)
-	def(&o.KeepEvidence, 48*time.Hour)
+	def(&o.Keep.Verdicts, 90*24*time.Hour)
+	def(&o.Keep.Evidence, 48*time.Hour)
+	def(&o.Keep.Completed, 48*time.Hour)
 	if o.Controllers == nil {
 		o.Controllers = []string{"arc-systems/*", "actions-runner-system/*"}
 	}
@@ -94,8 +99,8 @@ func (o *Options) defaults() {
 	if o.MaxOpen == 0 {
 		o.MaxOpen = 200_000
 	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 8 << 30
+	if o.Keep.Bytes == 0 {
+		o.Keep.Bytes = 8 << 30
 	}
 }
 
@@ -107,6 +112,7 @@ type Docket struct {
 	waiting *standingJudge
 	upkeep  *upkeep
 	silence *silenceWatch
+	pace    *pace
 }
 
 // New returns a docket over a ledger; it starts nothing.
@@ -125,6 +131,7 @@ func New(
 		waiting: &standingJudge{s},
 		upkeep:  &upkeep{store: s, judge: j},
 		silence: &silenceWatch{store: s, filer: f, since: now()},
+		pace:    &pace{store: s},
 	}
 }
 
@@ -165,8 +172,8 @@ func (d *Docket) ReceiveFrom(ctx context.Context, from Origin, entries []ingest.
 	return d.filer.fileEntries(ctx, from, entries)
 }
 
-// Due judges every case that is settled, or whose time is up, and notices agents that
-// fell silent.
+// Due judges every case that is settled, or whose time is up, notices agents that
+// fell silent, and counts the others.
 func (d *Docket) Due(ctx context.Context) error {
 	err := d.judge.judgeDue(ctx)
 	if err != nil && ledger.IsAway(err) {
@@ -177,8 +184,12 @@ func (d *Docket) Due(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, d.silence.findSilent(ctx))
+	return errors.Join(err, d.silence.findSilent(ctx), d.pace.renew(ctx))
 }
+
+// Pace is how long agents are asked to wait between two pushes that only say how far they
+// read.
+func (d *Docket) Pace() time.Duration { return time.Duration(d.pace.value.Load()) }
 
 // Upkeep bounds what is kept: by age, by size, and by the number of open cases.
 func (d *Docket) Upkeep(ctx context.Context) error { return d.upkeep.runOnce(ctx) }

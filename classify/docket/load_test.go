@@ -415,7 +415,9 @@ func TestBenchSweep(t *testing.T) {
 	start, longest, n := bench.CPU(), time.Duration(0), int64(0)
 	for {
 		began := bench.CPU()
-		swept, err := x.upkeep.sweepSome(context.Background(), x.began, x.clock.at.Add(time.Hour))
+		swept, err := x.upkeep.sweepSome(context.Background(), func(tx *ledger.Tx) (ledger.Swept, error) {
+			return tx.Sweep(x.began, x.clock.at.Add(time.Hour))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,4 +109,5 @@ func (m *Metrics) countSwept(s ledger.Swept) {
 	m.removed.WithLabelValues("verdicts").Add(float64(s.Verdicts))
 	m.removed.WithLabelValues("evidence").Add(float64(s.Evidence))
 	m.removed.WithLabelValues("cases").Add(float64(s.Cases))
+	m.removed.WithLabelValues("completed").Add(float64(s.Completed))
 }

@@ -21,11 +21,13 @@ func (u *upkeep) runOnce(ctx context.Context) error {
 	if leads, err := u.ledger.Lead.Of(ctx, "upkeep", now); err != nil || !leads {
 		return err
 	}
-	verdicts, evidence := now.Add(-u.options.KeepVerdicts), now.Add(-u.options.KeepEvidence)
-	if err := u.sweepOld(ctx, verdicts, evidence); err != nil {
+	keep := u.options.Keep
+	verdicts := now.Add(-keep.Verdicts)
+	err := errors.Join(u.sweepOld(ctx, verdicts, now.Add(-keep.Evidence)), u.thinOld(ctx, now.Add(-keep.Completed)))
+	if err != nil {
 		return err
 	}
-	for used, err := u.ledger.Used(ctx); err != nil || used > u.options.MaxBytes; used, err = u.ledger.Used(ctx) {
+	for used, err := u.ledger.Used(ctx); err != nil || used > keep.Bytes; used, err = u.ledger.Used(ctx) {
 		oldest, err2 := u.ledger.OldestEvidence(ctx)
 		if err != nil || err2 != nil || oldest.IsZero() {
 			break // nothing but verdicts is left, which have their own age
@@ -44,17 +46,29 @@ func (u *upkeep) runOnce(ctx context.Context) error {
 
 // sweepOld takes out what is too old, some at a time: who files must not wait long.
 func (u *upkeep) sweepOld(ctx context.Context, verdicts, evidence time.Time) error {
+	return u.untilDone(ctx, func(tx *ledger.Tx) (ledger.Swept, error) { return tx.Sweep(verdicts, evidence) })
+}
+
+// thinOld takes the evidence out of the verdicts of runners that ended well, some at a time.
+func (u *upkeep) thinOld(ctx context.Context, before time.Time) error {
+	return u.untilDone(ctx, func(tx *ledger.Tx) (ledger.Swept, error) { return tx.Thin(before) })
+}
+
+// untilDone sweeps, a write each time, until nothing is left.
+func (u *upkeep) untilDone(ctx context.Context, sweep func(*ledger.Tx) (ledger.Swept, error)) error {
 	for {
-		swept, err := u.sweepSome(ctx, verdicts, evidence)
+		swept, err := u.sweepSome(ctx, sweep)
 		if err != nil || !swept.More {
 			return err
 		}
 	}
 }
 
-func (u *upkeep) sweepSome(ctx context.Context, verdicts, evidence time.Time) (swept ledger.Swept, err error) {
+func (u *upkeep) sweepSome(
+	ctx context.Context, sweep func(*ledger.Tx) (ledger.Swept, error),
+) (swept ledger.Swept, err error) {
 	err = u.writeAt(ctx, u.now(), func(tx *ledger.Tx) (err error) {
-		swept, err = tx.Sweep(verdicts, evidence)
+		swept, err = sweep(tx)
 		return err
 	})
 	if err == nil {

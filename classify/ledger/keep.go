@@ -11,7 +11,8 @@ import (
 // Swept is what a sweep took out.
 type Swept struct {
 	Verdicts, Evidence, Cases int64
-	More                      bool // it stopped at its bound
+	Completed                 int64 // verdicts that were left without their evidence
+	More                      bool  // it stopped at its bound
 }
 
 // maxSwept is how many rows of a kind one sweep takes out: who writes meanwhile
@@ -29,10 +30,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 		if err != nil {
 			return 0
 		}
-		var res sql.Result
-		if res, err = t.conn.Execute(query, unixNanos(before), maxSwept); err == nil {
-			n, err = res.RowsAffected()
-		}
+		n, err = t.affect(query, unixNanos(before), maxSwept)
 		s.More = s.More || n == maxSwept
 		return n
 	}
@@ -82,11 +80,7 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.conn.Execute("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", unixNanos(before), maxSwept)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
+	n, err := t.affect("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", unixNanos(before), maxSwept)
 	if n > 0 && err == nil {
 		err = t.noteValue("swept", unixNanos(before))
 	}
@@ -97,39 +91,51 @@ func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
 // cases have one, and stay as long as it does: so each sweep looks at some, and
 // the next one goes on from there.
 func (t *Tx) sweepCases(before time.Time) (n int64, err error) {
-	if err := t.conn.HoldAll(); err != nil {
+	err = t.conn.HoldAll()
+	from, err2 := t.notedValue("cases")
+	if err = errors.Join(err, err2); err != nil {
 		return 0, err
 	}
-	var from, last sql.NullInt64
+	var last sql.NullInt64
 	var count int
-	if err := t.conn.QueryRow("SELECT max(value) FROM meta WHERE name = 'cases'").Scan(&from); err != nil {
-		return 0, err
-	}
 	const next = `SELECT max(heard), count(*) FROM
 		(SELECT heard FROM cases WHERE heard >= ? AND heard < ? ORDER BY heard LIMIT ?) AS old`
-	err = t.conn.QueryRow(next, from.Int64, unixNanos(before), lookedAt).Scan(&last, &count)
+	err = t.conn.QueryRow(next, from, unixNanos(before), lookedAt).Scan(&last, &count)
 	if err != nil || count == 0 {
 		return 0, errors.Join(err, t.noteValue("cases", 0))
 	}
 	const old = ` FROM cases WHERE heard BETWEEN ? AND ? AND (state <> 'ending' OR NOT runner) AND episodes = 0
 		AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.pod = cases.pod)`
 	ties := "DELETE FROM ties WHERE pod IN (SELECT pod" + old + ")"
-	if _, err := t.conn.Execute(ties, from.Int64, last.Int64); err != nil {
+	if _, err := t.conn.Execute(ties, from, last.Int64); err != nil {
 		return 0, err
 	}
-	res, err := t.conn.Execute("DELETE"+old, from.Int64, last.Int64)
-	if err == nil {
-		n, err = res.RowsAffected()
-	}
-	from.Int64 = last.Int64 + 1
+	n, err = t.affect("DELETE"+old, from, last.Int64)
+	from = last.Int64 + 1
 	if count < lookedAt {
-		from.Int64 = 0 // that was the last of them
+		from = 0 // that was the last of them
 	}
-	return n, errors.Join(err, t.noteValue("cases", from.Int64))
+	return n, errors.Join(err, t.noteValue("cases", from))
 }
 
 func (t *Tx) noteValue(name string, value int64) error {
 	_, err := t.conn.Execute("INSERT INTO meta (name, value) VALUES (?, ?) "+
 		"ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 	return err
+}
+
+// notedValue is what noteValue wrote, 0 if nothing.
+func (t *Tx) notedValue(name string) (int64, error) {
+	var value sql.NullInt64
+	err := t.conn.QueryRow("SELECT max(value) FROM meta WHERE name = ?", name).Scan(&value)
+	return value.Int64, err
+}
+
+// affect makes a change and returns how many rows it is of.
+func (t *Tx) affect(query string, args ...any) (int64, error) {
+	res, err := t.conn.Execute(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }

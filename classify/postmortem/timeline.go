@@ -60,7 +60,11 @@ func (p *page) timeline() {
 		if n != 1 {
 			text = fmt.Sprintf("%d more lines were read", n)
 		}
-		p.printf("      %s\n", p.painted(dim, text+"; a verdict keeps those that decide and the nearest"))
+		kept := "a verdict keeps those that decide and the nearest"
+		if p.v.EvidenceRemoved {
+			kept = "of a runner that ended well they are kept for a shorter time than the verdict"
+		}
+		p.printf("      %s\n", p.painted(dim, text+"; "+kept))
 	}
 }
 

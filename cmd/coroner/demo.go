@@ -96,7 +96,7 @@ func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 		Ledger: ledger,
 		caseFlags: caseFlags{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever, JobWait: ever,
 			JobMost: ever},
-		retentionFlags: retentionFlags{KeepEvidence: ever, KeepVerdicts: ever},
+		retentionFlags: retentionFlags{Evidence: ever, Verdicts: ever, Completed: ever},
 	}
 	s, err := cmd.open(cmd.Logger(p.err, p.tty(p.err)), p.now)
 	if err != nil {

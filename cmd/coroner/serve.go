@@ -114,20 +114,18 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 // docketOptions are the flags that the docket obeys.
 func (c *serveCmd) docketOptions() docket.Options {
 	return docket.Options{
-		Cluster:      c.Cluster,
-		Runners:      c.Runner,
-		Controllers:  c.Controller,
-		Settle:       c.Settle,
-		Deadline:     c.Deadline,
-		Silent:       c.NodeSilent,
-		JobWait:      c.JobWait,
-		JobWaitMost:  c.JobMost,
-		MaxOpen:      c.MaxOpen,
-		KeepVerdicts: c.KeepVerdicts,
-		KeepEvidence: c.KeepEvidence,
-		MaxBytes:     c.KeepBytes,
-		LokiWindow:   c.LokiWindow,
-		Publish:      c.Loki != "",
+		Cluster:     c.Cluster,
+		Runners:     c.Runner,
+		Controllers: c.Controller,
+		Settle:      c.Settle,
+		Deadline:    c.Deadline,
+		Silent:      c.NodeSilent,
+		JobWait:     c.JobWait,
+		JobWaitMost: c.JobMost,
+		MaxOpen:     c.MaxOpen,
+		Keep:        docket.Keep(c.retentionFlags),
+		LokiWindow:  c.LokiWindow,
+		Publish:     c.Loki != "",
 	}
 }
 
@@ -164,7 +162,7 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	}, func() float64 { return float64(handler.Unfinished()) }))
 	mux, door, inner := s.daemon.Mux, s.daemon.Door, http.NewServeMux()
 	door.Refused = refuse
-	mux.Handle("POST "+push.Path, door.Push(handler))
+	mux.Handle("POST "+push.Path, door.Push(push.Paced(handler, s.docket.Pace)))
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
 	d := s.docket
 	api := &lookup.API{Source: s.ledger, Opinion: d.Opinion, Gather: d.Gather, Book: d.Book, Now: now}

@@ -48,9 +48,10 @@ type caseFlags struct {
 
 // retentionFlags say how much is kept.
 type retentionFlags struct {
-	KeepVerdicts time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"90d"`
-	KeepEvidence time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"2d"`
-	KeepBytes    int64         `name:"retention.bytes" type:"size" help:"${serve_retention_bytes}" default:"8GiB"`
+	Verdicts  time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"90d"`
+	Evidence  time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"2d"`
+	Completed time.Duration `name:"retention.completed" help:"${serve_retention_completed}" default:"2d"`
+	Bytes     int64         `name:"retention.bytes" type:"size" help:"${serve_retention_bytes}" default:"8GiB"`
 }
 
 // publishFlags say which Loki gets the verdicts.
@@ -77,7 +78,7 @@ explains who may do what.`
 
 // checkFlags refuses values that no run could use.
 func (c *serveCmd) checkFlags() error {
-	if c.MaxBusy < 0 || c.MaxBody < 0 || c.KeepBytes < 0 || c.MaxOpen < 0 || c.MemoryLimit < 0 || c.MaxConns < 0 {
+	if c.MaxBusy < 0 || c.MaxBody < 0 || c.Bytes < 0 || c.MaxOpen < 0 || c.MemoryLimit < 0 || c.MaxConns < 0 {
 		return usage("--push.max-concurrent, --push.max-body-bytes, --retention.bytes, --max-open-cases, " +
 			"--memory-limit and --web.max-connections cannot be below zero")
 	}
@@ -122,8 +123,9 @@ func (f *caseFlags) checkCases() error {
 
 func (f *retentionFlags) checkRetention() error {
 	return above(map[string]time.Duration{
-		"retention.verdicts": f.KeepVerdicts,
-		"retention.evidence": f.KeepEvidence,
+		"retention.verdicts":  f.Verdicts,
+		"retention.evidence":  f.Evidence,
+		"retention.completed": f.Completed,
 	})
 }
 

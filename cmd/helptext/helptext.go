@@ -108,6 +108,8 @@ var Vars = kong.Vars{
 		"CLUSTER=FILE for one that is valid for that cluster alone. May be given several times. Agents use it too " +
 		"if they need not prove their node.",
 	"serve_retention_bytes": "Size of the ledger beyond which the oldest evidence is dropped.",
+	"serve_retention_completed": "How long the verdict of a runner that ended well keeps its evidence; the verdict " +
+		"itself stays.",
 	"serve_rules": "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one. Read " +
 		"again on SIGHUP and POST /-/reload.",
 	"serve_runner": "Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods " +

@@ -309,15 +309,16 @@ func (a *Agent) flushOnce(ctx context.Context, last bool) {
 
 // pushPause is how long after a push the next may come. Evidence does not wait, nor do
 // the marks for a while after it: a case may wait for them. Heartbeats alone go with every
-// other tick, and the mark of how far everything was read goes seldom.
+// other tick, and the mark of how far everything was read goes seldom; both go no more often than
+// the server asks for.
 func (a *Agent) pushPause(now time.Time) time.Duration {
 	switch {
 	case a.queue.length() > 0 || now.Before(a.queue.busyUntil):
 		return 0
 	case len(a.marks.beats) > 0:
-		return a.c.Spool.Batch * 3 / 2
+		return max(a.c.Spool.Batch*3/2, a.c.Sender.Pace())
 	}
-	return a.c.Spool.Idle
+	return max(a.c.Spool.Idle, a.c.Sender.Pace())
 }
 
 // addMarks adds what is covered, what was lost, and how far everything was read.

@@ -287,9 +287,19 @@ func TestPace(t *testing.T) {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
+	s := httptest.NewServer(push.Paced(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		func() time.Duration { return 20 * time.Second }))
+	defer s.Close()
 	want("nothing", a.c.Spool.Idle)
 	a.marks.beats["x"] = ingest.Entry{}
 	want("a log that grew", 750*time.Millisecond)
+	a.c.Sender.URL, a.c.Sender.Node = s.URL, "n1"
+	if err := a.c.Sender.Post(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want("a log that grew, on one of many nodes", 20*time.Second)
+	delete(a.marks.beats, "x")
+	want("nothing, on one of many nodes", 20*time.Second)
 	a.queue.context = make([]ingest.Entry, 1)
 	want("last words", 0)
 	a.queue.context, a.queue.busyUntil = nil, now.Add(time.Second)

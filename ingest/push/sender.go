@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type Sender struct {
 	Client *http.Client
 
 	Cluster string // value of ClusterHeader, "" = none
+
+	pace atomic.Int64 // see Pace
 }
 
 // Refused is an answer that the same request will get again: sending it once
@@ -64,6 +67,7 @@ func (s *Sender) Post(ctx context.Context, body []byte) error {
 	text := strings.TrimSpace(string(data))
 	switch {
 	case res.StatusCode/100 == 2:
+		s.notePace(res.Header)
 		return nil
 	case res.StatusCode/100 == 5 || slices.Contains(retried, res.StatusCode):
 		after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
