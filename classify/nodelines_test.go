@@ -105,7 +105,9 @@ func TestFloodDisplacesNoOtherKind(t *testing.T) {
 		}
 		for n := range 100 { // one signal reads all conditions
 			list = append(list, ingest.Entry{
-				At: g.was.DiedAt.Add(time.Duration(n-50) * time.Millisecond), Clock: ingest.WallClock, Source: ingest.Kube,
+				At: g.was.DiedAt.Add(
+					time.Duration(n-50) * time.Millisecond,
+				), Clock: ingest.WallClock, Source: ingest.Kube,
 				Trust: ingest.Attested, Node: node, Cluster: g.was.Cluster, Doc: "node.json", Line: n + 1,
 				Text: fmt.Sprintf("node condition type=DiskPressure status=False message=%d", n),
 				Fields: map[string]string{
