@@ -1,8 +1,11 @@
 package redact
 
 import (
+	"bytes"
+	"encoding/base64"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // PrivateKey is the kind of what KeyLines finds.
@@ -21,6 +24,10 @@ const (
 // are a private key's. Its first lines may have gone before, so what fills the
 // first lines like a key is one, and so is what fills two lines in a row.
 func KeyLines(lines []string) []bool {
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, Mark(RandomWord), anyRandom)
+	}
 	secret := make([]bool, len(lines))
 	open := maxKey // a key can go on from before the first line
 	if len(lines) > 0 && !fullKeyLine(lines[0]) {
@@ -106,6 +113,87 @@ func inBase64(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
 }
 
+// RandomWord is the kind of what randomWords finds.
+const RandomWord = "random-word"
+
+// anyRandom stands for a random word that was taken out, which may be of a key.
+var anyRandom = strings.Repeat("aB3", 8)
+
+const (
+	shortestRandom = 24  // characters; a shorter word has too few to tell
+	longestRandom  = 512 // of which chance is judged
+)
+
+// randomWords finds the words that chance made: large letters, small ones and digits
+// change places far more often than in a name or a path. Most services' tokens are such
+// words, whatever they begin with. One is met at every 24th byte.
+func (s *search) randomWords() {
+	done := 0
+	for i := shortestRandom - 1; i < len(s.text); i += shortestRandom {
+		from, to := i, i
+		for from > done && inToken(s.text[from-1]) {
+			from--
+		}
+		for to < len(s.text) && to-from < longestRandom && inToken(s.text[to]) {
+			to++
+		}
+		if word := s.text[from:to]; len(word) >= shortestRandom && looksRandom(word) && isMixed(word) &&
+			!isDigest(s.text, from) && !isReadable(word) {
+			for to < len(s.text) && inToken(s.text[to]) {
+				to++
+			}
+			s.found = append(s.found, Span{From: from, To: to, Kind: RandomWord})
+		}
+		done = max(done, to)
+		i = max(i, to-1)
+	}
+}
+
+func inToken(c byte) bool { return inBase64(c) && c != '=' && c != '/' || c == '-' || c == '_' }
+
+// isDigest says whether a word that begins at from is of a checksum, as package managers
+// write them.
+func isDigest(text string, from int) bool {
+	begin := from
+	for begin > 0 && from-begin <= maxKeyLine && (inBase64(text[begin-1]) || text[begin-1] == '-') {
+		begin--
+	}
+	return strings.HasPrefix(text[begin:], "sha") || strings.HasSuffix(text[:begin], "h1:") ||
+		begin > 6 && strings.HasPrefix(text[begin-7:], "sha")
+}
+
+// isReadable says whether a word is base64 of a text that anybody can read.
+func isReadable(word string) bool {
+	text, err := base64.RawStdEncoding.DecodeString(word[:len(word)/4*4])
+	return err == nil &&
+		bytes.IndexFunc(text, func(c rune) bool { return c > '~' || c < ' ' && !unicode.IsSpace(c) }) < 0
+}
+
+// isMixed says whether the kinds of a word's characters follow each other by chance: six
+// of ten neighbours differ where it rules, three in a name of many words.
+func isMixed(word string) bool {
+	changes := 0
+	for i := 1; i < len(word); i++ {
+		if kindOf(word[i]) != kindOf(word[i-1]) {
+			changes++
+		}
+	}
+	return changes*20 >= len(word)*9
+}
+
+// kindOf is the kind of a character: a large letter, a small one, a digit or another one.
+func kindOf(c byte) byte {
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return 'A'
+	case c >= 'a' && c <= 'z':
+		return 'a'
+	case c >= '0' && c <= '9':
+		return '0'
+	}
+	return '-'
+}
+
 // keyWidths are how many characters a full line of a key has.
 var keyWidths = [...]int{64, 70, 76}
 
@@ -132,18 +220,10 @@ func (s *search) keyLines() {
 // looksRandom says whether a text of base64 is what chance makes: some of every kind. A
 // digest has one case, a path has many slashes, a name few digits.
 func looksRandom(text string) bool {
-	var upper, lower, digit, slash int
+	var of ['a' + 1]int
 	for _, c := range []byte(text) {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			upper++
-		case c >= 'a' && c <= 'z':
-			lower++
-		case c >= '0' && c <= '9':
-			digit++
-		case c == '/':
-			slash++
-		}
+		of[kindOf(c)]++
 	}
-	return upper >= 10 && lower >= 10 && digit >= 3 && slash <= 5
+	n := min(len(text), keyWidths[0])
+	return of['A']*32 >= n*5 && of['a']*32 >= n*5 && of['0']*32 >= n*3/2 && strings.Count(text, "/")*12 <= len(text)
 }

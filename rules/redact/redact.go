@@ -128,6 +128,7 @@ func (r *Redactor) Find(text string) []Span {
 		r.tryGram(&s, uint32(b[i])|uint32(b[i+1])<<8|uint32(b[i+2])<<16, i)
 	}
 	s.keyLines()
+	s.randomWords()
 	slices.SortFunc(s.found, func(a, b Span) int { return cmp.Or(a.From-b.From, b.To-a.To) })
 	return s.found
 }

@@ -130,7 +130,7 @@ func TestKeyLineInsideOfALine(t *testing.T) {
 	r := with(t, Pattern{Kind: "x", Begins: []string{"ab_"}, Chars: "a-z", Least: 3})
 	for _, around := range []string{"%", "Catch exception during request %", "10:00:01.5 [build] %", "##[debug]:%",
 		"#12 0.345 %",
-		`{"msg":"%","time":"10:00:01"}`, "web-1  | %"} {
+		`{"msg":"%","time":"10:00:01"}`, "web-1  | %\r"} {
 		for _, line := range []string{body, body2, body2 + "aB3xY9", body2 + "aB3xY9+/0QwZ"} {
 			want := strings.ReplaceAll(around, "%", "[redacted:private-key]")
 			if got, _ := r.Text(strings.ReplaceAll(around, "%", line), nil); got != want {
@@ -140,9 +140,39 @@ func TestKeyLineInsideOfALine(t *testing.T) {
 	}
 	for _, stays := range []string{
 		strings.Repeat("0123456789abcdef", 4), strings.Repeat("0123456789ABCDEF", 4), // digests
-		body + "x", body[1:], "sha512-" + body + body[:22] + "==",
+		"sha512-" + body + body[:22] + "==",
 		"/Home/Runner/Work/App9/App9/Source/Main3/Java/Org/Example2/Tool/Maker",
 		"AVeryLongNameOfAnExceptionOfSomeFrameworkThatHasSixtyFourLetters",
+	} {
+		if got, changed := r.Text("x "+stays+" y", nil); changed {
+			t.Errorf("%q: %q", stays, got)
+		}
+	}
+}
+
+// A word that chance made is a secret, whatever it begins with; a name, a path, a digest
+// and what is base64 of a readable text stay.
+func TestRandomWords(t *testing.T) {
+	r := with(t, Pattern{Kind: "x", Begins: []string{"ab_"}, Chars: "a-z", Least: 3})
+	const word = "q7Zs0Rk3Vw9Lm2Tx8Bn4Yc6H"
+	for text, want := range map[string]string{
+		"new_" + word + " was refused":           "[redacted:random-word] was refused",
+		"401 for " + word:                        "401 for [redacted:random-word]",
+		`{"k":"` + word + `"}`:                   `{"k":"[redacted:random-word]"}`,
+		word + "/" + word[1:] + "/" + word + "=": "[redacted:random-word]/" + word[1:] + "/[redacted:random-word]=",
+		strings.Repeat(word, 300):                "[redacted:random-word]",
+		"x " + word + "." + word[:10]:            "x [redacted:random-word]." + word[:10],
+	} {
+		if got, _ := r.Text(text, nil); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for _, stays := range []string{
+		word[1:], "org/Example2App/Http2ServerV3/RunnerTestCase7", "MyHttp2ServerConnectionPoolTest42",
+		"runner-x7k2p-worker-0a1b2c-job-9z8y", "RUN_ID_20260301T100000Z_BUILD_77_OF_MAIN",
+		"sha512-" + word + word + "==", "sha256:" + word, "example.com/m v1.2.3 h1:" + word + word + "=",
+		"eyJtZXNzYWdlIjoibm90IGEgdG9rZW4ifQ==", "ThirdParty2026ReleaseNotesForVersion17",
+		"0a0b0c0d-1111-2222-3333-444455556666", strings.Repeat("0123456789abcdef", 4),
 	} {
 		if got, changed := r.Text("x "+stays+" y", nil); changed {
 			t.Errorf("%q: %q", stays, got)
