@@ -1,5 +1,5 @@
 // Package intake files what was pushed, by whose word it is: an agent speaks for the pods
-// of its own node, as the API server knows them.
+// of its own node, as the API server knows them, a relay for its cluster's API server.
 //
 // Invariant: of a cluster whose API server says which pods are where, nothing is filed
 // from an agent that contradicts it.
@@ -9,6 +9,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -38,7 +39,7 @@ var errNotListed = errors.New("the Kubernetes API has not yet listed which pods 
 // Receive files entries of the identity that ctx holds.
 func (in *Intake) Receive(ctx context.Context, entries []ingest.Entry) error {
 	id, _ := push.IdentityFrom(ctx)
-	from := docket.Origin{Shipper: !id.Agent}
+	from := docket.Origin{Shipper: !id.Agent && !id.Relay}
 	if places := in.Places[id.Cluster]; id.Agent && places != nil {
 		select {
 		case <-places.Listed():
@@ -71,6 +72,13 @@ func (in *Intake) Remember(cluster string, p *kubewatch.Places) error {
 		}
 	}
 	return nil
+}
+
+// LivingOf is Living where the cluster that is not named is own.
+func (in *Intake) LivingOf(own string) func(cluster, namespace string) ([]ingest.Entry, error) {
+	return func(cluster, namespace string) ([]ingest.Entry, error) {
+		return in.Living(cmp.Or(cluster, own), namespace)
+	}
 }
 
 // Living names the runners of a namespace that are not known to have ended.

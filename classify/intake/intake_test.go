@@ -147,6 +147,12 @@ func TestLivingPodsAreRemembered(t *testing.T) {
 	if err != nil || len(living) != 1 || living[0].Pod != "amber-1" || living[0].Node != "n1" {
 		t.Errorf("living: %+v, %v", living, err)
 	}
+	if own, err := in.LivingOf("east")("", "ci"); err != nil || len(own) != 1 || own[0].Pod != "amber-1" {
+		t.Errorf("of the server's own: %+v, %v", own, err)
+	}
+	if others, err := in.LivingOf("east")("west", "ci"); err != nil || len(others) != 1 || others[0].Pod != "jade-1" {
+		t.Errorf("of another: %+v, %v", others, err)
+	}
 	if none, _ := in.Living("east", "other"); none != nil {
 		t.Errorf("in another namespace lives %+v", none)
 	}

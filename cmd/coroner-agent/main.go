@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,9 +19,9 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/units"
+	"coroner/cmd/uplink"
 	"coroner/deploy/chart"
 	"coroner/ingest/agent"
-	"coroner/ingest/push"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -31,23 +30,13 @@ import (
 type cli struct {
 	daemon.Flags
 	Node string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in small letters." placeholder:"NAME"`
-	Connection
+	uplink.Uplink
 	Cluster string `name:"cluster" help:"Name of this node's cluster. Default: that of the token, else the server's own." placeholder:"NAME"`
 
 	Reading
 	Sending
 
 	Version kong.VersionFlag `help:"Print the version."`
-}
-
-// Connection is how the server is reached.
-type Connection struct {
-	Server string `name:"server.url" help:"Address of coroner serve." default:"http://127.0.0.1:9095" placeholder:"URL"`
-	Token  string `name:"server.token-file" help:"File with the token for the server, read at each use." placeholder:"FILE"`
-	CA     string `name:"server.ca-file" help:"Certificate authority of the server. Default: the system's." placeholder:"FILE"`
-	Cert   string `name:"server.cert-file" help:"Client certificate, for mutual TLS." placeholder:"FILE"`
-	Key    string `name:"server.key-file" help:"Its key." placeholder:"FILE"`
-	Name   string `name:"server.name" help:"Name in the server's certificate, where the address has another." placeholder:"NAME"`
 }
 
 // Reading is what of the node is read.
@@ -104,6 +93,7 @@ func main() {
 		kong.Description(
 			"coroner-agent sends what a node's journal and runners say of dying runners to coroner serve.",
 		),
+		uplink.Vars,
 		kong.Vars{
 			"version":  "coroner-agent " + chart.Build(),
 			"listen":   ":9096",
@@ -163,19 +153,15 @@ func (c *cli) run(ctx context.Context) error {
 
 // agent makes the agent that the flags describe.
 func (c *cli) agent(d *daemon.Daemon) (*agent.Agent, error) {
-	transport, err := push.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key, Name: c.Name}.Transport()
+	sender, err := c.Sender(c.Node, c.Cluster)
 	if err != nil {
-		return nil, fmt.Errorf("--server.ca-file, --server.cert-file, --server.key-file: %w", err)
+		return nil, err
 	}
-	server := strings.TrimRight(c.Server, "/")
 	return agent.New(agent.Config{
 		Node: c.Node, Cluster: c.Cluster, Journal: c.Journal, Pods: c.Pods, Follow: c.Follow, Controller: c.Controller,
 		MaxAge: c.MaxAge, LastLines: c.Last,
 		Spool:    agent.Spool{Dir: c.State, MaxBytes: c.SpoolSize, Batch: c.Batch, Idle: c.Idle},
-		Rulebook: agent.Rulebook{URL: server + daemon.RulebookPath, Interval: c.Rulebook},
-		Sender: &push.Sender{
-			URL: server + push.Path, Node: c.Node, Cluster: c.Cluster, Token: daemon.Token(c.Token),
-			Client: &http.Client{Transport: transport, Timeout: 30 * time.Second},
-		},
+		Rulebook: agent.Rulebook{URL: c.Address() + daemon.RulebookPath, Interval: c.Rulebook},
+		Sender:   sender,
 	}, d.Log, d.Registry)
 }

@@ -8,6 +8,7 @@ import (
 	"coroner/cmd/daemon"
 	"coroner/cmd/reference"
 	"coroner/cmd/units"
+	"coroner/cmd/uplink"
 	"coroner/ingest/agent"
 
 	"github.com/alecthomas/kong"
@@ -20,7 +21,7 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		units.Option(),
+		units.Option(), uplink.Vars,
 		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal",
 			"follow": agent.DefaultFollow})
 	if err != nil {

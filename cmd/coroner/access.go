@@ -90,22 +90,7 @@ func (s *server) kubeMetrics(cluster string) *kubewatch.Metrics {
 
 // warnOfOpenDoors says what the configuration leaves open.
 func (s *server) warnOfOpenDoors() {
-	door, log := s.daemon.Door, s.daemon.Log
-	web := door.Web()
-	bare := len(door.Shared)+len(door.Agents) == 0 && !door.SAN && !web.Passwords && !web.Certs
-	switch {
-	case bare && door.Open:
-		log.Warn().Msg("anyone who can reach this port can push as any agent (--push.open)")
-	case bare:
-		log.Warn().Msg("no credential is configured: pushes are accepted from this machine only. " +
-			"Give --push.agent-account, --push.token-file or client certificates (--web.config.file), " +
-			"or --push.open to let anyone push who can reach the port")
-	case len(door.Agents) == 0 && !door.SAN:
-		log.Warn().Msg("agents do not prove which node they run on: whoever has the credential of one " +
-			"can push for every node. --push.agent-account or --push.client-node=san makes agents prove it")
-	}
-	if web.Passwords && (len(door.Shared)+len(door.Agents) > 0 || door.Reader != nil || door.Operate != nil) {
-		log.Warn().Msg("--web.config.file asks every request for a password, and a request cannot carry a token too: " +
-			"nobody can push, read or operate with a token")
+	for _, w := range s.daemon.Door.Warnings() {
+		s.daemon.Log.Warn().Msg(w)
 	}
 }

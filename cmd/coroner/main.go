@@ -21,6 +21,7 @@ import (
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
 	"coroner/cmd/units"
+	"coroner/cmd/uplink"
 	"coroner/deploy/chart"
 
 	"github.com/alecthomas/kong"
@@ -49,6 +50,7 @@ type program struct {
 type cli struct {
 	Explain explainCmd `cmd:"" help:"Name the cause of death of every runner that ends in the input."`
 	Serve   serveCmd   `cmd:"" help:"${main_serve}"`
+	Relay   relayCmd   `cmd:"" help:"${main_relay}"`
 	Collect collectCmd `cmd:"" help:"${main_collect}"`
 	Lookup  lookupCmd  `cmd:"" help:"Ask a server what happened to a runner."`
 	List    listCmd    `cmd:"" help:"List a server's latest verdicts."`
@@ -58,15 +60,19 @@ type cli struct {
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Answer an assistant that speaks the Model Context Protocol."`
 	Demo    demoCmd    `cmd:"" help:"Explain the incidents that coroner ships with."`
 
+	setup
+	about
+
+	Color string `help:"${main_color}" enum:"auto,always,never" default:"auto"`
+}
+
+// setup is what is done once.
+type setup struct {
 	Ledger ledgerCmd `cmd:"" help:"Copy a server's ledger."`
 
 	Certificate certificateCmd `cmd:"" help:"Make a certificate for the server, in a folder or a Secret."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands, labels and runners in a shell."`
-
-	about
-
-	Color string `help:"${main_color}" enum:"auto,always,never" default:"auto"`
 }
 
 // about is what the program says of itself.
@@ -131,7 +137,7 @@ func (p *program) runCommand(args []string) int {
 		kong.Writers(p.out, p.err),
 		kong.UsageOnError(),
 		kong.Description(description),
-		helptext.Vars,
+		helptext.Vars, uplink.Vars,
 		kong.Vars{"version": versionText(args), "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),

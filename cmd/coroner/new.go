@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules/draft"
 )
@@ -27,21 +25,22 @@ func (rulesNewCmd) Help() string {
 
 // Run drafts a signal from a line.
 func (c *rulesNewCmd) Run(p *program) error {
-	file, number, ok := cutLast(c.Place, ":")
-	line, err := strconv.Atoi(number)
-	if !ok || err != nil || line < 1 {
+	colon := strings.LastIndex(c.Place, ":")
+	line, err := strconv.Atoi(c.Place[colon+1:])
+	if colon < 0 || err != nil || line < 1 {
 		return usage("%q: want FILE:LINE, such as incident.log:17", c.Place)
 	}
 	book, err := loadBook(c.Rules)
 	if err != nil {
 		return err
 	}
+	file := c.Place[:colon]
 	in, err := bundle.Open([]string{file}, bundle.Options{Now: p.now()})
 	if err != nil {
 		return usage("%w", err)
 	}
 	defer in.Close()
-	e, ok := entryAt(in, line)
+	e, ok := in.EntryAt(line)
 	if !ok {
 		return unreadable("%s has no record that begins in line %d", filepath.Base(file), line)
 	}
@@ -56,24 +55,4 @@ func (c *rulesNewCmd) Run(p *program) error {
 	book.Redact(&e)
 	_, err = fmt.Fprint(p.out, draft.Signal(&e))
 	return err
-}
-
-// entryAt is the record that begins in a line of the only document of an input.
-func entryAt(in *bundle.Bundle, line int) (at ingest.Entry, ok bool) {
-	in.Parts(1, nil, func(_ int, entries iter.Seq[ingest.Entry]) {
-		for e := range entries {
-			if e.Mark == nil && e.Line == line && !ok {
-				at, ok = e, true
-			}
-		}
-	})
-	return at, ok
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }

@@ -12,8 +12,10 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/helptext"
+	"coroner/cmd/kubeflags"
 	"coroner/cmd/reference"
 	"coroner/cmd/units"
+	"coroner/cmd/uplink"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -26,8 +28,16 @@ const referencePage = "../../docs/reference.md"
 // docs/reference.md has every command, flag and metric of this program.
 func TestReference(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c, kong.Name("coroner"), helptext.Vars, kong.Vars{"version": "", "listen": ":9095"},
-		kong.Configuration(daemon.Config), daemon.Environment(), units.Option())
+	parser, err := kong.New(
+		&c,
+		kong.Name("coroner"),
+		helptext.Vars,
+		uplink.Vars,
+		kong.Vars{"version": "", "listen": ":9095"},
+		kong.Configuration(daemon.Config),
+		daemon.Environment(),
+		units.Option(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +67,15 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.ledger.Close()
+	relaying := relayCmd{Watch: kubeflags.Watch{KubeNodes: true, KubeConfig: kube}}
+	d := daemon.New(&relaying.Flags, zerolog.Nop())
+	if _, err := relaying.open(d, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	if err := reference.Hold(referencePage, "metrics of coroner relay", reference.Metrics(d.Registry),
+		*renew); err != nil {
+		t.Error(err)
+	}
 	if err := reference.Hold(referencePage, "metrics of coroner serve", reference.Metrics(s.daemon.Registry),
 		*renew); err != nil {
 		t.Error(err)

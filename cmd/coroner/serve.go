@@ -24,6 +24,7 @@ import (
 	"coroner/ingest"
 	"coroner/ingest/kubewatch"
 	"coroner/ingest/push"
+	"coroner/ingest/relay"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -163,6 +164,7 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	mux, door, inner := s.daemon.Mux, s.daemon.Door, http.NewServeMux()
 	door.Refused = refuse
 	mux.Handle("POST "+push.Path, door.Push(push.Paced(handler, s.docket.Pace)))
+	mux.Handle("GET "+relay.LivingPath, door.Push(relay.Living(s.intake.LivingOf(s.cmd.Cluster))))
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
 	d := s.docket
 	api := &lookup.API{Source: s.ledger, Opinion: d.Opinion, Gather: d.Gather, Book: d.Book, Now: now}

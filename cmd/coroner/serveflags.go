@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
+	"coroner/cmd/kubeflags"
 	"coroner/cmd/outlet"
 	"coroner/cmd/pushers"
 	"coroner/cmd/site"
@@ -28,7 +29,7 @@ type serveCmd struct {
 	publishFlags
 	Cluster string `name:"cluster" help:"${serve_cluster}" placeholder:"NAME"`
 	pushers.Access
-	kubeFlags
+	kubeflags.Watch
 	githubFlags
 	outlet.Outlets
 	site.Links

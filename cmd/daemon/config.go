@@ -174,8 +174,8 @@ func Environment() kong.Option {
 	})
 }
 
-// ofDaemon says whether a node's flags are a daemon's: the command serve's, or
-// those of a program without commands.
+// ofDaemon says whether a node's flags are a daemon's: those of the commands serve and
+// relay, or of a program without commands.
 func ofDaemon(app, n *kong.Node) bool {
-	return n.Name == "serve" || n == app && len(app.Children) == 0
+	return n.Name == "serve" || n.Name == "relay" || n == app && len(app.Children) == 0
 }

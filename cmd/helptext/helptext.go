@@ -46,9 +46,11 @@ var Vars = kong.Vars{
 	"lookup_what":  "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
 	"main_collect": "Save what a cluster still has of a runner, and explain it.",
 	"main_color":   "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
+	"main_relay":   "Watch a cluster's Kubernetes API for a server elsewhere.",
 	"main_serve":   "Classify live: take what agents and shippers push, give every dead runner a verdict.",
 	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
 		"a ticket).",
+	"relay_cluster": "The cluster that is watched. Default: that of the token, else the server's own.",
 	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +
 		"and shippers of other clusters name theirs.",
 	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +
@@ -104,6 +106,8 @@ var Vars = kong.Vars{
 	"serve_push_max_concurrent": "Pushes handled at one time. The server asks other clients to retry.",
 	"serve_push_open":           "Anyone who can reach the port can push, if no credential is configured.",
 	"serve_push_review":         "API of another cluster with agents.",
+	"serve_push_relay_token_file": "File with the token of the relays of CLUSTER, read at each use; may be given " +
+		"several times. Who has it says what the cluster's Kubernetes API says.",
 	"serve_push_token_file": "File with the token that agents and shippers must send (Authorization: Bearer); " +
 		"CLUSTER=FILE for one that is valid for that cluster alone. May be given several times. Agents use it too " +
 		"if they need not prove their node.",

@@ -8,6 +8,7 @@ package pushers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"coroner/cmd/daemon"
@@ -47,6 +48,7 @@ func (f *Access) Check() error {
 // Tokens are the flags of shared credentials and of how much is taken at once.
 type Tokens struct {
 	PushToken []string `name:"push.token-file" help:"${serve_push_token_file}" placeholder:"[CLUSTER=]FILE"`
+	Relays    []string `name:"push.relay-token-file" help:"${serve_push_relay_token_file}" placeholder:"[CLUSTER=]FILE"`
 	MaxBody   int64    `name:"push.max-body-bytes" type:"size" help:"Largest body of one push." default:"8MiB"`
 	MaxBusy   int      `name:"push.max-concurrent" help:"${serve_push_max_concurrent}" default:"32"`
 }
@@ -54,38 +56,48 @@ type Tokens struct {
 // Shared are the credentials that the flags name. A path that begins with / or . is a file
 // whatever is in its name.
 func (f *Tokens) Shared() (out []access.Shared, _ error) {
-	for _, value := range f.PushToken {
+	for i, value := range slices.Concat(f.PushToken, f.Relays) {
 		cluster, file, named := strings.Cut(value, "=")
 		named = named && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, ".")
 		if !named {
 			cluster, file = "", value
 		}
 		if file == "" || named && cluster == "" {
-			return nil, fmt.Errorf("--push.token-file %s: want FILE or CLUSTER=FILE", value)
+			return nil, fmt.Errorf("%s: want FILE or CLUSTER=FILE", f.flagOf(i))
 		}
-		out = append(out, access.Shared{Cluster: cluster, Token: daemon.Token(file)})
+		out = append(out, access.Shared{Cluster: cluster, Token: daemon.Token(file), Relay: i >= len(f.PushToken)})
 	}
 	return out, nil
 }
 
+// flagOf is the flag, with its value, that gives a credential.
+func (f *Tokens) flagOf(i int) string {
+	if n := len(f.PushToken); i >= n {
+		return "--push.relay-token-file " + f.Relays[i-n]
+	}
+	return "--push.token-file " + f.PushToken[i]
+}
+
 // Check reads every token once, so that a mistake is told at once. No token may
-// speak for two clusters.
+// speak for two clusters, or for shippers and a relay.
 func (f *Tokens) Check() error {
 	all, err := f.Shared()
 	if err != nil {
 		return err
 	}
-	of := map[string]string{}
+	of := map[string]access.Shared{}
 	for i, p := range all {
 		token, err := p.Token()
 		if err != nil {
-			return fmt.Errorf("--push.token-file %s: %w", f.PushToken[i], err)
+			return fmt.Errorf("%s: %w", f.flagOf(i), err)
 		}
-		if other, twice := of[token]; twice && other != p.Cluster {
-			const same = "--push.token-file %s: another file has the same token for another cluster; give each its own"
-			return fmt.Errorf(same, f.PushToken[i])
+		if other, twice := of[token]; twice && other.Relay != p.Relay {
+			return fmt.Errorf("%s: shippers have the same token; give relays their own", f.flagOf(i))
+		} else if twice && other.Cluster != p.Cluster {
+			const same = "%s: another file has the same token for another cluster; give each its own"
+			return fmt.Errorf(same, f.flagOf(i))
 		}
-		of[token] = p.Cluster
+		of[token] = p
 	}
 	return nil
 }

@@ -26,10 +26,11 @@ import (
 type Token func() (string, error)
 
 // Shared is a token that several pushers know: shippers, and agents where nothing
-// proves their node.
+// proves their node; or the relays of one cluster.
 type Shared struct {
 	Cluster string // that whoever knows it speaks for; "" = it names none
 	Token   Token
+	Relay   bool // whoever knows it says what the cluster's Kubernetes API says
 }
 
 // Reviewer says whose token a request has. It returns a Denied for a token that is
@@ -112,6 +113,28 @@ func (d *Door) countRefused(reason string) {
 	}
 }
 
+// Warnings says what the configuration leaves open, and what of it contradicts itself.
+func (d *Door) Warnings() (out []string) {
+	web := d.webAccess()
+	bare := len(d.Shared)+len(d.Agents) == 0 && !d.SAN && !web.Passwords && !web.Certs
+	switch {
+	case bare && d.Open:
+		out = append(out, "anyone who can reach this port can push as any agent (--push.open)")
+	case bare:
+		out = append(out, "no credential is configured: pushes are accepted from this machine only. "+
+			"Give --push.agent-account, --push.token-file or client certificates (--web.config.file), "+
+			"or --push.open to let anyone push who can reach the port")
+	case len(d.Agents) == 0 && !d.SAN:
+		out = append(out, "agents do not prove which node they run on: whoever has the credential of one "+
+			"can push for every node. --push.agent-account or --push.client-node=san makes agents prove it")
+	}
+	if web.Passwords && (len(d.Shared)+len(d.Agents) > 0 || d.Reader != nil || d.Operate != nil) {
+		out = append(out, "--web.config.file asks every request for a password, and a request cannot carry a token "+
+			"too: nobody can push, read or operate with a token")
+	}
+	return out
+}
+
 var errForeign = Forbidden{"origin", "a page of another site asks for this: no browser may"}
 
 // pusherOf is whose push a request is. Where several credentials are configured, each
@@ -125,6 +148,9 @@ func (d *Door) pusherOf(r *http.Request) (push.Identity, error) {
 		return d.certifiedAgent(r, agent)
 	}
 	if s, ok := d.sharedToken(token); ok {
+		if s.Relay {
+			return push.Identity{Cluster: s.Cluster, Relay: true}, nil
+		}
 		if agent != "" && d.provesNode(s.Cluster) {
 			return push.Identity{}, Forbidden{
 				"node",

@@ -76,6 +76,9 @@ func pushed(d Door, w *httptest.ResponseRecorder, r *http.Request) (got string) 
 		if id.Agent || id.Node != "" {
 			words = append(words, "agent of", id.Node)
 		}
+		if id.Relay {
+			words = append(words, "relay")
+		}
 		got = strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 	})).ServeHTTP(w, r)
 	return got
@@ -98,7 +101,8 @@ func TestPush(t *testing.T) {
 		return c
 	}
 	shared := []Shared{{Token: token("s3cret")}, {Cluster: "blue", Token: token("bl00")}}
-	shared = append(shared, Shared{Cluster: "red", Token: token("r3d")})
+	shared = append(shared, Shared{Cluster: "red", Token: token("r3d")},
+		Shared{Cluster: "blue", Token: token("r3lay"), Relay: true})
 	reviewed := map[string]Reviewer{"": reviewer{}, "blue": reviewer{"blue"}}
 	certs := func() Web { return Web{Certs: true} }
 	san := Door{SAN: true, Web: certs}
@@ -145,6 +149,8 @@ func TestPush(t *testing.T) {
 		{"more than it", Door{Shared: shared}, bearer("s3cret!"), "401 credential"},
 		{"an empty one", Door{Shared: []Shared{{Token: token("")}}}, bearer(""), "401 credential"},
 		{"one that cannot be read", Door{Shared: gone}, bearer("x"), "401 credential"},
+		{"a relay's", Door{Shared: shared}, bearer("r3lay"), "ok blue relay"},
+		{"a relay's where agents prove their node", both, bearer("r3lay"), "ok blue relay"},
 		{"as a password", Door{Shared: shared}, request("Authorization", "Basic s3cret"), "401 credential"},
 		{"in small letters", Door{Shared: shared}, request("Authorization", "bearer s3cret"), "ok"},
 
@@ -198,6 +204,32 @@ func TestPush(t *testing.T) {
 		}
 		if text := strings.TrimSpace(w.Body.String()); w.Code != 200 && (text == "" || strings.Contains(text, "\n")) {
 			t.Errorf("%s: %q is not one line", tt.what, text)
+		}
+	}
+}
+
+// What is left open is said, and what shuts everybody out.
+func TestWarnings(t *testing.T) {
+	web := func(w Web) func() Web { return func() Web { return w } }
+	token := []Shared{{Token: token("s3cret")}}
+	for _, tt := range []struct {
+		door Door
+		want []string
+	}{
+		{Door{}, []string{"accepted from this machine only"}},
+		{Door{Open: true}, []string{"(--push.open)"}},
+		{Door{Shared: token}, []string{"do not prove which node"}},
+		{Door{Shared: token, Agents: map[string]Reviewer{"": reviewer{}}}, nil},
+		{Door{SAN: true, Web: web(Web{Certs: true})}, nil},
+		{Door{Shared: token, Web: web(Web{Passwords: true})}, []string{"do not prove", "cannot carry a token too"}},
+	} {
+		got := tt.door.Warnings()
+		fits := len(got) == len(tt.want)
+		for i := range tt.want {
+			fits = fits && strings.Contains(got[i], tt.want[i])
+		}
+		if !fits {
+			t.Errorf("%+v: %q, want %q", tt.door, got, tt.want)
 		}
 	}
 }

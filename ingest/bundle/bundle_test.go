@@ -109,6 +109,15 @@ func packZip(members ...string) string {
 	return b.String()
 }
 
+func TestEntryAt(t *testing.T) {
+	root := files(t, map[string]string{"a.log": "first\nsecond\nthird\n"})
+	for line, want := range map[int]string{1: "first", 3: "third", 4: "", 0: ""} {
+		if e, found := open(t, filepath.Join(root, "a.log")).EntryAt(line); e.Text != want || found != (want != "") {
+			t.Errorf("line %d: %q, want %q", line, e.Text, want)
+		}
+	}
+}
+
 func TestNoPath(t *testing.T) {
 	if _, err := Open(nil, Options{}); err == nil {
 		t.Error("no error")

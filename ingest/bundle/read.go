@@ -59,6 +59,16 @@ func (b *Bundle) Parts(n int, progress func(Progress), take func(i int, entries 
 	t.finishAll()
 }
 
+// EntryAt is the record that begins in a line of the input's only document.
+func (b *Bundle) EntryAt(line int) (at ingest.Entry, found bool) {
+	for e := range b.Entries(nil) {
+		if e.Mark == nil && e.Line == line {
+			return e, true
+		}
+	}
+	return at, false
+}
+
 // readInput streams one input and says whether to go on.
 func (b *Bundle) readInput(i int, t *tally, yield func(ingest.Entry) bool) bool {
 	r := &reading{bundle: b, yield: yield, tally: t}

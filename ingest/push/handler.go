@@ -306,8 +306,8 @@ func (p *parts) addCut(by Identity, entries []ingest.Entry) {
 	p.others = append(p.others, said{by, entries})
 }
 
-// entriesOf turns a request into entries: an agent's as they were, a shipper's
-// by what their labels say.
+// entriesOf turns a request into entries: an agent's and a relay's as they were, a
+// shipper's by what their labels say.
 func (h *Handler) entriesOf(who speaker, req *push.PushRequest) (out parts, err error) {
 	streams, count, err := h.streamsOf(req)
 	for i := 0; i < len(streams) && err == nil; i++ {
@@ -318,7 +318,7 @@ func (h *Handler) entriesOf(who speaker, req *push.PushRequest) (out parts, err 
 		switch {
 		case err != nil:
 			return out, err
-		case !who.Agent:
+		case !who.Agent && !who.Relay:
 			h.readPlain(&out, &streams[i])
 		default:
 			out.entries, err = streams[i].addSent(out.entries, who.Identity)
@@ -353,7 +353,7 @@ func (h *Handler) streamsOf(req *push.PushRequest) (out []stream, count int, _ e
 // allowedFor is an error where the stream, or a shipper's line of it, names another
 // cluster than the credential's.
 func (s *stream) allowedFor(who speaker) error {
-	if err := who.allowsNode(s.labels); err != nil || who.Cluster == "" || who.Agent {
+	if err := who.allowsNode(s.labels); err != nil || who.Cluster == "" || who.Agent || who.Relay {
 		return err
 	}
 	for i := range s.Entries {
@@ -382,9 +382,9 @@ func (s *stream) labelsOf(e *push.Entry) map[string]string {
 	return set
 }
 
-// addSent adds an agent's entries as they were.
+// addSent adds an agent's or a relay's entries as they were.
 func (s *stream) addSent(out []ingest.Entry, by Identity) ([]ingest.Entry, error) {
-	if err := mayRead(s.labels["source"]); err != nil {
+	if err := mayRead(s.labels["source"]); err != nil && !by.Relay {
 		return nil, err
 	}
 	for i := range s.Entries {

@@ -15,6 +15,7 @@ type Identity struct {
 	Cluster string // every record of the push is of it; "" = of any, with Node of the server's own
 	Node    string // the agent's node; "" = any
 	Agent   bool   // it is an agent's
+	Relay   bool   // it is the relay's of Cluster, which says what its Kubernetes API says
 }
 
 type identityKey struct{}

@@ -22,16 +22,21 @@ func wrongNode(format string, args ...any) error {
 // speaker is whose push a request is.
 type speaker struct {
 	Identity
-	proven bool // the credential says which node, and so which cluster too
+	proven bool // the credential says which node or whose relay, and so which cluster too
 }
 
 // speakerOf is whose push a request is: an agent's if it has the header, which must
 // agree with the credential's node where that names one.
 func speakerOf(r *http.Request) (s speaker, err error) {
 	s.Identity, _ = IdentityFrom(r.Context())
-	s.proven = s.Node != ""
+	s.proven = s.Node != "" || s.Relay
 	said := r.Header.Values(AgentHeader)
 	switch {
+	case s.Relay && len(said) > 0:
+		return s, wrongNode("the credential is that of a relay, which is on no node: push without the header %s",
+			AgentHeader)
+	case s.Relay:
+		return s, nil
 	case len(said) > 1:
 		return s, wrongNode("the header %s is there %d times; want it once", AgentHeader, len(said))
 	case len(said) == 1 && !nodeName.MatchString(said[0]):
@@ -72,9 +77,16 @@ func mayRead(source string) error {
 
 // May says why an agent cannot have read such an entry: it reads of its own node, a
 // journal and pods' logs. What the API server, GitHub or coroner itself say, the
-// server hears from them.
+// server hears from them, or from a cluster's relay, which says nothing else.
 func (id Identity) May(e *ingest.Entry) error {
 	switch {
+	case id.Relay && e.Source != ingest.Kube:
+		return forbidden{"source", fmt.Sprintf("a relay hands on the Kubernetes API's word, not that of the source %q",
+			e.Source)}
+	case id.Relay && e.Mark != nil && e.Mark.Kind != ingest.Covered && e.Mark.Kind != ingest.Gap:
+		return forbidden{"source", "a relay says what it has watched and what it missed, and nothing else of itself"}
+	case id.Relay:
+		return nil
 	case e.Node != id.Node:
 		return wrongNode("a stream is labelled with node %q, the push is from the agent on node %q", e.Node, id.Node)
 	case e.Source == ingest.Agent && !isReached(e):

@@ -151,6 +151,52 @@ func TestAgentsReadJournalsAndPodLogs(t *testing.T) {
 	}
 }
 
+// A relay hands on what its cluster's Kubernetes API says, and how far it has watched; it
+// is on no node, in no other cluster, and has no word of its own.
+func TestARelaySpeaksForItsAPIServer(t *testing.T) {
+	mark := func(kind ingest.MarkKind) *ingest.Mark {
+		return &ingest.Mark{Kind: kind, From: at, To: at.Add(time.Second)}
+	}
+	east, unnamed := Identity{Cluster: "east", Relay: true}, Identity{Relay: true}
+	kube := ingest.Entry{Source: ingest.Kube, Namespace: "ci", Pod: "p", PodUID: "u", Text: "pod deleted"}
+	of := func(change func(*ingest.Entry)) ingest.Entry {
+		e := kube
+		change(&e)
+		return e
+	}
+	for _, tt := range []struct {
+		what    string
+		id      Identity
+		headers []string
+		e       ingest.Entry
+		reason  string // "" = taken
+	}{
+		{"an object", east, nil, kube, ""},
+		{"of a node", east, nil, of(func(e *ingest.Entry) { e.Node = "n1" }), ""},
+		{"of its cluster", east, nil, of(func(e *ingest.Entry) { e.Cluster = "east" }), ""},
+		{"of the server's own", unnamed, nil, kube, ""},
+		{"what was watched", east, nil, of(func(e *ingest.Entry) { e.Mark = mark(ingest.Covered) }), ""},
+		{"what was missed", east, nil, of(func(e *ingest.Entry) { e.Mark = mark(ingest.Gap) }), ""},
+
+		{"of another cluster", east, nil, of(func(e *ingest.Entry) { e.Cluster = "west" }), "cluster"},
+		{"of another than the server's own", unnamed, nil, of(func(e *ingest.Entry) { e.Cluster = "west" }), "cluster"},
+		{"as an agent", east, []string{"n1"}, of(func(e *ingest.Entry) { e.Node = "n1" }), "node"},
+		{"how far an agent has read", east, nil, of(func(e *ingest.Entry) { e.Mark = mark(ingest.Reached) }), "source"},
+		{"the kernel", east, nil, of(func(e *ingest.Entry) { e.Source = ingest.Kernel }), "source"},
+		{"a runner", east, nil, of(func(e *ingest.Entry) { e.Source = ingest.Runner }), "source"},
+		{"a controller", east, nil, of(func(e *ingest.Entry) { e.Source = ingest.Controller }), "source"},
+		{"GitHub", east, nil, of(func(e *ingest.Entry) { e.Source = ingest.GitHub }), "source"},
+		{"coroner", east, nil, of(func(e *ingest.Entry) { e.Source = ingest.Agent }), "source"},
+		{"the audit log", east, nil, of(func(e *ingest.Entry) { e.Source = "audit" }), "source"},
+	} {
+		tt.e.At, tt.e.Clock = at, ingest.WallClock
+		code, reason, got := answer(t, &tt.id, tt.headers, tt.e)
+		if reason != tt.reason || (code == http.StatusNoContent) != (reason == "") || reason == "" && *got != tt.id {
+			t.Errorf("%s: %d %q, want %q; handed on as %v", tt.what, code, reason, tt.reason, got)
+		}
+	}
+}
+
 // A later version's agent may say more: what nobody knows makes no mark of a line
 // and trusts nothing.
 func TestWhatALaterVersionSays(t *testing.T) {
