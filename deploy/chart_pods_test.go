@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,11 +17,16 @@ func podOf(o thing) any { return get(o, "spec", "template", "spec") }
 
 func containerOf(o thing) any { return list(podOf(o), "containers")[0] }
 
+// watchers are what may watch the Kubernetes API: the server, or a relay.
+func watchers(all []thing) []thing {
+	return slices.Concat(of(all, "StatefulSet"), of(all, "Deployment"))
+}
+
 // Whatever the values, both programs run without privileges, capabilities and
 // namespaces of the host, and cannot write into their own image.
 func TestPodsAreConfined(t *testing.T) {
 	eachSet(t, func(t *testing.T, all []thing) {
-		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet"), of(all, "Job")) {
+		for _, o := range slices.Concat(watchers(all), of(all, "DaemonSet"), of(all, "Job")) {
 			pod, container := podOf(o), containerOf(o)
 			for _, key := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 				if v := get(pod, key); v != nil && v != false {
@@ -48,13 +54,13 @@ func TestPodsAreConfined(t *testing.T) {
 				}
 			}
 		}
-		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "Job")) {
+		for _, o := range slices.Concat(watchers(all), of(all, "Job")) {
 			context := get(podOf(o), "securityContext")
 			if get(context, "runAsNonRoot") != true || get(context, "runAsUser") != 65532 {
 				t.Errorf("%s runs as %v", nameOf(o), context)
 			}
-			if str(o, "kind") == "StatefulSet" && get(context, "fsGroup") != 65532 {
-				t.Errorf("the server's volume is for %v", context)
+			if str(o, "kind") != "Job" && get(context, "fsGroup") != 65532 {
+				t.Errorf("the volumes of %s are for %v", nameOf(o), context)
 			}
 		}
 	})
@@ -131,15 +137,19 @@ var may = []string{"Role[][pods events][get list watch]",
 	"ClusterRole[][pods][list watch]", "Role[][secrets][create]", "Role[][secrets][get update][coroner-tls]",
 	"Role[][namespaces][get][ci]", "Role[][namespaces][get][ci-2]"} // each in that namespace, about itself only
 
-// Nobody has a token for the Kubernetes API, but the server where the values say what
-// it may watch or review, and the job that makes the certificate; and then it may do
+// Nobody has a token for the Kubernetes API, but the server, or the relay where it is
+// elsewhere, where the values say what it may watch or review, and the job that makes the certificate; and then it may do
 // that and no more.
 func TestAPIAccess(t *testing.T) {
 	eachSet(t, func(t *testing.T, all []thing) {
-		args := fmt.Sprint(list(containerOf(of(all, "StatefulSet")[0]), "args"))
-		asks := strings.Contains(args, "--kube.namespace=ci") || strings.Contains(args, "--push.agent-account=")
-		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet"), of(all, "Job")) {
-			want := str(o, "kind") == "Job" || asks && str(o, "kind") == "StatefulSet"
+		account := "coroner" // of a server elsewhere that reviews the agents' tokens
+		for _, o := range slices.Concat(watchers(all), of(all, "DaemonSet"), of(all, "Job")) {
+			want := str(o, "kind") == "Job"
+			if str(o, "kind") != "DaemonSet" && !want {
+				args := fmt.Sprint(list(containerOf(o), "args"))
+				want = strings.Contains(args, "--kube.namespace=ci") || strings.Contains(args, "--push.agent-account=")
+				account = str(podOf(o), "serviceAccountName")
+			}
 			if got := get(podOf(o), "automountServiceAccountToken"); got != want {
 				t.Errorf("%s: a token is mounted: %v", nameOf(o), got)
 			}
@@ -167,17 +177,11 @@ func TestAPIAccess(t *testing.T) {
 			}
 		}
 		for _, o := range slices.Concat(of(all, "RoleBinding"), of(all, "ClusterRoleBinding")) {
-			whose := of(all, "StatefulSet")
+			whose := account
 			if strings.HasSuffix(nameOf(o), "-certificate") {
-				whose = of(all, "Job")
+				whose = str(podOf(of(all, "Job")[0]), "serviceAccountName")
 			}
-			want := []any{
-				thing{
-					"kind":      "ServiceAccount",
-					"name":      str(podOf(whose[0]), "serviceAccountName"),
-					"namespace": "coroner",
-				},
-			}
+			want := []any{thing{"kind": "ServiceAccount", "name": whose, "namespace": "coroner"}}
 			if !reflect.DeepEqual(get(o, "subjects"), any(want)) ||
 				str(o, "roleRef", "kind") != strings.TrimSuffix(str(o, "kind"), "Binding") {
 				t.Errorf("%s: %v", nameOf(o), o)
@@ -190,6 +194,9 @@ func TestAPIAccess(t *testing.T) {
 // server believes the account that they have. With no review they have the shared one.
 func TestAgentsHaveACredential(t *testing.T) {
 	eachSet(t, func(t *testing.T, all []thing) {
+		if of(all, "StatefulSet") == nil { // it is elsewhere, see TestAServerElsewhere
+			return
+		}
 		server := list(containerOf(of(all, "StatefulSet")[0]), "args")
 		for _, o := range of(all, "DaemonSet") {
 			account := "--push.agent-account=coroner/" + str(podOf(o), "serviceAccountName")
@@ -367,6 +374,64 @@ func TestClusterOfBothPrograms(t *testing.T) {
 	}
 }
 
+// Where the server is in another cluster agents and relay push there, each with its own
+// token, and trust the certificate that they are given; where that token comes from an
+// account the server has to review it, and nothing here is open to it.
+func TestAServerElsewhere(t *testing.T) {
+	all := rendered(t, valueSets["a server elsewhere"])
+	const url, ca = "--server.url=https://coroner.example", "--server.ca-file=/etc/coroner/tls/ca.crt"
+	for kind, token := range map[string]string{"DaemonSet": "--server.token-file=/etc/coroner/push/token",
+		"Deployment": "--server.token-file=/etc/coroner/relay/token"} {
+		args := list(containerOf(of(all, kind)[0]), "args")
+		for _, want := range []string{url, ca, token, "--cluster=east"} {
+			if !slices.Contains(args, any(want)) {
+				t.Errorf("the %s lacks %s: %v", kind, want, args)
+			}
+		}
+		if watches := slices.Contains(args, any("--kube.namespace=ci-2")); watches != (kind == "Deployment") {
+			t.Errorf("the %s has %v", kind, args)
+		}
+	}
+	volumes := fmt.Sprint(list(podOf(of(all, "Deployment")[0]), "volumes"))
+	if !strings.Contains(volumes, "secretName:relay") || strings.Contains(volumes, "secretName:push") {
+		t.Errorf("the relay has %s", volumes)
+	}
+	out := fmt.Sprint(list(named(all, "NetworkPolicy coroner-relay"), "spec", "egress"))
+	if !strings.Contains(out, "port:6443") || strings.Contains(fmt.Sprint(named(all, "NetworkPolicy coroner-agent")),
+		"component:server") {
+		t.Errorf("out of the relay: %s", out)
+	}
+	agents := rendered(t, valueSets["agents of a server elsewhere"])
+	args := list(containerOf(of(agents, "DaemonSet")[0]), "args")
+	if !slices.Contains(args, any("--server.token-file=/etc/coroner/agent/token")) || len(of(agents, "Service")) > 0 {
+		t.Errorf("its agents have %v", args)
+	}
+}
+
+// Each other cluster has its own tokens at the server, of which none is another's.
+func TestOtherClusters(t *testing.T) {
+	server := of(rendered(t, valueSets["other clusters"]), "StatefulSet")[0]
+	var got []string
+	for _, arg := range list(containerOf(server), "args") {
+		if a := arg.(string); strings.Contains(a, "token-file") {
+			got = append(got, a)
+		}
+	}
+	want := []string{"--push.token-file=east=/etc/coroner/push-0/token",
+		"--push.relay-token-file=east=/etc/coroner/relay-0/token",
+		"--push.relay-token-file=west 2=/etc/coroner/relay-1/token"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	volumes := fmt.Sprint(list(podOf(server), "volumes"))
+	for _, secret := range []string{"key:token path:token]] secretName:push-east",
+		"key:secret path:token]] secretName:relay-east", "key:token path:token]] secretName:relay-west"} {
+		if !strings.Contains(volumes, secret) {
+			t.Errorf("no %s: %s", secret, volumes)
+		}
+	}
+}
+
 // Agents and Prometheus reach the server, the server reaches Loki and DNS, and
 // nobody else is let in.
 func TestNetworkPolicy(t *testing.T) {
@@ -422,9 +487,11 @@ var flagOf = regexp.MustCompile(`(?m)^\s+(?:-\w, )?(--[a-z][\w.-]*)`)
 
 // Every flag that the chart passes is one that the program has.
 func TestProgramsKnowTheirFlags(t *testing.T) {
+	fewer := map[string]int{"Deployment": 10} // in one set of values only
 	for kind, command := range map[string][]string{"StatefulSet": {"coroner", "serve", "--help"},
-		"DaemonSet": {"coroner-agent", "--help"},
-		"Job":       {"coroner", "certificate", "--help"}} {
+		"DaemonSet":  {"coroner-agent", "--help"},
+		"Deployment": {"coroner", "relay", "--help"},
+		"Job":        {"coroner", "certificate", "--help"}} {
 		help, err := exec.Command(program(t, command[0], "that the programs know the chart's flags"), command[1:]...).
 			Output()
 		if err != nil {
@@ -445,7 +512,7 @@ func TestProgramsKnowTheirFlags(t *testing.T) {
 				}
 			}
 		}
-		if passed < 20 || len(known) < 4 {
+		if passed < cmp.Or(fewer[kind], 20) || len(known) < 4 {
 			t.Errorf("%s: only %d arguments, %d flags", command[0], passed, len(known))
 		}
 	}

@@ -38,6 +38,25 @@ agent: {tls: {existingSecret: agent-tls, cert: tls.crt, key: tls.key}}
 `,
 	"other names": "nameOverride: morgue\nserver: {serviceAccount: {name: given}}\n" +
 		"agent: {serviceAccount: {name: given}}\n",
+	"a server elsewhere": `
+cluster: east
+server: {enabled: false}
+tokenReview: {enabled: false}
+pushToken: {existingSecret: push}
+apiWatch: {namespaces: [ci, ci-2], ephemeralRunners: true, nodes: true}
+agent: {serverUrl: 'https://coroner.example', tls: {existingSecret: server-ca}}
+relay: {token: {existingSecret: relay, key: secret}, replicas: 2, podLabels: {team: ci}, podAnnotations: {a: b},
+  extraEnv: [{name: GOMEMLIMIT, value: 200MiB}], extraArgs: ['--log.level=debug'], tolerations: [{operator: Exists}]}
+serviceMonitor: {enabled: true}
+networkPolicy: {enabled: true, agentEgress: [{ports: [{port: 443}]}]}
+`,
+	"agents of a server elsewhere": "server: {enabled: false}\ncluster: east\n" +
+		"agent: {serverUrl: 'https://coroner.example'}\n",
+	"other clusters": `
+clusters:
+  - {name: east, pushToken: {existingSecret: push-east}, relayToken: {existingSecret: relay-east, key: secret}}
+  - {name: west 2, relayToken: {existingSecret: relay-west}}
+`,
 	"everything": `
 externalUrl: https://coroner.example
 cluster: blue
@@ -232,6 +251,11 @@ func TestChartMakesWhatIsAskedFor(t *testing.T) {
 		"API watch of pods only": slices.Concat(server, agent, reviews, tls, watch),
 		"cert-manager": slices.Concat(server, agent, reviews, tls[:1],
 			[]string{"Certificate coroner", "Certificate coroner-ca", "Issuer coroner-ca", "Issuer coroner-self"}),
+		"a server elsewhere": slices.Concat(agent, watch, watch, nodes, []string{"Deployment coroner-relay",
+			"ServiceAccount coroner-relay", "PodMonitor coroner-agent", "PodMonitor coroner-relay",
+			"NetworkPolicy coroner-agent", "NetworkPolicy coroner-relay"}),
+		"agents of a server elsewhere": slices.Concat(agent, reviews, []string{"ServiceAccount coroner"}),
+		"other clusters":               slices.Concat(server, agent, reviews, tls),
 		"everything": slices.Concat(server, agent, reviews, watch, nodes, []string{
 			"ConfigMap coroner-rules", "ConfigMap coroner-loki-rules", "ConfigMap coroner-dashboard-health",
 			"ConfigMap coroner-dashboard-verdicts",
@@ -267,7 +291,7 @@ func TestObjectsFitTogether(t *testing.T) {
 			}
 			seen[key] = true
 		}
-		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet")) {
+		for _, o := range slices.Concat(of(all, "StatefulSet"), of(all, "DaemonSet"), of(all, "Deployment")) {
 			labels := get(o, "spec", "template", "metadata", "labels").(thing)
 			for k, v := range get(o, "spec", "selector", "matchLabels").(thing) {
 				if labels[k] != v {

@@ -12,6 +12,7 @@ import (
 // A value that is misspelt, or that no run could use, is refused before
 // anything is installed, and the message says which it is.
 func TestSenselessValuesAreRefused(t *testing.T) {
+	const elsewhere = "server: {enabled: false}\nagent: {serverUrl: 'https://coroner.example'}\n"
 	for values, says := range map[string]string{
 		"agents: {enabled: false}":                                    "agents",
 		"agent: {enable: false}":                                      "enable",
@@ -77,6 +78,18 @@ func TestSenselessValuesAreRefused(t *testing.T) {
 		"server: {podAnnotations: {prometheus.io/scrape: true}}":      "/server/podAnnotations/prometheus.io~1scrape",
 		"server: {terminationGracePeriodSeconds: 0}":                  "/server/terminationGracePeriodSeconds",
 		"github: {token: secret}":                                     "token",
+		"server: {enabled: false}":                                    "agent.serverUrl",
+		elsewhere + "apiWatch: {namespaces: [ci]}":                    "relay.token.existingSecret",
+		"server: {enabled: 'no'}":                                     "/server/enabled",
+		"relay: {enabled: true}":                                      "enabled",
+		"relay: {replicas: 9}":                                        "/relay/replicas",
+		"relay: {token: {existingSecret: My_Token}}":                  "/relay/token/existingSecret",
+		"clusters: [{pushToken: {existingSecret: a}}]":                "name",
+		"clusters: [{name: east, pushToken: {key: token}}]":           "existingSecret",
+		"clusters: [{name: east, token: {existingSecret: a}}]":        "token",
+		"clusters: [{name: a=b}]":                                     "/clusters/0/name",
+		"clusters: [{name: ./a}]":                                     "/clusters/0/name",
+		"clusters: [{name: ''}]":                                      "/clusters/0/name",
 		"agent: {image: {repository: 'host.example/Coroner agent'}}":  "/agent/image/repository",
 	} {
 		_, err := helm(t, values, "template", "coroner", chart, "--values", "-")
@@ -119,6 +132,7 @@ var optional = map[string]bool{
 	".tls.certManager.issuer": true,
 	".agent.seLinuxOptions":   true,
 	".server.resources":       true,
+	".relay.resources":        true,
 	".agent.resources":        true,
 	".agent.updateStrategy":   true,
 }

@@ -14,7 +14,7 @@ import (
 // resources are the kinds that a bare API server knows, as its paths have them.
 var resources = map[string]string{
 	"ServiceAccount": "serviceaccounts", "Service": "services", "ConfigMap": "configmaps",
-	"StatefulSet": "statefulsets", "DaemonSet": "daemonsets",
+	"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets",
 	"PodDisruptionBudget": "poddisruptionbudgets", "NetworkPolicy": "networkpolicies", "Role": "roles",
 	"RoleBinding": "rolebindings",
 	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Job": "jobs",

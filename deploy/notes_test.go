@@ -69,6 +69,24 @@ func TestNotesSayWhatIsMissing(t *testing.T) {
 	notes("a secret and a namespace", server, []string{"Secret shippers is not there",
 		"Namespace arc of apiWatch.namespaces is not there"},
 		"pushToken.existingSecret=shippers", "apiWatch.namespaces={arc}")
+	elsewhere := []string{"server.enabled=false", "agent.serverUrl=https://coroner.example", "cluster=east"}
+	notes("a server elsewhere", server, []string{"The server is elsewhere: https://coroner.example", "!port-forward",
+		"--push.review=east=KUBECONFIG", "Nothing tells it what the Kubernetes API says", "!" + none, "!in the clear"},
+		elsewhere...)
+	notes("a relay without its secret", server, []string{"Secret for-relay is not there", "!--push.review",
+		"!Nothing tells", "Namespace arc of apiWatch.namespaces is not there"},
+		append(elsewhere, "apiWatch.namespaces={arc}", "apiWatch.nodes=true", "tokenReview.enabled=false",
+			"relay.token.existingSecret=for-relay")...)
+	notes("in the clear", server, []string{"in the clear"}, "server.enabled=false", "agent.serverUrl=http://coroner")
+	notes(
+		"other clusters' secrets",
+		server,
+		[]string{"Secret push-east is not there", "Secret relay-west is not there"},
+		"clusters[0].name=east",
+		"clusters[0].pushToken.existingSecret=push-east",
+		"clusters[1].name=west",
+		"clusters[1].relayToken.existingSecret=relay-west",
+	)
 	do("/api/v1/namespaces", `{"metadata":{"name":"arc"}}`)
 	do("/api/v1/namespaces/coroner/secrets", `{"metadata":{"name":"shippers"}}`)
 	class := func(name, mark string) {

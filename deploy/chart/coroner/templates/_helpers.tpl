@@ -34,12 +34,25 @@ helm.sh/chart: {{ $root.Chart.Name }}-{{ $root.Chart.Version }}
 
 {{- define "coroner.account" -}}
 {{- $root := index . 0 }}{{ $component := index . 1 }}
-{{- $own := ternary (include "coroner.fullname" $root) (printf "%s-agent" (include "coroner.fullname" $root)) (eq $component "server") }}
+{{- $own := ternary (include "coroner.fullname" $root) (printf "%s-%s" (include "coroner.fullname" $root) $component) (eq $component "server") }}
 {{- default $own (index $root.Values $component).serviceAccount.name }}
 {{- end }}
 
 {{- define "coroner.watches" -}}
 {{- if or .Values.apiWatch.namespaces .Values.apiWatch.nodes }}true{{ end }}
+{{- end }}
+
+{{/* Who watches the Kubernetes API: the server, or a relay where the server is elsewhere. */}}
+{{- define "coroner.watcher" -}}
+{{- ternary "server" "relay" .Values.server.enabled }}
+{{- end }}
+
+{{/* The server is elsewhere, and a relay tells it what the Kubernetes API says. */}}
+{{- define "coroner.relays" -}}
+{{- if and (not .Values.server.enabled) (include "coroner.watches" .) }}
+{{- if not .Values.relay.token.existingSecret }}
+{{- fail "server.enabled=false and apiWatch: a relay needs a token of its own: set relay.token.existingSecret" }}
+{{- end }}true{{ end }}
 {{- end }}
 
 {{/* The server has the Kubernetes API review agents' tokens. */}}
@@ -57,7 +70,7 @@ helm.sh/chart: {{ $root.Chart.Name }}-{{ $root.Chart.Version }}
 
 {{/* The chart sees to the server's TLS. */}}
 {{- define "coroner.tls" -}}
-{{- if and .Values.tls.enabled (not .Values.server.web.existingSecret) }}true{{ end }}
+{{- if and .Values.server.enabled .Values.tls.enabled (not .Values.server.web.existingSecret) }}true{{ end }}
 {{- end }}
 
 {{- define "coroner.tlsSecret" -}}
@@ -81,7 +94,45 @@ helm.sh/chart: {{ $root.Chart.Name }}-{{ $root.Chart.Version }}
 {{ include "coroner.scheme" . }}://{{ include "coroner.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.server.service.port }}
 {{- end }}
 
-{{/* How a pod is placed: .Values.server or .Values.agent. */}}
+{{/* Where agents and the relay push to. */}}
+{{- define "coroner.serverUrl" -}}
+{{- if .Values.agent.serverUrl }}{{ .Values.agent.serverUrl }}
+{{- else if .Values.server.enabled }}{{ include "coroner.url" . }}
+{{- else }}{{ fail "server.enabled=false: say where the server is: agent.serverUrl" }}
+{{- end }}
+{{- end }}
+
+{{/* What an agent or a relay is told of the certificates of agent.tls. */}}
+{{- define "coroner.clientTLS" -}}
+{{- with .Values.agent.tls }}
+{{- if .existingSecret }}
+{{- with .ca }}
+- --server.ca-file=/etc/coroner/tls/{{ . }}
+{{- end }}
+{{- with .cert }}
+- --server.cert-file=/etc/coroner/tls/{{ . }}
+{{- end }}
+{{- with .key }}
+- --server.key-file=/etc/coroner/tls/{{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What is watched through the Kubernetes API. */}}
+{{- define "coroner.watchArgs" -}}
+{{- range .Values.apiWatch.namespaces }}
+- --kube.namespace={{ . }}
+{{- end }}
+{{- if .Values.apiWatch.ephemeralRunners }}
+- --kube.ephemeral-runners
+{{- end }}
+{{- if .Values.apiWatch.nodes }}
+- --kube.nodes
+{{- end }}
+{{- end }}
+
+{{/* How a pod is placed: .Values.server, .Values.relay or .Values.agent. */}}
 {{- define "coroner.placement" -}}
 {{- with .priorityClassName }}
 priorityClassName: {{ . }}
