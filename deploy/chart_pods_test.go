@@ -135,11 +135,11 @@ var may = []string{"Role[][pods events][get list watch]",
 	"Role[actions.github.com][ephemeralrunners ephemeralrunnersets autoscalingrunnersets][get list watch]",
 	"ClusterRole[][nodes][get list watch]", "ClusterRole[authentication.k8s.io][tokenreviews][create]",
 	"ClusterRole[][pods][list watch]", "Role[][secrets][create]", "Role[][secrets][get update][coroner-tls]",
-	"Role[][namespaces][get][ci]", "Role[][namespaces][get][ci-2]"} // each in that namespace, about itself only
+	"Role[][namespaces][get][ci]", "Role[][namespaces][get][ci-2]"} // each about itself only
 
-// Nobody has a token for the Kubernetes API, but the server, or the relay where it is
-// elsewhere, where the values say what it may watch or review, and the job that makes the certificate; and then it may do
-// that and no more.
+// Nobody has a token for the Kubernetes API, but the server, or the relay where that is
+// elsewhere, if the values say what it may watch or review, and the job that makes the
+// certificate; and then it may do that and no more.
 func TestAPIAccess(t *testing.T) {
 	eachSet(t, func(t *testing.T, all []thing) {
 		account := "coroner" // of a server elsewhere that reviews the agents' tokens
