@@ -54,7 +54,7 @@ func (d *delivery) sendNext(ctx context.Context, waited time.Duration) (some boo
 			Msg("the spool cannot be read; sending waits until it can, or until that file is removed")
 		return true, 2 * time.Second
 	}
-	return true, d.answered(item, d.sender.Post(ctx, body), waited)
+	return true, d.answered(item, d.sender.PostToAny(ctx, body), waited)
 }
 
 // answered handles the answer to a push and says how long to wait before the next.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coroner/fixtures/apiserver"
+	"coroner/fixtures/gate"
 	"coroner/ingest"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -212,19 +213,19 @@ func TestRealAPI(t *testing.T) {
 		a.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"`+ns+`"}}`)
 	}
 	a.pod("before-runner-1")
-	gate, err := apiserver.NewGate(s.URL)
+	way, err := gate.New(strings.TrimPrefix(s.URL, "https://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer gate.Close()
-	c := start(t, s, gate.URL, apiserver.Admin, Options{Namespaces: []string{"ci"}, Nodes: true})
+	defer way.Close()
+	c := start(t, s, "https://"+way.Addr, apiserver.Admin, Options{Namespaces: []string{"ci"}, Nodes: true})
 	c.wait(t, "ci/before-runner-1", "pod spec", "pool=mill", "node=quern-1")
 	for name, test := range map[string]func(api, *told){
 		"exit": exit, "forced": forced, "events": events, "nodes": nodes, "elsewhere": elsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(api{t, s}, c) })
 	}
-	t.Run("broken", func(t *testing.T) { broken(api{t, s}, gate, c) })
+	t.Run("broken", func(t *testing.T) { broken(api{t, s}, way, c) })
 	t.Run("denied", func(t *testing.T) { denied(api{t, s}) })
 	t.Run("missing", func(t *testing.T) { missingNamespace(api{t, s}) })
 	t.Run("bad token", func(t *testing.T) { badToken(api{t, s}) })
@@ -305,11 +306,11 @@ func elsewhere(a api, c *told) {
 }
 
 // broken: the watch breaks, versions are forgotten, the server starts anew.
-func broken(a api, gate *apiserver.Gate, c *told) {
+func broken(a api, way *gate.Gate, c *told) {
 	a.pod("lost-runner-1")
 	a.status("lost-runner-1", runs)
 	c.wait(a.T, "ci/lost-runner-1", "container running")
-	gate.Shut()
+	way.Shut()
 	a.do("DELETE", pods+"/lost-runner-1", `{"gracePeriodSeconds":0}`)
 	a.pod("new-runner-1")
 	a.Down()
@@ -321,7 +322,7 @@ func broken(a api, gate *apiserver.Gate, c *told) {
 	if err := a.Up(ctx); err != nil {
 		a.Fatal(err)
 	}
-	gate.Open()
+	way.Open()
 	c.wait(a.T, "ci/new-runner-1", "pod spec")
 	c.wait(a.T, "ci mark 1 the watch of pods broke and could not go on where it was")
 	c.wait(a.T, "ci/lost-runner-1", "pod gone deletion=unseen")

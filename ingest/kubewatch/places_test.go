@@ -3,10 +3,12 @@ package kubewatch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"coroner/fixtures/apiserver"
+	"coroner/fixtures/gate"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -184,12 +186,12 @@ func TestPlacesOfARealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Stop()
-	gate, err := apiserver.NewGate(k.URL)
+	way, err := gate.New(strings.TrimPrefix(k.URL, "https://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer gate.Close()
-	file, err := k.Kubeconfig(gate.URL, apiserver.Admin)
+	defer way.Close()
+	file, err := k.Kubeconfig("https://"+way.Addr, apiserver.Admin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,10 +238,10 @@ func TestPlacesOfARealServer(t *testing.T) {
 	create("quick", "n1")
 	do("DELETE", pods+"/quick", `{"gracePeriodSeconds":0}`)
 	until("quick", "n1", "here")
-	gate.Shut()
+	way.Shut()
 	create("meanwhile", "n2")
 	do("DELETE", pods+"/before", `{"gracePeriodSeconds":0}`)
-	gate.Open()
+	way.Open()
 	until("meanwhile", "n2", "here")
 	until("before", "n1", "here")
 	stop()

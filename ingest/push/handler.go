@@ -193,6 +193,7 @@ func (h *Handler) answerBad(w http.ResponseWriter, err error) {
 		h.askLater(w, "client-busy", http.StatusTooManyRequests, 1, err.Error())
 		return
 	case errors.As(err, &notStored{}):
+		w.Header().Set(ElsewhereHeader, "true")
 		h.askLater(w, "not-stored", http.StatusServiceUnavailable, 5, "could not be stored: "+err.Error())
 		return
 	case errors.Is(err, errSlow):

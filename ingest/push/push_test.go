@@ -309,6 +309,62 @@ func TestSenderReadsAnswers(t *testing.T) {
 	}
 }
 
+// What a server cannot store another one behind the same address may: a sender asks it at
+// once, over a new connection, and once. A server that is busy is left in peace.
+func TestSenderTriesAnotherServer(t *testing.T) {
+	stored := errors.New("the database is away")
+	taken := func(context.Context, []ingest.Entry) error { return nil }
+	away := func(context.Context, []ingest.Entry) error { return stored }
+	for name, tt := range map[string]struct {
+		first http.Handler
+		asked int // servers
+		taken bool
+	}{
+		"one without its ledger": {NewHandler(Limits{}, nil, away, func(string) {}), 2, true},
+		"one that was killed": {http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
+		}), 2, true},
+		"one that is busy": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}), 1, false},
+		"one that refuses": {http.NotFoundHandler(), 1, false},
+	} {
+		var clients []string
+		second := NewHandler(Limits{}, nil, taken, func(string) {})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if clients = append(clients, r.RemoteAddr); len(clients) == 1 {
+				tt.first.ServeHTTP(w, r)
+				return
+			}
+			second.ServeHTTP(w, r)
+		}))
+		body, err := Encode([]ingest.Entry{{Node: "n1", Source: ingest.Kernel, At: at, Text: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = (&Sender{URL: server.URL + Path, Node: "n1", Client: server.Client()}).PostToAny(t.Context(), body)
+		if (err == nil) != tt.taken || len(clients) != tt.asked || tt.asked == 2 && clients[0] == clients[1] {
+			t.Errorf("%s: %v, asked by %v", name, err, clients)
+		}
+		server.Close()
+	}
+	// Nobody takes it: the sender asks twice and says why.
+	asked := 0
+	none := NewHandler(Limits{}, nil, away, func(string) {})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		none.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	body, _ := Encode([]ingest.Entry{{Node: "n1", Source: ingest.Kernel, At: at, Text: "x"}})
+	err := (&Sender{URL: server.URL + Path, Node: "n1", Client: server.Client()}).PostToAny(t.Context(), body)
+	var later Later
+	if !errors.As(err, &later) || later.Status != 503 || later.After == 0 || asked != 2 {
+		t.Errorf("%v after %d requests", err, asked)
+	}
+}
+
 // FuzzHandler: no body makes the handler panic or hand on a line beyond the limit.
 func FuzzHandler(f *testing.F) {
 	body, _ := Encode(whole)

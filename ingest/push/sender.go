@@ -3,9 +3,11 @@ package push
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,9 +41,10 @@ func (e Refused) Error() string { return fmt.Sprintf("refused with status %d: %s
 
 // Later is an answer that asks to try again, after a while if it says so.
 type Later struct {
-	Status int
-	After  time.Duration // 0 = it does not say
-	Text   string
+	Status    int
+	After     time.Duration // 0 = it does not say
+	Text      string
+	Elsewhere bool // another server behind the same address may take it, see ElsewhereHeader
 }
 
 func (e Later) Error() string {
@@ -71,9 +74,30 @@ func (s *Sender) Post(ctx context.Context, body []byte) error {
 		return nil
 	case res.StatusCode/100 == 5 || slices.Contains(retried, res.StatusCode):
 		after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-		return Later{res.StatusCode, time.Duration(after) * time.Second, text}
+		return Later{res.StatusCode, time.Duration(after) * time.Second, text, res.Header.Get(ElsewhereHeader) != ""}
 	}
 	return Refused{res.StatusCode, text}
+}
+
+// PostToAny is Post to an address behind which there may be several servers. Where the one
+// at the other end of the connection is away, or says that another one may take it, it tries
+// once more at once, on a new connection: a Service leads that to any server that is ready.
+func (s *Sender) PostToAny(ctx context.Context, body []byte) error {
+	err := s.Post(ctx, body)
+	if ctx.Err() != nil || !tryElsewhere(err) {
+		return err
+	}
+	s.Client.CloseIdleConnections()
+	return s.Post(ctx, body)
+}
+
+func tryElsewhere(err error) bool {
+	var later Later
+	var away *url.Error
+	if errors.As(err, &later) {
+		return later.Elsewhere
+	}
+	return errors.As(err, &away) && !away.Timeout()
 }
 
 // retried are the answers that another try can change: the server is busy, or not yet

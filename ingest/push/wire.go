@@ -40,6 +40,10 @@ const Path = "/loki/api/v1/push"
 // AgentHeader marks a push as an agent's; its value is the node's name.
 const AgentHeader = "X-Coroner-Agent"
 
+// ElsewhereHeader stands in the answer of a server that cannot store what was pushed, for
+// want of its ledger: another server behind the same address may be able to.
+const ElsewhereHeader = "X-Coroner-Elsewhere"
+
 // ClusterHeader says which cluster's API server knows the agent's token; none is
 // the server's own cluster.
 const ClusterHeader = "X-Coroner-Cluster"

@@ -85,7 +85,7 @@ func (r *Relay) pushClean(ctx context.Context, entries []ingest.Entry) error {
 	if err != nil {
 		return err
 	}
-	err = r.options.Sender.Post(ctx, data)
+	err = r.options.Sender.PostToAny(ctx, data)
 	var refused push.Refused
 	switch n := len(entries); {
 	case !errors.As(err, &refused):
