@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-kube soak chart manifests images release clean
+.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-ha e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -134,6 +134,16 @@ bin/axe.min.js: FORCE
 
 e2e: build bin/loki bin/axe.min.js
 	CORONER_E2E=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./fixtures/e2e
+
+# Three servers on a PostgreSQL with a synchronous standby: servers are killed and cut off, the
+# primary is killed and the standby takes over, in each round. make e2e plays one, with
+# fewer deaths.
+ROUNDS ?= 20
+DEATHS ?= 500
+
+e2e-ha: build bin/loki
+	CORONER_E2E=$(CURDIR)/bin CORONER_ROUNDS=$(ROUNDS) CORONER_DEATHS=$(DEATHS) \
+	  $(GO) test -count=1 -timeout 120m -v -run TestServersAndDatabasesThatDie ./fixtures/e2e
 
 # Worlds in which runners die while everything fails: make sim WORLDS=100000 for hours; make
 # test plays some hundred. What breaks a world is printed as the steps that lead to it.

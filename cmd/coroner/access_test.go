@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"coroner/fixtures/apiserver"
+	"coroner/fixtures/gate"
 	"coroner/ingest"
 	"coroner/ingest/push"
 )
@@ -197,12 +198,12 @@ func TestAgentsProveTheirNode(t *testing.T) {
 	agent2 := k.pod("coroner", "agent-2", "n2", "coroner-agent")
 	stranger := k.pod("coroner", "stranger", "n1", "other")
 	victim, own := k.pod("ci", "victim-runner-1", "n2", "default"), k.pod("ci", "own-runner-1", "n1", "default")
-	gate, err := apiserver.NewGate(k.URL)
+	way, err := gate.New(strings.TrimPrefix(k.URL, "https://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer gate.Close()
-	config, err := k.Kubeconfig(gate.URL, apiserver.Viewer)
+	defer way.Close()
+	config, err := k.Kubeconfig("https://"+way.Addr, apiserver.Viewer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,14 +293,14 @@ func TestAgentsProveTheirNode(t *testing.T) {
 
 	// While the API server is away, who is known goes on and who is not comes again.
 	before := k.token("coroner-agent", "coroner", "agent-2", agent2)
-	gate.Shut()
+	way.Shut()
 	if got := s.pushAs(t, good, "n1", line()); got != 204 {
 		t.Errorf("a token that was reviewed before: %d", got)
 	}
 	if got := s.pushAs(t, before, "n2", line()); got != 503 {
 		t.Errorf("a token that nobody can review: %d", got)
 	}
-	gate.Open()
+	way.Open()
 	wait(t, "that it is reviewed then", func() bool { return s.pushAs(t, before, "n2", line()) == 204 })
 
 	// A pod that is deleted takes its token along, as soon as the API server's own list of
