@@ -1,11 +1,12 @@
-// Package annotate says at the job on GitHub what its runner died of: a check run or a commit
-// status for each dead job, or a section of a comment on its pull request.
+// Package annotate says at the job what its runner died of. On GitHub that is a check run or a
+// commit status for each dead job, or a section of a comment on its pull request; on GitLab a
+// section of a comment on its merge request, or on its commit.
 //
 // Invariant: only a job that GitHub itself ties to the runner is annotated, in a repository that
-// records name which a job cannot write, and within the scope. A case has one check run, which
-// a later revision edits; a revision that is there is never made again. Nothing is said of a
-// runner that completed its job, but that what was said before is withdrawn. An annotation never
-// blocks a merge. GitHub's rate limits are kept.
+// records name which a job cannot write, and within the scope; of a job at GitLab see GitLab. A
+// case has one check run, which a later revision edits; a revision that is there is never made
+// again. Nothing is said of a runner that completed its job, but that what was said before is
+// withdrawn. An annotation never blocks a merge. The limits of GitHub and GitLab are kept.
 //
 // Crash behaviour: it keeps no state. Before it makes anything it looks at GitHub for the case
 // and its revision, so that what was made right before a crash is found.
@@ -24,6 +25,7 @@ import (
 
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
+	"coroner/ingest/forge"
 	"coroner/ingest/github"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -82,13 +84,9 @@ func (s Scope) Has(repository string) bool {
 
 // Send annotates the job of one revision.
 func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error) {
-	v := &d.Verdict
-	withdrawn := !v.Death()
-	if v.Kind != casefile.OfRunner || v.DiedAt == nil || withdrawn && v.Revises == nil {
-		return "", deliver.ErrSkip
-	}
-	if later, err := a.superseded(ctx, &d.Record); later || err != nil {
-		return "", errors.Join(err, skipIf(later))
+	text, err := toSay(ctx, a.Ledger, a.Pages, &d.Record)
+	if err != nil {
+		return "", err
 	}
 	q, err := a.Locate(ctx, &d.Record)
 	if err != nil {
@@ -97,10 +95,10 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	if !q.Asks() || !a.Scope.Has(q.Repository) {
 		return "", deliver.ErrSkip
 	}
-	text := a.annotation(&d.Record, withdrawn)
 	if a.Mode == Log {
-		a.Log.Info().Str("repository", q.Repository).Str("run", q.Run).Str("runner", v.Runner).Str("case", d.Case).
-			Int("revision", v.Revision).Str("title", text.title).Msg("would annotate a job at GitHub")
+		a.Log.Info().Str("repository", q.Repository).Str("run", q.Run).Str("runner", d.Verdict.Runner).
+			Str("case", d.Case).Int("revision", text.revision).Str("title", text.title).
+			Msg("would annotate a job at GitHub")
 		return "", nil
 	}
 	job, err := a.GitHub.Job(ctx, &q)
@@ -121,23 +119,26 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	return "", Failure(err)
 }
 
-// superseded says whether there is a later revision, which has its own turn.
-func (a *Annotator) superseded(ctx context.Context, r *ledger.Record) (bool, error) {
-	last, ok, err := a.Ledger.LastVerdict(ctx, r.Case)
-	return ok && last.Verdict.Revision > r.Verdict.Revision, err
-}
-
-func skipIf(is bool) error {
-	if is {
-		return deliver.ErrSkip
+// toSay is what to say of a revision. It is deliver.ErrSkip where there is nothing to say: of what
+// is no runner, of one that did not die and was not taken for dead, and where a later revision
+// has its own turn.
+func toSay(ctx context.Context, l *ledger.Ledger, pages string, r *ledger.Record) (annotation, error) {
+	v := &r.Verdict
+	withdrawn := !v.Death()
+	if v.Kind != casefile.OfRunner || v.DiedAt == nil || withdrawn && v.Revises == nil {
+		return annotation{}, deliver.ErrSkip
 	}
-	return nil
+	last, ok, err := l.LastVerdict(ctx, r.Case)
+	if err == nil && ok && last.Verdict.Revision > v.Revision {
+		err = deliver.ErrSkip
+	}
+	return annotationOf(r, pages, withdrawn), err
 }
 
 // Failure makes an error of GitHub's one of package deliver's.
 func Failure(err error) error {
-	var later github.Later
-	var refused github.Refused
+	var later forge.Later
+	var refused forge.Refused
 	switch {
 	case errors.As(err, &later):
 		return deliver.Later{After: later.After}
@@ -269,11 +270,11 @@ type annotation struct {
 	title, body string
 }
 
-func (a *Annotator) annotation(r *ledger.Record, withdrawn bool) annotation {
+func annotationOf(r *ledger.Record, pages string, withdrawn bool) annotation {
 	v := &r.Verdict
 	t := annotation{id: r.Case, revision: v.Revision, died: *v.DiedAt, withdrawn: withdrawn, title: Title(v)}
-	if a.Pages != "" {
-		t.page = strings.TrimRight(a.Pages, "/") + pagePath(r)
+	if pages != "" {
+		t.page = strings.TrimRight(pages, "/") + pagePath(r)
 	}
 	if t.body = body(v, t.page); withdrawn {
 		t.title = "Withdrawn: " + string(v.Label)

@@ -76,7 +76,7 @@ func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job
 	if err != nil {
 		return err
 	}
-	body, changed := withSection(had.Body, job, t)
+	body, changed := withSection(had.Body, job.Name, t)
 	switch {
 	case !changed:
 		return nil
@@ -145,10 +145,10 @@ var sectionMarks = regexp.MustCompile(`(?s)(<!-- coroner [0-9a-f]{24} )(\d{1,9})
 
 // withSection is a comment with a job's section as it has to be. It changes nothing where that
 // or a later one is there, nor to take back what was never said.
-func withSection(body string, job *github.Job, t annotation) (string, bool) {
+func withSection(body, job string, t annotation) (string, bool) {
 	mark := sectionMark(t.id)
 	section := fmt.Sprintf("%s%d -->\n**%s**\n\nJob %s. %s\n\n<!-- end -->", mark, t.revision, t.title,
-		plain(cut(oneLine(job.Name), 100)), t.body)
+		plain(cut(oneLine(job), 100)), t.body)
 	for _, m := range sectionMarks.FindAllStringSubmatchIndex(body, -1) {
 		if body[m[2]:m[3]] != mark {
 			continue

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"coroner/ingest/github"
 	"coroner/rules"
 )
 
@@ -29,7 +28,7 @@ func TestComment(t *testing.T) {
 
 // Two jobs of one commit share its comment; what is there already is not said again.
 func TestSections(t *testing.T) {
-	job := &github.Job{Name: "build", Commit: sha}
+	const job = "build"
 	one := annotation{id: "a", revision: 2, title: "one", body: "first"}
 	body, changed := withSection("", job, one)
 	if !changed {

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
+	"coroner/ingest/forge"
 	"coroner/ingest/github"
 	"coroner/rules"
 
@@ -34,29 +36,53 @@ func annotateOnce(t *testing.T, path, address string, mode Mode) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	token := func() (string, error) { return "installation-0", nil }
-	a := &Annotator{Mode: mode, GitHub: github.NewClient(address, token, &http.Client{}, time.Now), Ledger: l,
-		Scope: Scope{"o/*"}, Log: zerolog.Nop(),
-		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
-			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner}, nil
-		}}
-	loop := &deliver.Loop{Receiver: "github", List: l.Deliveries("github"), Send: a.Send, Log: zerolog.Nop(),
-		Now: time.Now, Metrics: deliver.NewMetrics(prometheus.NewRegistry())}
+	loop := &deliver.Loop{Receiver: "github", List: l.Deliveries("github"), Send: senderOf(l, address, mode),
+		Log: zerolog.Nop(), Now: time.Now, Metrics: deliver.NewMetrics(prometheus.NewRegistry())}
 	if err := loop.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A program that is killed with SIGKILL while GitHub answers makes no second annotation after
+// atGitLab stands for GitLab among the modes.
+const atGitLab Mode = "gitlab"
+
+func senderOf(l *ledger.Ledger, address string, mode Mode) deliver.Send {
+	if mode == atGitLab {
+		return (&GitLab{Ledger: l, Scope: Groups{"acme"}, API: forge.New(forge.Options{Name: "GitLab",
+			URL: address + "/api/v4", HTTP: &http.Client{}, Now: time.Now, Prefix: "RateLimit-",
+			Token: func() (string, error) { return "glpat-7", nil }})}).Send
+	}
+	token := func() (string, error) { return "installation-0", nil }
+	return (&Annotator{Mode: mode, GitHub: github.NewClient(address, token, &http.Client{}, time.Now), Ledger: l,
+		Scope: Scope{"o/*"}, Log: zerolog.Nop(),
+		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
+			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner}, nil
+		}}).Send
+}
+
+// fake is a forge that a test asks what was made there.
+type fake interface {
+	http.Handler
+	whenMade(func())
+	said() int
+}
+
+// A program that is killed with SIGKILL while GitHub or GitLab answers makes no second annotation after
 // its start.
 func TestKill9(t *testing.T) {
 	if path := os.Getenv(killedLedger); path != "" {
 		annotateOnce(t, path, os.Getenv(killedGitHub), Mode(os.Getenv(killedMode)))
 		return
 	}
-	for _, mode := range []Mode{Check, Status, Comment} {
+	for _, mode := range []Mode{Check, Status, Comment, atGitLab} {
 		path := filepath.Join(t.TempDir(), "l.db")
-		f := &fakeGitHub{t: t, now: time.Now, pulls: []pull{{12, "open"}}}
+		var f fake = &fakeGitHub{t: t, now: time.Now, pulls: []pull{{12, "open"}}}
+		runner := "amber"
+		if mode == atGitLab {
+			runner = labPod
+			f = &fakeGitLab{t: t, notes: map[string][]note{}, job: fmt.Sprintf(`"status":"running","started_at":%q`,
+				time.Now().Add(-time.Hour).Format(time.RFC3339))}
+		}
 		server := httptest.NewServer(f)
 		annotateOnce(t, path, server.URL, mode) // so that the receiver is known
 		l, err := ledger.Open(path)
@@ -64,7 +90,8 @@ func TestKill9(t *testing.T) {
 			t.Fatal(err)
 		}
 		died := time.Now().Add(-time.Minute)
-		v := &rules.Verdict{Runner: "amber", Namespace: "arc", Label: rules.HostTeardown, Revision: 1, DiedAt: &died}
+		v := &rules.Verdict{Runner: runner, Namespace: "arc", Label: rules.HostTeardown, Revision: 1, DiedAt: &died,
+			Job: rules.Job{ID: "7001"}}
 		if err := l.Write(t.Context(), time.Now(), func(tx *ledger.Tx) error {
 			return tx.AddVerdict("c1", v, time.Now(), false)
 		}); err != nil {

@@ -74,18 +74,18 @@ func cut(s string, most int) string {
 	return s + "…"
 }
 
-// plain writes every character that Markdown, HTML or GitHub could take for more than itself as
-// its number: nobody is mentioned, nothing is linked. GitHub looks for mentions, issues and
-// addresses once more in what Markdown made of a comment, so those are broken by a space
-// without width.
+// plain writes every character that Markdown, HTML, GitHub or GitLab could take for more than
+// itself as its number: nobody is mentioned, nothing is linked, and no line is a command. Both
+// look for mentions, issues and addresses once more in what Markdown made of a comment, GitLab for
+// labels, milestones and what else it has, too, so those are broken by a space without width.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range postmortem.Clean(s) {
-		if !strings.ContainsRune("\\`*_{}[]<>()#+!|&@~:/\"'$^=", r) {
+		if !strings.ContainsRune("\\`*_{}[]<>()#+!|&@~:/\"'$^=%", r) {
 			b.WriteRune(r)
 			continue
 		}
-		if fmt.Fprintf(&b, "&#%d;", r); strings.ContainsRune("@#:", r) {
+		if fmt.Fprintf(&b, "&#%d;", r); strings.ContainsRune("@#:!~%$&^", r) {
 			b.WriteString("&#8203;")
 		}
 	}

@@ -83,7 +83,15 @@ var Vars = kong.Vars{
 	"serve_github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +
 		"is taken at /api/v1/github/webhook then: jobs that wait for longer than usual have a verdict, and runners " +
 		"their jobs. Default: it is not taken.",
-	"serve_github_url":  "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
+	"serve_github_url": "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
+	"serve_gitlab_annotate": "Say at the job on GitLab what its runner died of: log (only the log says what would be " +
+		"said) or comment (on the open merge requests of the job's commit, else on the commit). Default: nothing is " +
+		"said.",
+	"serve_gitlab_scope": "Group or project that --gitlab.annotate is for, with all below it; may be given several " +
+		"times.",
+	"serve_gitlab_token_file": "File with a token for GitLab that has the scope api and the role Reporter, read at " +
+		"each use.",
+	"serve_gitlab_url":  "Address of GitLab.",
 	"serve_kube_config": "Kubeconfig file. Default: the pod's own service account.",
 	"serve_kube_ephemeral_runners": "Watch the EphemeralRunners of actions-runner-controller in these namespaces " +
 		"too, which name the runner's job, and their sets, which tell of a pool that is blocked.",

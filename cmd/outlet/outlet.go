@@ -7,11 +7,13 @@
 package outlet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"coroner/classify/annotate"
@@ -24,6 +26,7 @@ import (
 	"coroner/cmd/daemon"
 	"coroner/deploy/chart"
 	"coroner/ingest"
+	"coroner/ingest/forge"
 	"coroner/ingest/github"
 	"coroner/rules"
 
@@ -39,6 +42,7 @@ type Outlets struct {
 	OTLP      string `name:"otlp.logs-url" help:"${serve_otlp_logs_url}" placeholder:"URL"`
 	OTLPToken string `name:"otlp.token-file" help:"File with the token for the collector." placeholder:"FILE"`
 	GitHub
+	GitLab
 }
 
 // GitHub says what is done at GitHub: nothing by default.
@@ -50,6 +54,55 @@ type GitHub struct {
 	App          string   `name:"github.app-id" help:"${serve_github_app_id}" placeholder:"ID"`
 	Installation string   `name:"github.app-installation" help:"The App's installation." placeholder:"ID"`
 	Key          string   `name:"github.app-key-file" help:"File with the App's private key, PEM." placeholder:"FILE"`
+}
+
+// GitLab says what is done at GitLab: nothing by default.
+type GitLab struct {
+	LabAnnotate string   `name:"gitlab.annotate" help:"${serve_gitlab_annotate}" enum:",log,comment" default:""`
+	LabURL      string   `name:"gitlab.url" help:"${serve_gitlab_url}" default:"https://gitlab.com" placeholder:"URL"`
+	LabToken    string   `name:"gitlab.token-file" help:"${serve_gitlab_token_file}" placeholder:"FILE"`
+	LabScope    []string `name:"gitlab.scope" help:"${serve_gitlab_scope}" placeholder:"GROUP"`
+}
+
+func (g *GitLab) check() error {
+	if g.LabAnnotate == "" {
+		return nil
+	}
+	u, err := url.Parse(g.LabURL)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("--gitlab.url %s: want https://HOST", g.LabURL)
+	case g.LabToken == "":
+		return errors.New("--gitlab.annotate: give --gitlab.token-file, a token with the scope api")
+	case len(g.LabScope) == 0:
+		return errors.New(
+			"--gitlab.scope: say for which groups or projects --gitlab.annotate is, GROUP or GROUP/PROJECT",
+		)
+	}
+	if err := annotate.Groups(g.LabScope).Check(); err != nil {
+		return fmt.Errorf("--gitlab.scope %w", err)
+	}
+	_, err = daemon.Token(g.LabToken)()
+	return err
+}
+
+// requestsAMinute bounds what is asked of GitLab, which by default allows a user many more.
+const requestsAMinute = 120
+
+func (o *Outlets) addGitLab(p Parts, add addFunc) {
+	if o.LabAnnotate == "" {
+		return
+	}
+	pace := paced{rate.NewLimiter(requestsAMinute/60, 1)}
+	g := &annotate.GitLab{
+		Dry: o.LabAnnotate == "log",
+		API: forge.New(forge.Options{
+			Name: "GitLab", URL: strings.TrimRight(o.LabURL, "/") + "/api/v4", Token: daemon.Token(o.LabToken),
+			HTTP: &http.Client{Timeout: time.Minute, Transport: pace}, Prefix: "RateLimit-", Now: p.Now,
+		}),
+		Ledger: p.Ledger, Scope: o.LabScope, Pages: o.Pages, Log: p.Log,
+	}
+	add("gitlab-"+o.LabAnnotate, g.Send, 0)
 }
 
 // Parts are what the tasks work with.
@@ -81,7 +134,7 @@ func (o *Outlets) Check(token string) error {
 	if _, err := o.notifyConfig(); err != nil {
 		return fmt.Errorf("--notify.config-file: %w", err)
 	}
-	return o.GitHub.check(token)
+	return cmp.Or(o.GitHub.check(token), o.GitLab.check())
 }
 
 // notifyConfig reads who is told of what; nobody where there is no file.
@@ -146,6 +199,7 @@ func (o *Outlets) Tasks(p Parts) ([]func(context.Context) error, error) {
 	if o.Acts() {
 		o.addGitHub(p, reruns, add)
 	}
+	o.addGitLab(p, add)
 	if err := errors.Join(o.addNotify(p, add), o.addOTLP(add)); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	app := GitHub{Annotate: "check", Scope: scope, App: "7", Installation: "8", Key: key, PerHour: 1}
+	lab := GitLab{LabAnnotate: "comment", LabURL: "https://gitlab.example", LabToken: noKey, LabScope: []string{"acme"}}
 	for _, c := range []struct {
 		change func(*Outlets)
 		token  string
@@ -59,6 +60,12 @@ func TestCheck(t *testing.T) {
 		{func(o *Outlets) { o.Key = noKey }, "", "private key"},
 		{func(o *Outlets) { o.Key = noKey + "x" }, "", "no such file"},
 		{func(o *Outlets) { o.Rerun, o.PerHour = true, 0 }, "", "--github.reruns-per-hour"},
+		{func(o *Outlets) { o.GitLab = lab }, "", ""},
+		{func(o *Outlets) { o.GitLab = lab; o.LabToken = "" }, "", "--gitlab.token-file"},
+		{func(o *Outlets) { o.GitLab = lab; o.LabToken = noKey + "x" }, "", "no such file"},
+		{func(o *Outlets) { o.GitLab = lab; o.LabScope = nil }, "", "--gitlab.scope"},
+		{func(o *Outlets) { o.GitLab = lab; o.LabScope = []string{"a/*"} }, "", "--gitlab.scope"},
+		{func(o *Outlets) { o.GitLab = lab; o.LabURL = "gitlab.example" }, "", "--gitlab.url"},
 		{func(o *Outlets) { o.Pages = "coroner" }, "", "--web.external-url"},
 		{func(o *Outlets) { o.OTLP = "http://collector:4318" }, "", "--otlp.logs-url"},
 		{func(o *Outlets) { o.OTLP, o.OTLPToken = "http://collector:4318/v1/logs", noKey+"x" }, "", "no such file"},
@@ -88,6 +95,7 @@ func TestTasks(t *testing.T) {
 	}
 	for tasks, o := range map[int]*Outlets{
 		0: {}, 1: {GitHub: GitHub{Annotate: "log"}}, 2: {GitHub: GitHub{Annotate: "status", Rerun: true}},
+		3: {GitHub: GitHub{Annotate: "status", Rerun: true}, GitLab: GitLab{LabAnnotate: "log"}},
 		4: {OTLP: "http://127.0.0.1:4318/v1/logs", Notify: routes, GitHub: GitHub{Annotate: "log"}},
 	} {
 		parts := Parts{Ledger: l, Registry: prometheus.NewRegistry(), Log: zerolog.Nop(), Now: time.Now}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"coroner/ingest/forge"
+
 	"github.com/golang-jwt/jwt/v5"
 )
 
@@ -51,7 +53,7 @@ func (a *App) Token() (string, error) {
 	if err == nil && out.Token == "" {
 		err = errors.New("its answer holds no token")
 	}
-	if refused, is := errors.AsType[Refused](err); is { // of the App, not of what the token is for
+	if refused, is := errors.AsType[forge.Refused](err); is { // of the App, not of what the token is for
 		err = fmt.Errorf("installation %s: %s", a.Installation, refused.Error())
 	}
 	if err != nil {

@@ -19,23 +19,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
+
+	"coroner/ingest/forge"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Client asks GitHub's REST API, or that of a GitHub Enterprise Server.
 type Client struct {
-	URL   string // https://api.github.com, or https://HOST/api/v3
-	Token func() (string, error)
-	HTTP  *http.Client
-	Now   func() time.Time
-
+	*forge.Client
 	pages *lru.Cache[string, page]
-	limit limit
 }
 
 // page is an answer that GitHub need not send twice.
@@ -51,13 +47,16 @@ const (
 	maxCached = 500
 	maxPages  = 10
 	perPage   = 100
-	maxBody   = 16 << 20
 )
 
-// NewClient returns a client.
+// NewClient returns a client; address is https://api.github.com, or https://HOST/api/v3.
 func NewClient(address string, token func() (string, error), client *http.Client, now func() time.Time) *Client {
 	pages, _ := lru.New[string, page](maxCached) // an error only for a size below 1
-	return &Client{URL: strings.TrimRight(address, "/"), Token: token, HTTP: client, Now: now, pages: pages}
+	return &Client{pages: pages, Client: forge.New(forge.Options{
+		Name: "GitHub", URL: strings.TrimRight(address, "/"), Token: token, HTTP: client, Now: now,
+		Prefix: "X-RateLimit-", Header: map[string]string{
+			"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28",
+		}})}
 }
 
 // Job is a job as GitHub sees it.
@@ -138,66 +137,31 @@ func (q *Question) chooseJob(all []Job, err error) (Job, error) {
 
 // askPage asks for one address, within the limits.
 func (c *Client) askPage(ctx context.Context, path string) (page, error) {
-	if wait := c.limit.waitTime(c.Now()); wait > 0 {
-		return page{}, Later{wait}
-	}
 	old, _ := c.pages.Get(path)
-	req, err := c.newRequest(ctx, path, old.etag)
+	req, err := c.Request(ctx, http.MethodGet, path)
 	if err != nil {
 		return page{}, err
 	}
-	res, err := c.HTTP.Do(req)
+	if old.etag != "" {
+		req.Header.Set("If-None-Match", old.etag)
+	}
+	res, err := c.Do(req)
 	if err != nil {
-		return page{}, withoutURL(err)
+		return page{}, err
 	}
 	defer res.Body.Close()
-	if err := c.limit.readHeaders(res, c.Now()); err != nil {
-		return page{}, err
-	}
 	if res.StatusCode == http.StatusNotModified && old.etag != "" {
 		return old, nil
 	}
-	p, err := readPage(res)
+	p, err := c.readPage(res)
 	if err == nil && p.etag != "" {
 		c.pages.Add(path, p)
 	}
 	return p, err
 }
 
-func (c *Client) newRequest(ctx context.Context, path, etag string) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	token, err := c.Token()
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range map[string]string{
-		"Authorization":        "Bearer " + token,
-		"Accept":               "application/vnd.github+json",
-		"X-GitHub-Api-Version": "2022-11-28",
-		"User-Agent":           "coroner",
-		"If-None-Match":        etag,
-	} {
-		if value != "" {
-			req.Header.Set(name, value)
-		}
-	}
-	return req, nil
-}
-
-// withoutURL is a transport's error without the address in it.
-func withoutURL(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		return fmt.Errorf("GitHub does not answer: %w", at.Err)
-	}
-	return err
-}
-
 // readPage decodes an answer: one job, or a page of them.
-func readPage(res *http.Response) (page, error) {
+func (c *Client) readPage(res *http.Response) (page, error) {
 	switch {
 	case res.StatusCode == http.StatusUnauthorized:
 		return page{}, errors.New("GitHub rejects the token: it is wrong or has expired")
@@ -209,9 +173,9 @@ func readPage(res *http.Response) (page, error) {
 	case res.StatusCode != http.StatusOK:
 		return page{}, fmt.Errorf("GitHub answers %s", res.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	body, err := io.ReadAll(io.LimitReader(res.Body, forge.MaxBody))
 	if err != nil {
-		return page{}, withoutURL(err)
+		return page{}, c.WithoutURL(err)
 	}
 	jobs, err := decodeJobs(body)
 	return page{

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"coroner/ingest"
+	"coroner/ingest/forge"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
@@ -175,7 +176,7 @@ func (p *Poller) postpone(o *waitingQuestion, wait time.Duration) {
 
 // handleAnswer decides whether a question is asked again.
 func (p *Poller) handleAnswer(o *waitingQuestion, job *Job, err error) time.Duration {
-	var later Later
+	var later forge.Later
 	now := p.client.Now()
 	switch {
 	case errors.As(err, &later):

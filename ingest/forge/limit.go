@@ -1,4 +1,4 @@
-package github
+package forge
 
 import (
 	"fmt"
@@ -8,14 +8,28 @@ import (
 	"time"
 )
 
-// Later says that GitHub must not be asked before some time is over.
-type Later struct{ After time.Duration }
-
-func (l Later) Error() string {
-	return fmt.Sprintf("GitHub must not be asked for another %s", l.After.Round(time.Second))
+// Options say which forge is asked, and how.
+type Options struct {
+	Name   string // in errors
+	URL    string // of the API, without a slash at the end
+	Token  func() (string, error)
+	HTTP   *http.Client
+	Header map[string]string // of each request
+	Prefix string            // of the headers that tell of limits: X-RateLimit-, RateLimit-
+	Now    func() time.Time
 }
 
-// limit is what GitHub said of its rate limits. They are the token's, and other
+// Later says that a forge must not be asked before some time is over.
+type Later struct {
+	Forge string
+	After time.Duration
+}
+
+func (l Later) Error() string {
+	return fmt.Sprintf("%s must not be asked for another %s", l.Forge, l.After.Round(time.Second))
+}
+
+// limit is what a forge said of its rate limits. They are the token's, and other
 // programs may use it too: a tenth is left to them.
 type limit struct {
 	mu       sync.Mutex // guards what follows
@@ -29,19 +43,20 @@ const (
 	maxBackoff = time.Hour
 )
 
-// waitTime is how long GitHub must not be asked.
+// waitTime is how long the forge must not be asked.
 func (l *limit) waitTime(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(0, l.until.Sub(now))
 }
 
-// readHeaders reads an answer's headers. A refusal for too many requests is a Later.
-func (l *limit) readHeaders(res *http.Response, now time.Time) error {
+// readLimits reads an answer's headers. A refusal for too many requests is a Later.
+func (c *Client) readLimits(res *http.Response) error {
+	l, now := &c.limit, c.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	left, total := headerNumber(res, "X-RateLimit-Remaining"), headerNumber(res, "X-RateLimit-Limit")
-	reset := headerNumber(res, "X-RateLimit-Reset")
+	left, total := headerNumber(res, c.Prefix+"Remaining"), headerNumber(res, c.Prefix+"Limit")
+	reset := headerNumber(res, c.Prefix+"Reset")
 	spent := left >= 0 && reset > 0 && left <= max(0, total)/reserve
 	refused := res.StatusCode == http.StatusTooManyRequests ||
 		res.StatusCode == http.StatusForbidden && (left == 0 || res.Header.Get("Retry-After") != "")
@@ -57,7 +72,7 @@ func (l *limit) readHeaders(res *http.Response, now time.Time) error {
 		l.refusals = 0
 	}
 	if refused {
-		return Later{max(time.Second, l.until.Sub(now))}
+		return Later{c.Name, max(time.Second, l.until.Sub(now))}
 	}
 	return nil
 }
