@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,6 +18,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/fixtures/bench"
+	"coroner/fixtures/postgres"
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
@@ -357,25 +360,27 @@ func grown(t *testing.T, signals, rulesToo int) *rules.Rulebook {
 	return b
 }
 
-// The way through HTTP: what an agent encodes, the handler, many at one time.
-func TestBenchPush(t *testing.T) {
-	benched(t)
-	x := newLoad(t, loadBook(t), 100)
-	x.fill(10_000)
-	h := push.NewHandler(push.Limits{}, nil, x.Receive, func(string) {})
-	type sent struct {
-		node string
-		body []byte
-	}
-	var bodies []sent
+// sentPush is a push as it travels.
+type sentPush struct {
+	node string
+	body []byte
+}
+
+// pushes are some seconds of the town's life as agents would send them, of nodes that are spread
+// over so many clusters.
+func (x *load) pushes(clusters int) (out []sentPush) {
+	x.t.Helper()
 	x.send = func(entries []ingest.Entry) error {
 		of := map[string][]ingest.Entry{}
 		for _, e := range entries {
+			if clusters > 1 {
+				e.Cluster = fmt.Sprint("cluster-", crc32.ChecksumIEEE([]byte(e.Node))%uint32(clusters))
+			}
 			of[e.Node] = append(of[e.Node], e)
 		}
 		for node, its := range of {
 			body, err := push.Encode(its)
-			if bodies = append(bodies, sent{node, body}); err != nil {
+			if out = append(out, sentPush{node, body}); err != nil {
 				return err
 			}
 		}
@@ -385,26 +390,80 @@ func TestBenchPush(t *testing.T) {
 	for range seconds {
 		x.second(5000)
 	}
-	start, wall := bench.CPU(), time.Now()
+	return out
+}
+
+// pushAll hands pushes to servers, 16 at a time to each, and returns how long each took.
+func pushAll(t *testing.T, servers []*push.Handler, all []sentPush) []time.Duration {
+	t.Helper()
+	took := make([]time.Duration, len(all))
 	var g errgroup.Group
-	g.SetLimit(16)
-	for _, body := range bodies {
+	g.SetLimit(16 * len(servers))
+	for i, p := range all {
 		g.Go(func() error {
-			w := httptest.NewRecorder()
-			r := httptest.NewRequest(http.MethodPost, push.Path, bytes.NewReader(body.body))
-			r.Header.Set(push.AgentHeader, body.node)
-			if h.ServeHTTP(w, r); w.Code != http.StatusNoContent {
+			began, w := time.Now(), httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, push.Path, bytes.NewReader(p.body))
+			r.Header.Set(push.AgentHeader, p.node)
+			r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", i/250%250, i%250)
+			if servers[i%len(servers)].ServeHTTP(w, r); w.Code != http.StatusNoContent {
 				return fmt.Errorf("%d %s", w.Code, w.Body)
 			}
+			took[i] = time.Since(began)
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	slices.Sort(took)
+	return took
+}
+
+// The way through HTTP: what an agent encodes, the handler, many at one time.
+func TestBenchPush(t *testing.T) {
+	benched(t)
+	x := newLoad(t, loadBook(t), 100)
+	x.fill(10_000)
+	h := push.NewHandler(push.Limits{}, nil, x.Receive, func(string) {})
+	bodies := x.pushes(1)
+	start, wall := bench.CPU(), time.Now()
+	pushAll(t, []*push.Handler{h}, bodies)
 	took := bench.CPU() - start
 	t.Logf("%d pushes of %d lines, 16 at a time: %.1f µs a line with its marks, %.0f lines/cpu-s, %s", len(bodies),
 		x.lines, micros(took/time.Duration(x.lines)), rate(x.lines, took), time.Since(wall).Round(time.Millisecond))
+}
+
+// What several servers file together in one PostgreSQL, which syncs each commit, with and without
+// a standby that each commit waits for. All of it is on this machine: the database's processor time
+// is not in the servers'.
+func TestBenchReplicas(t *testing.T) {
+	benched(t)
+	b := loadBook(t)
+	for _, c := range []struct {
+		servers, clusters int
+		standby           bool
+	}{{1, 1, false}, {3, 1, false}, {3, 10, false}, {1, 10, true}, {3, 10, true}} {
+		db := postgres.Start(t, true, "what servers on one PostgreSQL file")
+		url := db.Database(t)
+		if c.standby {
+			db.Standby(t)
+		}
+		all := newLoad(t, b, 100)
+		bodies := all.pushes(c.clusters)
+		var servers []*push.Handler
+		for range c.servers {
+			d, l := newDocket(t, url, b, Options{MaxOpen: 1 << 30, Deadline: time.Hour, Silent: time.Hour}, all.clock)
+			t.Cleanup(func() { _ = l.Close() })
+			servers = append(servers, push.NewHandler(push.Limits{}, nil, d.Receive, func(string) {}))
+		}
+		start, wall := bench.CPU(), time.Now()
+		took := pushAll(t, servers, bodies)
+		cpu, passed := bench.CPU()-start, time.Since(wall)
+		t.Logf("%d servers, %2d clusters, standby %-5v: %6.0f lines/s, %.0f µs of the servers' processors a line; "+
+			"a push took %s at the median, %s at p99", c.servers, c.clusters, c.standby, rate(all.lines, passed),
+			micros(cpu/time.Duration(all.lines)), took[len(took)/2].Round(time.Millisecond),
+			took[len(took)*99/100].Round(time.Millisecond))
+	}
 }
 
 // What the sweep costs for a record, and how long one holds up who files.
