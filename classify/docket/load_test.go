@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -397,10 +398,14 @@ func (x *load) pushes(clusters int) (out []sentPush) {
 func pushAll(t *testing.T, servers []*push.Handler, all []sentPush) []time.Duration {
 	t.Helper()
 	took := make([]time.Duration, len(all))
-	var g errgroup.Group
-	g.SetLimit(16 * len(servers))
-	for i, p := range all {
-		g.Go(func() error {
+	groups := make([]errgroup.Group, len(servers))
+	var feeders sync.WaitGroup
+	for n := range servers {
+		groups[n].SetLimit(16)
+	}
+	give := func(i int) {
+		p := all[i]
+		groups[i%len(servers)].Go(func() error {
 			began, w := time.Now(), httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, push.Path, bytes.NewReader(p.body))
 			r.Header.Set(push.AgentHeader, p.node)
@@ -412,8 +417,18 @@ func pushAll(t *testing.T, servers []*push.Handler, all []sentPush) []time.Durat
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
+	for n := range servers {
+		feeders.Go(func() {
+			for i := n; i < len(all); i += len(servers) {
+				give(i)
+			}
+		})
+	}
+	feeders.Wait()
+	for n := range groups {
+		if err := groups[n].Wait(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	slices.Sort(took)
 	return took
@@ -465,6 +480,56 @@ func TestBenchReplicas(t *testing.T) {
 			took[len(took)*99/100].Round(time.Millisecond))
 	}
 }
+
+// What it costs that 20,000 nodes in 50 clusters say that nothing happened, beside what happens.
+// Agents say so 200 times a second at most, all together: the servers ask them to (X-Coroner-Pace).
+func TestBenchIdleNodes(t *testing.T) {
+	benched(t)
+	const nodes, clusters, servers = 20_000, 50, 3
+	b, db := loadBook(t), postgres.Start(t, true, "what idle nodes cost a PostgreSQL")
+	url := db.Database(t)
+	x := newLoad(t, b, nodes)
+	var handlers []*push.Handler
+	for range servers {
+		d, l := newDocket(t, url, b, Options{MaxOpen: 1 << 30, Deadline: time.Hour, Silent: time.Hour}, x.clock)
+		t.Cleanup(func() { _ = l.Close() })
+		handlers = append(handlers, push.NewHandler(push.Limits{}, nil, d.Receive, func(string) {}))
+	}
+	idle := func() (all []sentPush) {
+		x.clock.at = x.clock.at.Add(30 * time.Second)
+		for i := range nodes {
+			node := x.town.node(i)
+			marks := x.town.marks(node, x.began, x.clock.at)
+			for j := range marks {
+				marks[j].Cluster = fmt.Sprint("cluster-", i%clusters)
+			}
+			body, err := push.Encode(marks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, sentPush{node, body})
+		}
+		return all
+	}
+	pushAll(t, handlers, idle()) // after which the nodes are known
+	busy := newLoad(t, b, 100)
+	lines := busy.pushes(10)
+	measure := func(all []sentPush) (each time.Duration, p99 time.Duration) {
+		before := db.CPU()
+		took := pushAll(t, handlers, all)
+		return (db.CPU() - before) / time.Duration(len(all)), took[len(took)*99/100]
+	}
+	mark, p99 := measure(idle())
+	push, _ := measure(lines)
+	line := push * time.Duration(len(lines)) / time.Duration(busy.lines)
+	t.Logf("the database takes %s for a push that says that nothing happened, %s for a line: 200 of those and 5,000 of these "+
+		"in a second are %.1f %% and %.1f %% of a processor, the former %.1f %% of both", mark.Round(time.Microsecond),
+		line.Round(time.Microsecond), percent(200*mark), percent(5000*line), 100*percent(200*mark)/percent(200*mark+5000*line))
+	t.Logf("%d idle pushes, 16 at a time to each of %d servers: p99 %s", nodes, servers, p99.Round(time.Millisecond))
+}
+
+// percent is a share of a second.
+func percent(d time.Duration) float64 { return 100 * d.Seconds() }
 
 // What the sweep costs for a record, and how long one holds up who files.
 func TestBenchSweep(t *testing.T) {
