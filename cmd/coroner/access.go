@@ -42,6 +42,10 @@ func (s *server) addReviewers(now func() time.Time) error {
 	case err == nil:
 		err = s.addReviewer(s.cmd.Cluster, own, now)
 		s.daemon.Door.Agents[""] = s.daemon.Door.Agents[s.cmd.Cluster] // agents need not say that they are here
+	case errors.Is(err, kubewatch.ErrNoToken):
+		s.kubeMetrics(s.cmd.Cluster).NoToken(s.daemon.Log, err)
+		s.daemon.Door.Agents[""] = access.Nobody{Why: err}
+		s.daemon.Door.Agents[s.cmd.Cluster], err = access.Nobody{Why: err}, nil
 	case len(s.cmd.Review) > 0 && s.cmd.KubeConfig == "":
 		err = nil // this is no pod, and need not be
 	}

@@ -17,24 +17,17 @@ func (c *serveCmd) checkKube() error {
 	return c.Watch.Check()
 }
 
-// livingRunners names the runners of a namespace of the server's own cluster that are not
-// known to have ended.
-func (s *server) livingRunners(namespace string) []ingest.Entry {
-	out, err := s.intake.Living(s.cmd.Cluster, namespace)
-	if err != nil {
-		s.daemon.Log.Error().Err(err).Msg("cannot look for the runners that lived before the restart")
-	}
-	return out
-}
-
 // watchKube adds the watcher to the server's tasks where it was asked for.
 func (s *server) watchKube(now func() time.Time) error {
 	if !s.cmd.Watches() {
 		return nil
 	}
-	config, o, err := s.cmd.Watch.Open(
-		kubewatch.Options{Open: s.livingRunners, Now: now, Log: s.daemon.Log, Receive: s.docket.Receive})
-	if err != nil {
+	config, o, err := s.cmd.Watch.Open(kubewatch.Options{Now: now, Log: s.daemon.Log, Receive: s.docket.Receive,
+		Open: func(namespace string) ([]ingest.Entry, error) { return s.intake.Living(s.cmd.Cluster, namespace) }})
+	if errors.Is(err, kubewatch.ErrNoToken) {
+		s.kubeMetrics(s.cmd.Cluster).NoToken(s.daemon.Log, err)
+		return nil
+	} else if err != nil {
 		return usage("%w", err)
 	}
 	w, err := kubewatch.New(config, o, s.kubeMetrics(s.cmd.Cluster))

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"coroner/fixtures/apiserver"
+	"coroner/ingest/push"
 )
 
 // A namespace that is not there is told where people look: by /-/ready without its name, for
@@ -64,5 +67,35 @@ func TestTroubleIsToldWherePeopleLook(t *testing.T) {
 	})
 	if got := ask("/"); !strings.Contains(got, "the API server rejects the token") {
 		t.Error("the page does not say it")
+	}
+}
+
+// A server whose pod has no token serves all the same: what it lacks is told where people look,
+// and agents keep what they have.
+func TestAServerWithoutAToken(t *testing.T) {
+	if _, err := os.Stat("/var/run/secrets/kubernetes.io/serviceaccount/token"); err == nil {
+		t.Skip("not shown: what a server says whose pod has no token: this pod has one")
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+	s := serveFor(t, "--ledger="+filepath.Join(t.TempDir(), "l.db"), "--kube.namespace=arc-runners",
+		"--push.agent-account=coroner/coroner-agent")
+	defer s.stop()
+	for path, want := range map[string]string{"/-/ready": "attention: this pod has no service-account token",
+		"/": "set automountServiceAccountToken"} {
+		res, err := http.Get("http://" + s.daemon.Addr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if res.Body.Close(); err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %v, want %q in %.300s", path, res.StatusCode, err, want, body)
+		}
+	}
+	sender := &push.Sender{URL: "http://" + s.daemon.Addr() + push.Path, Node: "n1", Client: http.DefaultClient,
+		Token: func() (string, error) { return "a-token", nil }}
+	var later push.Later
+	if err := sender.Post(t.Context(), nil); !errors.As(err, &later) || later.Status != http.StatusServiceUnavailable {
+		t.Errorf("an agent is told %v", err)
 	}
 }

@@ -40,6 +40,14 @@ type Reviewer interface {
 	Review(ctx context.Context, token string) (push.Identity, error)
 }
 
+// Nobody is a Reviewer that can ask nobody: agents are asked to send again later.
+type Nobody struct{ Why error }
+
+// Review says why.
+func (n Nobody) Review(context.Context, string) (push.Identity, error) {
+	return push.Identity{}, fmt.Errorf("the server cannot have tokens reviewed: %w", n.Why)
+}
+
 // Denied is a credential that is missing or not good.
 type Denied struct{ Text string }
 

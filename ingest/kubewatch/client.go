@@ -14,6 +14,9 @@ import (
 
 var framer = kjson.Framer
 
+// ErrNoToken says that a pod has nothing to show to the API server.
+var ErrNoToken = errors.New("this pod has no service-account token")
+
 // Config says how to reach the API server: as a kubeconfig file says, or as
 // every pod is told where there is none.
 func Config(file string) (*rest.Config, error) {
@@ -23,8 +26,8 @@ func Config(file string) (*rest.Config, error) {
 			return nil, errors.New("this is no pod of a cluster: name a kubeconfig with --kube.config FILE")
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("this pod has no service-account token: set automountServiceAccountToken, "+
-				"or name a kubeconfig with --kube.config FILE (%w)", err)
+			err = fmt.Errorf("%w: set automountServiceAccountToken, or name a kubeconfig with --kube.config FILE (%w)",
+				ErrNoToken, err)
 		}
 		return c, err
 	}

@@ -98,7 +98,12 @@ func (f *feed) remember() {
 	if f.name != "pods" || f.w.options.Open == nil {
 		return
 	}
-	for _, id := range f.w.options.Open(f.namespace) {
+	living, err := f.w.options.Open(f.namespace)
+	if err != nil {
+		f.w.options.Log.Error().Err(err).Str("namespace", f.namespace).
+			Msg("cannot look for the runners that lived before the restart")
+	}
+	for _, id := range living {
 		f.seen[types.UID(id.PodUID)] = &known{id: id, running: true, reported: map[uint64]bool{}}
 	}
 }

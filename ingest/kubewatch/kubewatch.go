@@ -32,14 +32,16 @@ import (
 
 // Options say what is watched.
 type Options struct {
-	Namespaces []string                              // pods and events of these
-	Runners    bool                                  // and their EphemeralRunners, which name the job, and sets of them
-	Nodes      bool                                  // the cluster's nodes
-	Open       func(namespace string) []ingest.Entry // names the pods that lived when nobody watched last; nil: none
-	Check      time.Duration                         // how often it is looked whether they are there; 0: each minute
-	Now        func() time.Time
-	Log        zerolog.Logger
-	Receive    func(context.Context, []ingest.Entry) error // takes entries; what it refuses it is given again
+	Namespaces []string // pods and events of these
+	Runners    bool     // and their EphemeralRunners, which name the job, and sets of them
+	Nodes      bool     // the cluster's nodes
+	// Open names the pods that lived when nobody watched last; nil: none.
+	Open  func(namespace string) ([]ingest.Entry, error)
+	Check time.Duration // how often it is looked whether the namespaces are there; 0: each minute
+	Now   func() time.Time
+	Log   zerolog.Logger
+	// Receive takes entries; what it refuses it is given again.
+	Receive func(context.Context, []ingest.Entry) error
 }
 
 // Watcher follows an API server.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -28,6 +29,13 @@ type troubles struct {
 
 // Note sets what is wrong with something that is watched; a zero Trouble says that all is well.
 func (m *Metrics) Note(with string, what Trouble) { m.troubles.note(with, what) }
+
+// NoToken notes that nothing can be asked of the API for want of a token, which err says. A pod
+// gets none while it runs, so nothing more is tried.
+func (m *Metrics) NoToken(log zerolog.Logger, err error) {
+	m.Note("token", Trouble{ErrNoToken.Error(), err.Error()})
+	log.Error().Err(err).Msg("nothing is asked of the Kubernetes API")
+}
 
 // note sets what is wrong with something; a zero Trouble says that all is well.
 func (t *troubles) note(with string, what Trouble) {

@@ -103,17 +103,17 @@ func (r *Relay) log() *zerolog.Logger { return &r.options.Log }
 
 // living asks the server which runners of a namespace it takes for living, until it
 // answers: who died while no relay ran would be forgotten otherwise.
-func (r *Relay) living(namespace string) []ingest.Entry {
+func (r *Relay) living(namespace string) ([]ingest.Entry, error) {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		out, err := r.askLiving(namespace)
 		if err == nil {
-			return out
+			return out, nil
 		}
 		r.log().Error().Err(err).Dur("again_in", wait).
 			Msg("cannot ask the server which runners lived; nothing is relayed before it answers")
 		select {
 		case <-r.stopped:
-			return nil
+			return nil, err
 		case <-time.After(wait):
 		}
 	}
