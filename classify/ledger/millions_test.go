@@ -50,7 +50,7 @@ func TestBenchMillions(t *testing.T) {
 	}
 	defer l.Close()
 	began := time.Now().Add(-time.Hour)
-	line := rules.EvidenceLine{At: &began, Source: "kubelet", Text: strings.Repeat("what a node's journal says of it ", 5)}
+	line := rules.EvidenceLine{At: &began, Source: "kubelet", Text: strings.Repeat("what a journal says of it ", 6)}
 	for name, v := range map[string]rules.Verdict{
 		"a-death": {Label: rules.HostTeardown, Evidence: slices.Repeat([]rules.EvidenceLine{line}, 12)},
 		"a-brief": {Label: rules.Completed},
@@ -93,7 +93,9 @@ func TestBenchMillions(t *testing.T) {
 		{"a pool's name as the start", func() Query {
 			return Query{Runner: fmt.Sprint("pool", random.IntN(5000)), Limit: 20}
 		}, true},
-		{"a name that nobody has", func() Query { return Query{Runner: fmt.Sprint("quern-", random.IntN(5000))} }, false},
+		{"a name that nobody has", func() Query {
+			return Query{Runner: fmt.Sprint("quern-", random.IntN(5000))}
+		}, false},
 		{"a job", func() Query { return Query{Job: strconv.Itoa(11 * (100 + random.IntN(many-100)))} }, true},
 		{"a node's latest", func() Query {
 			return Query{Node: fmt.Sprint("node-", random.IntN(20000)), Limit: 50, Brief: true}
