@@ -523,8 +523,8 @@ func TestBenchIdleNodes(t *testing.T) {
 	push, _ := measure(lines)
 	line := push * time.Duration(len(lines)) / time.Duration(busy.lines)
 	idleWork, work := percent(200*mark), percent(5000*line)
-	t.Logf("the database takes %s for a push that says that nothing happened, %s for a line: 200 of those and 5,000 of "+
-		"these in a second are %.1f %% and %.1f %% of a processor, the former %.1f %% of both",
+	t.Logf("the database takes %s for a push that says that nothing happened, %s for a line: 200 of those and 5,000 "+
+		"of these in a second are %.1f %% and %.1f %% of a processor, the former %.1f %% of both",
 		mark.Round(time.Microsecond), line.Round(time.Microsecond), idleWork, work, 100*idleWork/(idleWork+work))
 	t.Logf("%d idle pushes, 16 at a time to each of %d servers: p99 %s", nodes, servers, p99.Round(time.Millisecond))
 }
