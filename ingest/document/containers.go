@@ -27,7 +27,8 @@ type stream struct {
 	ingest.Container
 	source   ingest.Source
 	trust    ingest.Trust
-	listens  bool // named like a listener: its first structured line decides
+	listens  bool         // named like a listener: its first structured line decides
+	named    ingest.Trust // what its names are worth: jobs may be able to start such pods, where they run
 	lines    int
 	from, to time.Time
 	parts    [2]part // lines that the runtime split, of each output
@@ -50,7 +51,10 @@ func (s *stream) sizeBegun() int { return cap(s.parts[0].text) + cap(s.parts[1].
 // newStream says what the container runs: a controller where the operator
 // named the pod as one, else what its names make likely.
 func (d Document) newStream(k ingest.Container) *stream {
-	s := &stream{Container: k, source: ingest.Job}
+	s := &stream{Container: k, source: ingest.Job, named: ingest.Attested}
+	if d.Jobs != nil && d.Jobs(k.Namespace) {
+		s.named = ingest.Claimed
+	}
 	named := d.Controller != nil && k.Pod != "" && d.Controller(k.Namespace, k.Pod)
 	listener := strings.Contains(k.Pod, "listener") || k.Name == "listener"
 	switch {
@@ -63,16 +67,12 @@ func (d Document) newStream(k ingest.Container) *stream {
 		s.listens = true
 	case strings.Contains(k.Pod, "controller") || strings.Contains(k.Pod, "manager") || k.Name == "manager":
 		s.source = ingest.Controller
-		if controllerContainers[k.Name] {
-			s.trust = ingest.Attested
+		if k.NamedAsControllers() {
+			s.trust = s.named
 		}
 	}
 	return s
 }
-
-// controllerContainers are the names that controllers give their own container;
-// a pod's name alone can be anybody's choice.
-var controllerContainers = map[string]bool{"manager": true, "controller": true, "": true}
 
 // streamOf returns the stream of k, one for all once there are too many.
 func (c *containers) streamOf(k ingest.Container) *stream {
@@ -122,8 +122,7 @@ func (d Document) streamOfPath() *stream {
 	return d.newStream(k)
 }
 
-// previewHead looks for what only a runner prints in the head of the stream, so
-// that its first lines are the runner's too.
+// previewHead looks in the head for what only a runner prints, so that the first lines are its own too.
 func (s *stream) previewHead(head []byte) {
 	for line := range bytes.Lines(head) {
 		text := string(line)
@@ -146,7 +145,7 @@ func (c *containers) yieldLine(d *draft, text string) {
 	if s.listens {
 		if src, _ := logtext.ProgramOf(text); src == ingest.Listener || src == ingest.Controller ||
 			logtext.IsStructured(text) {
-			s.source, s.trust, s.listens = ingest.Listener, ingest.Attested, false
+			s.source, s.trust, s.listens = ingest.Listener, s.named, false
 		}
 	}
 	d.Source, d.Trust = s.source, s.trust
