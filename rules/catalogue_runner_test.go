@@ -19,7 +19,7 @@ var floors = map[string]int{
 	"cluster-autoscaler": 80, "aws-node-termination-handler": 80, "talos": 80, "garm": 80,
 	"buildkite-agent": 80, "agent-stack-k8s": 80, "azure-agent": 80, "act_runner": 80, "jenkins-kubernetes-plugin": 80,
 	"tekton": 80, "woodpecker": 80, "drone-runner-kube": 80, "earlyoom": 80, "gvisor": 80, "firecracker": 80,
-	"descheduler": 80,
+	"descheduler": 80, "moby": 80, "node-problem-detector": 80,
 }
 
 // unknownOnPurpose are lines of the lists that no signal knows and nothing calls harmless, and why.
@@ -45,8 +45,9 @@ func TestUnknownOnPurpose(t *testing.T) {
 
 // TestCatalogueOfRunners holds the floors. The lists in testdata/catalogue are the warnings
 // and errors of each program that speak of an end or of what leads to one, with values that
-// say nothing in the places of its variables. A line counts only if a signal knows it or
-// harmless-runner.yaml names it; the ways of speaking in harmless.yaml fit too much to count.
+// say nothing in the places of its variables. A line counts only if a signal knows it, or
+// harmless-runner.yaml or harmless-node.yaml names it; the ways of speaking in harmless.yaml
+// fit too much to count.
 func TestCatalogueOfRunners(t *testing.T) {
 	b := bookWithout(t, "harmless.yaml", "harmless-kubernetes.yaml")
 	for program, floor := range floors {
