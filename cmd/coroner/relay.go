@@ -41,6 +41,7 @@ func (c *relayCmd) Run(p *program) error {
 		return usage("%w", err)
 	}
 	d.Log.Info().Str("server", c.Server).Str("address", d.Addr()).Msg("coroner relays the Kubernetes API")
+	d.Notes = r.Notes
 	d.Ready()
 	return d.Run(context.Background(), r.Run)
 }

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"coroner/ingest"
@@ -44,19 +45,22 @@ type Options struct {
 type Relay struct {
 	options Options
 	watcher *kubewatch.Watcher
+	kube    *kubewatch.Metrics
 	refused prometheus.Counter
+	away    atomic.Bool   // the server did not take the last push, or did not answer
 	stopped chan struct{} // closed when Run is told to end
 }
 
 // New returns a relay; it asks nothing yet.
 func New(config *rest.Config, o Options, reg prometheus.Registerer) (_ *Relay, err error) {
-	r := &Relay{options: o, stopped: make(chan struct{}), refused: prometheus.NewCounter(prometheus.CounterOpts{
+	r := &Relay{options: o, stopped: make(chan struct{}), kube: kubewatch.NewMetrics(reg)}
+	r.refused = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "coroner_relay_refused_total",
 		Help: "Records of the Kubernetes API that the server will never take.",
-	})}
+	})
 	reg.MustRegister(r.refused)
 	o.Options.Open, o.Options.Receive = r.living, r.pushEntries
-	r.watcher, err = kubewatch.New(config, o.Options, kubewatch.NewMetrics(reg))
+	r.watcher, err = kubewatch.New(config, o.Options, r.kube)
 	return r, err
 }
 
@@ -64,6 +68,17 @@ func New(config *rest.Config, o Options, reg prometheus.Registerer) (_ *Relay, e
 func (r *Relay) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { close(r.stopped) })()
 	return r.watcher.Run(ctx)
+}
+
+// Notes says what keeps the relay from its work at present, in words that anybody may read.
+func (r *Relay) Notes() (out []string) {
+	if r.away.Load() {
+		out = append(out, "the server does not take what is pushed")
+	}
+	for _, t := range r.kube.Trouble() {
+		out = append(out, t.Kind)
+	}
+	return out
 }
 
 // pushEntries hands entries over. What the server will never take is left out, the rest
@@ -77,7 +92,9 @@ func (r *Relay) pushEntries(ctx context.Context, entries []ingest.Entry) error {
 			r.options.Book.Redact(&clean[i])
 		}
 	}
-	return r.pushClean(ctx, clean)
+	err := r.pushClean(ctx, clean)
+	r.away.Store(err != nil)
+	return err
 }
 
 func (r *Relay) pushClean(ctx context.Context, entries []ingest.Entry) error {
@@ -106,7 +123,7 @@ func (r *Relay) log() *zerolog.Logger { return &r.options.Log }
 func (r *Relay) living(namespace string) ([]ingest.Entry, error) {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		out, err := r.askLiving(namespace)
-		if err == nil {
+		if r.away.Store(err != nil); err == nil {
 			return out, nil
 		}
 		r.log().Error().Err(err).Dur("again_in", wait).

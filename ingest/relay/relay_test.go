@@ -135,6 +135,24 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// What keeps a relay from its work is told while it does.
+func TestNotes(t *testing.T) {
+	var c centre
+	r := newRelay(t, c.serve(t, east).URL, "east")
+	other := newRelay(t, c.serve(t, east).URL, "west")
+	_ = other.pushEntries(t.Context(), []ingest.Entry{pod("mill-1", "a")})
+	if got := other.Notes(); len(got) != 1 || !strings.Contains(got[0], "does not take") {
+		t.Errorf("while the server refuses: %q", got)
+	}
+	if err := r.pushEntries(t.Context(), []ingest.Entry{pod("mill-1", "a")}); err != nil || r.Notes() != nil {
+		t.Errorf("%v, %q", err, r.Notes())
+	}
+	r.kube.Note("pods", kubewatch.Trouble{Kind: "the Kubernetes API does not answer", Text: "https://10.0.0.1"})
+	if got := r.Notes(); len(got) != 1 || got[0] != "the Kubernetes API does not answer" {
+		t.Errorf("while the API is away: %q", got)
+	}
+}
+
 // The server is asked which runners lived, until it can say.
 func TestLiving(t *testing.T) {
 	c := centre{away: 1, knows: []ingest.Entry{{Namespace: "ci", Pod: "mill-1", PodUID: "u1", Node: "n1"}}}
