@@ -1,8 +1,6 @@
 package docket
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +25,7 @@ type batch struct {
 	tails map[inCluster][]ingest.Entry // stream -> its lines that nothing recognised
 	nodes map[inCluster]ledger.Node
 
+	covered  []ledger.OwnedMark      // marks that open no case
 	standing map[string]*ledger.Case // cases of pools and jobs that were touched, by their ids
 	unplaced map[string]bool         // pods of which nobody knows where they are, see podOf
 	kept     []*ingest.Entry         // that count as printed
@@ -162,8 +161,12 @@ func (b *batch) fileMark(e *ingest.Entry) error {
 	case e.Source == ingest.Kube:
 		own = "kube:" + e.Namespace
 	}
+	if own == "controller" || e.Pod == "" && e.PodUID == "" {
+		b.covered = append(b.covered, ledger.OwnedMark{Entry: e, Owner: own})
+		return nil
+	}
 	added, err := b.tx.AddMark(e, own)
-	if err != nil || !added || own == "controller" || e.Pod == "" && e.PodUID == "" {
+	if err != nil || !added {
 		return err
 	}
 	runner := e.Source == ingest.Runner
@@ -327,13 +330,11 @@ func (b *batch) endBatch() error {
 	if err := b.putStandings(); err != nil {
 		return err
 	}
-	nodes := slices.SortedFunc(maps.Values(b.nodes), func(a, b ledger.Node) int { // no two writes wait for each other
-		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name))
-	})
-	for _, n := range nodes {
-		if err := b.noteNode(n); err != nil {
-			return err
-		}
+	if err := b.noteNodes(); err != nil {
+		return err
+	}
+	if err := b.tx.AddMarks(b.covered); err != nil {
+		return err
 	}
 	return b.cases.flushCases()
 }

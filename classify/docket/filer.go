@@ -47,8 +47,11 @@ func (f *filer) fileEntries(ctx context.Context, from Origin, entries []ingest.E
 }
 
 func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) error {
-	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weightOf(some)}
+	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weightOf(some), filed: make(chan struct{})}
 	f.queue.addPush(p)
+	if f.ledger.Shared() && len(clustersOf([]*pushRequest{p})) == 0 {
+		p.waitForOthers(ctx)
+	}
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	if !p.done { // nobody took it along
@@ -74,6 +77,7 @@ func (f *filer) fileAll(ctx context.Context, all []*pushRequest) {
 	}
 	for _, p := range all {
 		p.done, p.err = true, err
+		close(p.filed)
 	}
 }
 

@@ -118,7 +118,7 @@ func TestASilentShipperIsNoDeath(t *testing.T) {
 	w := newWorld(t, Options{Silent: 2 * time.Minute, Deadline: 10 * time.Second})
 	w.tell(w.born()...) // before there were agents and shippers
 	if err := w.ledger.Write(context.Background(), w.clock.at, func(tx *ledger.Tx) error {
-		return tx.PutNode(ledger.Node{Name: "n1", Heard: w.clock.at}) // as an earlier version did
+		return tx.PutNodes(ledger.Node{Name: "n1", Heard: w.clock.at}) // as an earlier version did
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,10 @@
 package docket
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"coroner/ingest"
 )
@@ -14,6 +16,24 @@ type pushRequest struct {
 	weight  int
 	done    bool // it was filed, or failed with err; guarded by store.writing
 	err     error
+	filed   chan struct{} // closed when done
+}
+
+// Most pushes to a database that many nodes share say only how far a node was read. Each
+// write costs it more than what such a push says, so those of one server that come within
+// waitFor are one write, or part of the next that somebody else makes.
+const waitFor = 100 * time.Millisecond
+
+// waitForOthers waits until the request was filed with others, or is to be filed now.
+func (p *pushRequest) waitForOthers(ctx context.Context) {
+	now := time.Now()
+	ends := time.NewTimer(now.Truncate(waitFor).Add(waitFor).Sub(now))
+	defer ends.Stop()
+	select {
+	case <-p.filed:
+	case <-ends.C:
+	case <-ctx.Done():
+	}
 }
 
 // queue is where requests wait while others are filed. Whoever files next takes the

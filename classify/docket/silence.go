@@ -3,6 +3,8 @@ package docket
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"coroner/classify/ledger"
@@ -52,27 +54,39 @@ func (w *silenceWatch) noteSilent(ctx context.Context, n ledger.Node, now time.T
 			return err
 		}
 		n.Silent = true
-		return b.tx.PutNode(n)
+		return b.tx.PutNodes(n)
 	})
 	return err
 }
 
-// noteNode notes a push of a node, and that it is heard of again if it was silent.
-func (b *batch) noteNode(n ledger.Node) error {
-	was, err := b.tx.Node(n.Cluster, n.Name)
-	if err != nil {
+// noteNodes notes pushes of nodes. It looks for those that were silent where there are some.
+func (b *batch) noteNodes() error {
+	nodes := slices.SortedFunc(maps.Values(b.nodes), ledger.Node.Compare)
+	if all, err := b.tx.HearNodes(nodes); all || err != nil {
 		return err
 	}
-	if was.Silent {
-		e := ownEntry(n, b.now, `coroner agent of node "`+n.Name+`" is heard of again`)
-		if err := b.fileOwn(e); err != nil {
-			return err
-		}
-		if err := b.judgeAgain(n, was.Heard); err != nil {
+	for _, n := range nodes {
+		if err := b.noteAgain(n); err != nil {
 			return err
 		}
 	}
-	return b.tx.PutNode(n)
+	return nil
+}
+
+// noteAgain notes that a node is heard of again if it was silent.
+func (b *batch) noteAgain(n ledger.Node) error {
+	was, err := b.tx.Node(n.Cluster, n.Name)
+	if err != nil || !was.Silent {
+		return err
+	}
+	e := ownEntry(n, b.now, `coroner agent of node "`+n.Name+`" is heard of again`)
+	if err := b.fileOwn(e); err != nil {
+		return err
+	}
+	if err := b.judgeAgain(n, was.Heard); err != nil {
+		return err
+	}
+	return b.tx.PutNodes(n)
 }
 
 // judgeAgain has every runner of a node judged anew that was heard of since.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coroner/classify/ledger/stored"
 	"coroner/ingest"
 )
 
@@ -26,7 +27,7 @@ func (n *naming) first() string {
 // No cluster's and no other name has these in it.
 const (
 	noName = "\x1e"
-	within = "\x1f" // ends the cluster before a name
+	within = stored.Within // ends the cluster before a name
 )
 
 // storedCluster is a cluster as the file has it.

@@ -30,7 +30,7 @@ func fillOf(tx *Tx, cluster string) error {
 		tx.PutCase(Case{ID: id, Cluster: cluster, Namespace: "arc", Name: "p", UID: "u", Node: "n1", Runner: true,
 			State: StateOpen}),
 		tx.Tie(cluster, "container", id),
-		tx.PutNode(Node{Cluster: cluster, Name: "n1", Reached: after(-1), Heard: t0}),
+		tx.PutNodes(Node{Cluster: cluster, Name: "n1", Reached: after(-1), Heard: t0}),
 		tx.AddVerdict(id, v, after(-5), true))
 }
 

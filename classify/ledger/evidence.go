@@ -2,16 +2,14 @@ package ledger
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"coroner/classify/ledger/schema"
+	"coroner/classify/ledger/stored"
 	"coroner/ingest"
 )
 
@@ -29,7 +27,7 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 	names = t.names.storedKeys(e.Cluster, names)
 	number := t.conn.NewNumber()
 	res, err := t.conn.Execute(`INSERT INTO evidence (id, hash, node, at, wide, received, entry, names)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`, number, identity(&at),
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`, number, stored.RecordID(&at),
 		t.names.storedKey(e.Cluster, nodeKey(e)), unixNanos(e.At), wide, unixNanos(t.now), data,
 		schema.PackNumbers(names))
 	if err != nil {
@@ -82,55 +80,14 @@ func (t EvidenceTable) asStored(of *ingest.Entry) ingest.Entry {
 	return e
 }
 
-// identity is what makes two entries the same record: everything but where in
-// its document a reader met it. It begins with the second that it was written
-// in, so that what comes together stands together in the index: else every
-// record would touch another page of it.
-func identity(e *ingest.Entry) []byte {
-	text := make([]byte, 0, 1024)
-	if e.Cluster != "" {
-		text = append(append(text, e.Cluster...), within...)
-	}
-	for _, part := range []string{
-		string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container, e.ContainerID, e.Unit,
-	} {
-		text = append(append(text, part...), 0)
-	}
-	text = append(strconv.AppendInt(text, unixNanos(e.At), 10), 0)
-	text = append(strconv.AppendInt(text, int64(e.Mono), 10), 0)
-	text = append(append(text, e.Text...), 0)
-	text = append(append(text, fieldsText(e.Fields)...), 0)
-	if e.At.IsZero() { // lines without a time can be alike and yet two
-		text = append(append(text, e.Doc...), 0)
-		text = strconv.AppendInt(text, int64(e.Line), 10)
-	}
-	sum := sha256.Sum256(text)
-	second := uint32(max(0, unixNanos(e.At)) / int64(time.Second))
-	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 20), second), sum[:16]...)
-}
-
-func fieldsText(m map[string]string) string {
-	var parts []string
-	for k, v := range m {
-		parts = append(parts, k+"="+v)
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, "\x00")
-}
-
 // AddMark stores a mark under its owner in its cluster. A span of coverage that goes on
-// replaces its shorter self.
+// replaces its shorter self; added is false for one that is not longer.
 func (t EvidenceTable) AddMark(e *ingest.Entry, owner string) (added bool, err error) {
-	at := t.asStored(e)
-	data, err := json.Marshal(at)
+	rows, err := t.markRows([]OwnedMark{{e, owner}})
 	if err != nil {
 		return false, err
 	}
-	res, err := t.conn.Execute(`INSERT INTO marks (hash, owner, reached, received, entry) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (hash) DO UPDATE
-		SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
-		WHERE excluded.reached > marks.reached`,
-		markIdentity(&at), t.names.storedKey(e.Cluster, owner), unixNanos(e.Mark.To), unixNanos(t.now), data)
+	res, err := t.conn.Execute(insertMarks+"(?, ?, ?, ?, ?)"+replaceShorter, rows[0]...)
 	if err != nil {
 		return false, err
 	}
@@ -138,22 +95,45 @@ func (t EvidenceTable) AddMark(e *ingest.Entry, owner string) (added bool, err e
 	return n > 0, err
 }
 
-func markIdentity(e *ingest.Entry) []byte {
-	h := sha256.New()
-	m := e.Mark
-	parts := []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container,
-		strconv.Itoa(int(m.Kind)), strconv.FormatInt(unixNanos(m.From), 10)}
-	if e.Cluster != "" {
-		parts = append(parts, e.Cluster+within)
+// OwnedMark is a mark and whose it is.
+type OwnedMark struct {
+	Entry *ingest.Entry
+	Owner string
+}
+
+// AddMarks is AddMark for many.
+func (t EvidenceTable) AddMarks(all []OwnedMark) error {
+	rows, err := t.markRows(all)
+	if err != nil {
+		return err
 	}
-	if m.Kind == ingest.Gap {
-		parts = append(parts, strconv.FormatInt(unixNanos(m.To), 10), m.Why)
+	_, err = t.conn.InsertRows(insertMarks, rows, replaceShorter)
+	return err
+}
+
+const (
+	insertMarks    = "INSERT INTO marks (hash, owner, reached, received, entry) VALUES "
+	replaceShorter = ` ON CONFLICT (hash) DO UPDATE
+		SET reached = excluded.reached, received = excluded.received, entry = excluded.entry
+		WHERE excluded.reached > marks.reached`
+)
+
+// receivedIn is how exactly is kept when a mark came: an index that a row's change leaves as it
+// was costs nothing.
+const receivedIn = 10 * time.Minute
+
+// markRows are rows in the order of their hashes, so that no two writes wait for each other.
+func (t EvidenceTable) markRows(all []OwnedMark) (out [][]any, err error) {
+	marks := make([]stored.Mark, len(all))
+	for i, m := range all {
+		marks[i] = stored.Mark{Entry: t.asStored(m.Entry), Owner: t.names.storedKey(m.Entry.Cluster, m.Owner)}
 	}
-	for _, part := range parts {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
+	rows, err := stored.JoinMarks(marks)
+	received := unixNanos(t.now.Truncate(receivedIn))
+	for _, row := range rows {
+		out = append(out, []any{row.Hash, row.Owner, unixNanos(row.To), received, row.Entry})
 	}
-	return h.Sum(nil)[:16]
+	return out, err
 }
 
 // AddTail merges lines into the last lines of their stream and keeps the n

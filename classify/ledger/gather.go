@@ -12,6 +12,7 @@ import (
 
 	"coroner/classify/ledger/database"
 	"coroner/classify/ledger/schema"
+	"coroner/classify/ledger/stored"
 	"coroner/ingest"
 )
 
@@ -65,14 +66,14 @@ func (q Questions) Unseen(ctx context.Context, name string, seen map[int64]bool)
 func (q Questions) Since(ctx context.Context, name string, from time.Time) ([]ingest.Entry, error) {
 	const filed = `SELECT e.entry FROM names n CROSS JOIN evidence e
 		WHERE n.name = ? AND e.id = n.evidence AND e.at >= ? ORDER BY e.at, e.id`
-	return q.readEntries(ctx, filed, schema.NameNumber(q.storedKey(name)), unixNanos(from))
+	return q.readEntries(ctx, stored.ReadRecord, filed, schema.NameNumber(q.storedKey(name)), unixNanos(from))
 }
 
 // Latest returns the evidence that is filed under a name, the latest first.
 func (q Questions) Latest(ctx context.Context, name string, limit int) ([]ingest.Entry, error) {
 	const filed = `SELECT e.entry FROM names n CROSS JOIN evidence e
 		WHERE n.name = ? AND e.id = n.evidence ORDER BY n.evidence DESC LIMIT ?`
-	return q.readEntries(ctx, filed, schema.NameNumber(q.storedKey(name)), limit)
+	return q.readEntries(ctx, stored.ReadRecord, filed, schema.NameNumber(q.storedKey(name)), limit)
 }
 
 // Filed returns those of the names under which evidence is filed. It asks for all of
@@ -135,7 +136,7 @@ func (q Questions) Wide(ctx context.Context, node string, from, to time.Time) (o
 
 // Evidence returns one record; ok is false when it was swept.
 func (q Questions) Evidence(ctx context.Context, id int64) (e ingest.Entry, ok bool, err error) {
-	found, err := q.readEntries(ctx, "SELECT entry FROM evidence WHERE id = ?", id)
+	found, err := q.readEntries(ctx, stored.ReadRecord, "SELECT entry FROM evidence WHERE id = ?", id)
 	if err != nil || len(found) == 0 {
 		return e, false, err
 	}
@@ -149,40 +150,31 @@ type Owners [3]string
 func (q Questions) Marks(ctx context.Context, of Owners, from time.Time) ([]ingest.Entry, error) {
 	const marks = `SELECT entry FROM marks WHERE owner IN (?, ?, ?) AND (reached >= ? OR reached = 0)
 		ORDER BY owner, reached, hash`
-	return q.readEntries(ctx, marks, q.storedKey(of[0]), q.storedKey(of[1]), q.storedKey(of[2]), unixNanos(from))
+	return q.readEntries(ctx, stored.ReadMarks,
+		marks, q.storedKey(of[0]), q.storedKey(of[1]), q.storedKey(of[2]), unixNanos(from))
 }
 
 // Tails returns the last lines of every stream of some pods.
-func (q Questions) Tails(ctx context.Context, of Owners) (out []ingest.Entry, _ error) {
+func (q Questions) Tails(ctx context.Context, of Owners) ([]ingest.Entry, error) {
 	const tails = "SELECT entries FROM tails WHERE owner IN (?, ?, ?) ORDER BY owner, stream"
-	rows, err := q.query(ctx, tails, q.storedKey(of[0]), q.storedKey(of[1]), q.storedKey(of[2]))
-	err = eachRow(rows, err, func(r *sql.Rows) error {
-		var data []byte
-		var some []ingest.Entry
-		if err := r.Scan(&data); err != nil {
-			return err
-		}
-		err := json.Unmarshal(data, &some)
-		for i := range some {
-			q.names.readEntry(&some[i])
-		}
-		out = append(out, some...)
-		return err
-	})
-	return out, err
+	return q.readEntries(ctx, stored.ReadTail, tails, q.storedKey(of[0]), q.storedKey(of[1]), q.storedKey(of[2]))
 }
 
-func (q Questions) readEntries(ctx context.Context, query string, args ...any) (out []ingest.Entry, _ error) {
+// readEntries reads rows, each of which read makes entries of.
+func (q Questions) readEntries(
+	ctx context.Context, read func([]byte) ([]ingest.Entry, error), query string, args ...any,
+) (out []ingest.Entry, _ error) {
 	rows, err := q.query(ctx, query, args...)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var data sql.RawBytes
 		if err := r.Scan(&data); err != nil {
 			return err
 		}
-		var e ingest.Entry
-		err := json.Unmarshal(data, &e)
-		q.names.readEntry(&e)
-		out = append(out, e)
+		some, err := read(data)
+		for i := range some {
+			q.names.readEntry(&some[i])
+		}
+		out = append(out, some...)
 		return err
 	})
 	return out, err

@@ -44,7 +44,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	}
 	// Asked once more of the row itself: another server may have changed it since it was found.
 	del("DELETE FROM marks WHERE hash IN (SELECT hash FROM marks WHERE received < ?1 LIMIT ?2) AND received < ?1",
-		evidence)
+		evidence.Add(-receivedIn))
 	del("DELETE FROM tails WHERE stream IN (SELECT stream FROM tails WHERE received < ?1 LIMIT ?2) AND received < ?1",
 		evidence)
 	del(`DELETE FROM nodes WHERE (cluster, node) IN

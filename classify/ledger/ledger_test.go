@@ -148,7 +148,7 @@ func fill(tx *Tx) error {
 			Revision:  1,
 		}),
 		tx.Tie("", "container", "1"),
-		tx.PutNode(Node{Name: "n1", Reached: after(-1), Heard: t0, Controller: true, Silent: true}),
+		tx.PutNodes(Node{Name: "n1", Reached: after(-1), Heard: t0, Controller: true, Silent: true}),
 		tx.AddVerdict("1", verdict("p", 1), after(-5), true))
 }
 
@@ -752,10 +752,10 @@ func TestNodesGoForward(t *testing.T) {
 			t.Errorf("a new node: %+v %v", n, err)
 		}
 		return errors.Join(
-			tx.PutNode(Node{Name: "n1", Reached: after(10), Heard: after(10), Controller: true, Silent: true}),
-			tx.PutNode(Node{Name: "n1", Reached: after(5), Heard: after(5)}),
-			tx.PutNode(Node{Name: "n1", Heard: after(20)}),
-			tx.PutNode(Node{Name: "n0", Reached: after(1)}))
+			tx.PutNodes(Node{Name: "n1", Reached: after(10), Heard: after(10), Controller: true, Silent: true}),
+			tx.PutNodes(Node{Name: "n1", Reached: after(5), Heard: after(5)}),
+			tx.PutNodes(Node{Name: "n1", Heard: after(20)}),
+			tx.PutNodes(Node{Name: "n0", Reached: after(1)}))
 	})
 	want := []Node{
 		{Name: "n0", Reached: after(1)}, {Name: "n1", Reached: after(10), Heard: after(20), Controller: true},
@@ -833,7 +833,7 @@ func TestCasesThatAreSettled(t *testing.T) {
 		{Node{Name: "arc", Reached: after(14), Controller: true, Silent: true}, []string{"one", "two"}},
 		{Node{Name: "arc", Reached: after(15), Controller: true}, []string{"one", "two"}},
 	} {
-		write(t, l, t0, func(tx *Tx) error { return tx.PutNode(step.node) })
+		write(t, l, t0, func(tx *Tx) error { return tx.PutNodes(step.node) })
 		got := ids(get(l.Pending(t.Context(), after(30), 5*time.Second))(t))
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("%+v: %s", step.node, diff)
@@ -1111,10 +1111,8 @@ func TestSweep(t *testing.T) {
 		name := []string{"new", "old"}[-second]
 		write(t, l, after(second), func(tx *Tx) error {
 			e := line(t0, name)
-			mark := ingest.Entry{Node: name, Mark: &ingest.Mark{To: t0}}
-			_, err1 := tx.AddEvidence(&e, []string{"name", "only-" + name}, false)
-			_, err2 := tx.AddMark(&mark, "owner")
-			return errors.Join(err1, err2,
+			_, err := tx.AddEvidence(&e, []string{"name", "only-" + name}, false)
+			return errors.Join(err,
 				tx.AddTail(name, "owner", []ingest.Entry{line(t0, name)}, 9, asIs),
 				tx.AddVerdict(name, verdict(name, 1), t0, false),
 				tx.AddVerdict("unsent-"+name, verdict("unsent-"+name, 1), t0, true),
@@ -1125,7 +1123,11 @@ func TestSweep(t *testing.T) {
 				// nobody will judge it
 				tx.PutCase(Case{ID: "no-runner-" + name, Heard: after(second), State: StateEnding}),
 				tx.Tie("", "c-"+name, "open-"+name), tx.Tie("", "d-"+name, "ending-"+name),
-				tx.PutNode(Node{Name: name, Heard: after(second)}))
+				tx.PutNodes(Node{Name: name, Heard: after(second)}))
+		})
+		write(t, l, t0.Add(time.Duration(second)*(receivedIn+time.Second)), func(tx *Tx) error {
+			_, err := tx.AddMark(&ingest.Entry{Node: name, Mark: &ingest.Mark{To: t0}}, "owner")
+			return err
 		})
 	}
 	var swept Swept
@@ -1252,11 +1254,11 @@ func TestOpenRefuses(t *testing.T) {
 		}), "not a ledger"},
 		{"a newer ledger", file("newer.db", func(p string) {
 			_ = reopen(t, p).Close()
-			exec(p, "PRAGMA user_version = 7")
-		}), "schema version 7, this program reads 6"},
+			exec(p, "PRAGMA user_version = 8")
+		}), "schema version 8, this program reads 7"},
 		{
 			"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }),
-			"schema version 0, this program reads 6",
+			"schema version 0, this program reads 7",
 		},
 		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "it is a folder"},
 		{
@@ -1429,5 +1431,39 @@ func TestNamesThatAreFiled(t *testing.T) {
 	}
 	if got := get(l.Filed(t.Context(), nil))(t); len(got) != 0 {
 		t.Errorf("of none: %q", got)
+	}
+}
+
+// However many nodes are heard of at once, each is noted, and one that was silent is left alone
+// and told apart.
+func TestManyNodesAreHeard(t *testing.T) {
+	l := fresh(t)
+	var all []Node
+	for i := range 87 { // of which no statement has so many
+		all = append(all, Node{Name: fmt.Sprintf("n%02d", i), Reached: after(1), Heard: after(1)})
+	}
+	hear := func(at int, want bool) {
+		t.Helper()
+		for i := range all {
+			all[i].Reached, all[i].Heard = after(at), after(at)
+		}
+		write(t, l, after(at), func(tx *Tx) error {
+			ok, err := tx.HearNodes(all)
+			if ok != want {
+				t.Errorf("at %d all were heard: %v", at, ok)
+			}
+			return err
+		})
+	}
+	hear(1, true)
+	hear(2, true)
+	silent := all[70]
+	silent.Silent = true
+	write(t, l, after(3), func(tx *Tx) error { return tx.PutNodes(silent) })
+	hear(4, false)
+	want := slices.Clone(all)
+	want[70] = silent
+	if diff := cmp.Diff(want, get(l.Nodes(t.Context()))(t)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"database/sql"
+	"strings"
 	"time"
 
 	"coroner/classify/ledger/database"
@@ -28,16 +30,37 @@ func (t CaseTable) Node(cluster, name string) (Node, error) {
 	return n, err
 }
 
-// PutNode notes a push of a node's agent. Reached only goes forward; a zero
-// Reached leaves it.
-func (t CaseTable) PutNode(n Node) error {
-	_, err := t.conn.Execute("INSERT INTO nodes ("+nodeColumns+`) VALUES (?, ?, ?, ?, ?, ?)
+// Compare orders nodes by cluster and name. Who changes several does it in that order, so that
+// no two writes wait for each other.
+func (n Node) Compare(other Node) int {
+	return cmp.Or(strings.Compare(n.Cluster, other.Cluster), strings.Compare(n.Name, other.Name))
+}
+
+// PutNodes notes pushes of nodes' agents, of each node one at most, and whether they are silent.
+// Reached only goes forward; a zero Reached leaves it.
+func (t CaseTable) PutNodes(all ...Node) error {
+	_, err := t.putNodes(all, ", silent = excluded.silent")
+	return err
+}
+
+// HearNodes is PutNodes for nodes that are heard of; it leaves those alone that are silent. all
+// is whether none was.
+func (t CaseTable) HearNodes(of []Node) (all bool, err error) {
+	n, err := t.putNodes(of, " WHERE NOT nodes.silent")
+	return n == int64(len(of)), err
+}
+
+func (t CaseTable) putNodes(all []Node, silent string) (changed int64, err error) {
+	rows := make([][]any, len(all))
+	for i, n := range all {
+		rows[i] = []any{t.names.storedCluster(n.Cluster), n.Name, unixNanos(n.Reached), unixNanos(n.Heard),
+			n.Controller, n.Silent}
+	}
+	return t.conn.InsertRows("INSERT INTO nodes ("+nodeColumns+") VALUES ", rows, `
 		ON CONFLICT (cluster, node) DO UPDATE SET
 		reached = CASE WHEN excluded.reached > nodes.reached THEN excluded.reached ELSE nodes.reached END,
 		heard = CASE WHEN excluded.heard > nodes.heard THEN excluded.heard ELSE nodes.heard END,
-		controller = nodes.controller OR excluded.controller, silent = excluded.silent`,
-		t.names.storedCluster(n.Cluster), n.Name, unixNanos(n.Reached), unixNanos(n.Heard), n.Controller, n.Silent)
-	return err
+		controller = nodes.controller OR excluded.controller`+silent)
 }
 
 const nodeColumns = "cluster, node, reached, heard, controller, silent"

@@ -47,13 +47,13 @@ func remote(t *testing.T) (l *Ledger, url string, query func(text string) string
 // a database of another program is left alone.
 func TestSchemasOfOtherVersions(t *testing.T) {
 	_, url, query := remote(t)
-	if got := query("SELECT value FROM meta WHERE name = 'schema'"); got != "6" {
+	if got := query("SELECT value FROM meta WHERE name = 'schema'"); got != "7" {
 		t.Errorf("schema version %s", got)
 	}
 	for _, tt := range []struct{ text, says string }{
-		{"UPDATE meta SET value = 7 WHERE name = 'schema'; UPDATE meta SET value = 6 WHERE name = 'least'", ""},
-		{"UPDATE meta SET value = 8 WHERE name = 'schema'; UPDATE meta SET value = 7 WHERE name = 'least'",
-			"schema version 8, which programs of version 7 and later read; this one is of 6"},
+		{"UPDATE meta SET value = 8 WHERE name = 'schema'; UPDATE meta SET value = 7 WHERE name = 'least'", ""},
+		{"UPDATE meta SET value = 9 WHERE name = 'schema'; UPDATE meta SET value = 8 WHERE name = 'least'",
+			"schema version 9, which programs of version 8 and later read; this one is of 7"},
 		{"DELETE FROM meta WHERE name = 'schema'", "not a ledger's"},
 	} {
 		query(tt.text)
@@ -64,7 +64,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.text, err)
 		}
-		if had := query("SELECT count(*) FROM meta WHERE name = 'schema' AND value = 6"); had != "0" {
+		if had := query("SELECT count(*) FROM meta WHERE name = 'schema' AND value = 7"); had != "0" {
 			t.Error("a newer schema was taken back")
 		}
 	}
@@ -124,7 +124,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 		_, err := tx.AddEvidence(&e, []string{long}, true)
 		v := verdict(long, 1)
 		v.Node, v.Pool, v.Cluster, v.Label, v.Job.Repository = long, long, long, rules.Label(long), long
-		return errors.Join(err, tx.AddTail(long, long, []ingest.Entry{e}, 9, asIs), tx.PutNode(Node{Name: long}),
+		return errors.Join(err, tx.AddTail(long, long, []ingest.Entry{e}, 9, asIs), tx.PutNodes(Node{Name: long}),
 			tx.PutCase(Case{ID: "2", Name: long, Namespace: long, Cluster: long, Runner: true}),
 			tx.PutCase(Case{ID: "3", Name: long + "x", Namespace: long, Cluster: long, Runner: true}),
 			tx.AddVerdict("2", v, t0, false))

@@ -104,13 +104,13 @@ func TestBeginning(t *testing.T) {
 		if _, err := tx.AddEvidence(&e, nil, false); err != nil {
 			return err
 		}
-		return tx.PutNode(ledger.Node{Name: "build-7", Heard: t0.Add(50 * time.Minute)})
+		return tx.PutNodes(ledger.Node{Name: "build-7", Heard: t0.Add(50 * time.Minute)})
 	})
 	s.holds("/", 200, "To begin", "1 node with an agent, last heard of 10 min ago", "The last record came 1 min ago",
 		"!No agent has pushed")
 	s.add("amber", t0, nil)
 	s.write(t0.Add(time.Hour), func(tx *ledger.Tx) error {
-		return tx.PutNode(ledger.Node{Name: "build-8", Heard: t0.Add(-50 * time.Minute), Silent: true})
+		return tx.PutNodes(ledger.Node{Name: "build-8", Heard: t0.Add(-50 * time.Minute), Silent: true})
 	})
 	s.holds("/", 200, "!To begin", "What coroner reads", "2 nodes with an agent",
 		"Silent: build-8 , last heard of 1 h ago")

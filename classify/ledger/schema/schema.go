@@ -21,8 +21,9 @@ import (
 
 // version is the schema's. A file of an earlier one is rewritten when it is opened,
 // a file of a later one is not touched. 2 is a file of the first one that is being
-// rewritten; 3 knew no clusters, 4 no cases but runners', 5 no cases that are claimed.
-const version = 6
+// rewritten; 3 knew no clusters, 4 no cases but runners', 5 no cases that are claimed,
+// 6 no marks that share a row.
+const version = 7
 
 // tables hold what is recorded. A cluster stands as naming.storedCluster has it; in a text
 // that is a key it stands before the name, see naming.storedKey. A row's number, and what a table is sorted by,
@@ -46,7 +47,7 @@ CREATE TABLE IF NOT EXISTS marks (
 	hash     BLOB PRIMARY KEY,
 	owner    TEXT NOT NULL,      -- a key: the pod's, of "node:NAME", or of "controller"
 	reached  INTEGER NOT NULL,   -- nanoseconds; the end of what it states
-	received INTEGER NOT NULL,
+	received INTEGER NOT NULL,   -- to ten minutes
 	entry    BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS tails (
 	stream   TEXT PRIMARY KEY,   -- a key
@@ -122,7 +123,7 @@ CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (receiver, due) WHERE do
 const Indexes = `
 CREATE INDEX IF NOT EXISTS evidence_wide ON evidence (node, at) WHERE wide;
 CREATE INDEX IF NOT EXISTS evidence_received ON evidence (received);
-CREATE INDEX IF NOT EXISTS marks_owner ON marks (owner, reached);
+CREATE INDEX IF NOT EXISTS marks_of ON marks (owner);
 CREATE INDEX IF NOT EXISTS marks_received ON marks (received);
 CREATE INDEX IF NOT EXISTS tails_owner ON tails (owner);
 CREATE INDEX IF NOT EXISTS tails_received ON tails (received);
@@ -189,7 +190,7 @@ func (m fileSchema) migrate() error {
 	for _, add := range []struct {
 		to   int
 		step func(*sql.Tx) error
-	}{{4, AddClusters}, {5, AddKinds}, {6, addClaims}} {
+	}{{4, AddClusters}, {5, AddKinds}, {6, addClaims}, {7, shareMarks}} {
 		if have >= add.to {
 			continue
 		}
@@ -362,7 +363,13 @@ func addClaims(tx *sql.Tx) error {
 			return err
 		}
 	}
-	return execAll(tx, versionIs(version))
+	return execAll(tx, versionIs(6))
+}
+
+// shareMarks takes a file of version 6 to version 7: marks are found by whose they are alone,
+// so that one that grows changes no index.
+func shareMarks(tx *sql.Tx) error {
+	return execAll(tx, "DROP INDEX IF EXISTS marks_owner", versionIs(7))
 }
 
 func addColumn(tx *sql.Tx, table, column, kind string) error {
