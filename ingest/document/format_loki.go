@@ -114,10 +114,8 @@ func (f *lokiLines) setLabels(d *draft, l logtext.Labels) {
 	if f.exported() {
 		d.Cluster = logtext.ClusterOf(all)
 	}
-	k := ingest.Container{Cluster: d.Cluster,
-		Namespace: all.First("namespace", "exported_namespace", "k8s_namespace_name"),
-		Pod:       all.First("pod", "pod_name", "k8s_pod_name"), UID: all.First("pod_uid", "k8s_pod_uid"),
-		Name: all.First("container", "container_name", "k8s_container_name")}
+	k := ingest.Container{Cluster: d.Cluster, Namespace: all.Namespace(), Pod: all.Pod(), UID: all.PodUID(),
+		Name: all.Container()}
 	if k.Pod != "" {
 		d.stream = f.r.containers.streamOf(k)
 		return

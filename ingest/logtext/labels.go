@@ -1,6 +1,11 @@
 package logtext
 
-import "strings"
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"strings"
+)
 
 // Labels are a Loki stream's, or what a record's own JSON has of them.
 type Labels map[string]string
@@ -15,11 +20,101 @@ func (l Labels) First(keys ...string) string {
 	return ""
 }
 
-// ClusterOf is the cluster that the labels of a stream name, structured metadata
-// among them; "" if they name none. OpenTelemetry's shippers have their own word.
-func ClusterOf(set map[string]string) string {
-	return Labels(set).First("cluster", "k8s_cluster_name", "k8s.cluster.name")
+// The names of labels that say the same of where a line is from. Shippers have their own: those
+// of OpenTelemetry write k8s_ before theirs.
+var (
+	clusterLabels   = []string{"cluster", "k8s_cluster_name", "k8s.cluster.name"}
+	nodeLabels      = []string{"node", "nodename", "node_name", "hostname", "host", "_HOSTNAME", "k8s_node_name"}
+	namespaceLabels = []string{"namespace", "k8s_namespace_name"}
+	podLabels       = []string{"pod", "pod_name", "k8s_pod_name"}
+	uidLabels       = []string{"pod_uid", "k8s_pod_uid"}
+	nameLabels      = []string{"container", "k8s_container_name"}
+)
+
+// originOf has for each such name the first one of those that mean the same.
+var originOf = func() map[string]string {
+	out := map[string]string{"container_name": nameLabels[0], "exported_namespace": namespaceLabels[0]}
+	for _, names := range [][]string{
+		clusterLabels, nodeLabels, namespaceLabels, podLabels, uidLabels, nameLabels,
+	} {
+		for _, name := range names {
+			out[name] = names[0]
+		}
+	}
+	return out
+}()
+
+// agreed is what labels say that mean the same; "" where they do not agree: then one of them is
+// not the shipper's.
+func (l Labels) agreed(names []string) (value string) {
+	for _, name := range names {
+		switch v := l[name]; {
+		case v == "" || v == value:
+		case value != "":
+			return ""
+		default:
+			value = v
+		}
+	}
+	return Brief(value, 253)
 }
+
+// Pod is the name of the pod that a line is from.
+func (l Labels) Pod() string { return l.agreed(podLabels) }
+
+// PodUID is the UID of the pod that a line is from.
+func (l Labels) PodUID() string { return l.agreed(uidLabels) }
+
+// Namespace is that of the pod that a line is from.
+func (l Labels) Namespace() string {
+	return cmp.Or(l.agreed(namespaceLabels), l.First("exported_namespace"))
+}
+
+// Container is the name of the container that a line is from.
+func (l Labels) Container() string { return cmp.Or(l.agreed(nameLabels), l.First("container_name")) }
+
+// ClusterOf is the cluster that the labels of a stream name; "" if they name none, or two.
+func ClusterOf(set map[string]string) string { return Labels(set).agreed(clusterLabels) }
+
+// WithMetadata are the labels of a stream with a line's structured metadata. That can be what a
+// program gave its own line, as an attribute of OpenTelemetry's. So it says nothing that the
+// labels say, under whichever name; what it says twice and differently, it does not say; it
+// names no unit of the host's to a stream that is no journal's by its labels, and no cluster to
+// a container's.
+func (l Labels) WithMetadata(metadata iter.Seq2[string, string]) Labels {
+	said, values := map[string]bool{}, map[string]string{}
+	for name := range l {
+		said[originName(name)] = true
+	}
+	journal, container := l.Journals(), l.Containers()
+	out := maps.Clone(l)
+	if out == nil {
+		out = Labels{}
+	}
+	for name, value := range metadata {
+		of := originName(name)
+		switch was, twice := values[of]; {
+		case said[of] || !journal && OfJournal(name):
+			continue
+		case twice && was != value:
+			values[of] = ""
+		case !twice:
+			values[of] = value
+		}
+		out[name] = value
+	}
+	container = container || out.Containers()
+	for name := range out {
+		of := originName(name)
+		if value, told := values[of]; told && (value == "" || container && of == clusterLabels[0]) {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// originName is the name under which a label's meaning is known.
+func originName(label string) string { return cmp.Or(originOf[label], label) }
 
 // serviceName is the label service_name, unless Loki itself made it (since 3.0) of
 // the label job or of nothing, or k8s-monitoring of the systemd unit.

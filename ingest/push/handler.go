@@ -365,22 +365,27 @@ func (s *stream) allowedFor(who speaker) error {
 	return nil
 }
 
-// labelsOf are the labels of the stream with a line's structured metadata. That names no unit
-// of the host's to a stream that is no journal's by its labels: an attribute of OpenTelemetry's
-// is whatever a program gave its own line.
+// labelsOf are the labels of the stream with a line's structured metadata.
 func (s *stream) labelsOf(e *push.Entry) map[string]string {
 	if len(e.StructuredMetadata) == 0 {
 		return s.labels
 	}
-	set := make(map[string]string, len(s.labels)+len(e.StructuredMetadata))
-	journal := logtext.Labels(s.labels).Journals()
-	for _, md := range e.StructuredMetadata {
-		if journal || !logtext.OfJournal(md.Name) {
-			set[md.Name] = md.Value
+	return logtext.Labels(s.labels).WithMetadata(func(yield func(string, string) bool) {
+		for _, md := range e.StructuredMetadata {
+			if !yield(md.Name, md.Value) {
+				return
+			}
 		}
+	})
+}
+
+// mayControl says whether the stream's lines can be a controller's. Where its labels do not name
+// the namespace and the container, lines with structured metadata could name both themselves.
+func (s *stream) mayControl() bool {
+	if l := logtext.Labels(s.labels); l.Namespace() != "" && l.Container() != "" {
+		return true
 	}
-	maps.Copy(set, s.labels)
-	return set
+	return !slices.ContainsFunc(s.Entries, func(e push.Entry) bool { return len(e.StructuredMetadata) > 0 })
 }
 
 // addSent adds an agent's or a relay's entries as they were.
@@ -413,9 +418,18 @@ func (h *Handler) readPlain(out *parts, s *stream) {
 func (f *feed) readLines(out []ingest.Entry, s *stream) []ingest.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	begin := len(out)
 	for i := range s.Entries {
 		e := &s.Entries[i]
 		out = append(out, f.Shipped(e.Timestamp, s.labelsOf(e), e.Line)...)
 	}
-	return append(out, f.Held()...)
+	if out = append(out, f.Held()...); s.mayControl() {
+		return out
+	}
+	for i := range out[begin:] {
+		if e := &out[begin+i]; e.Source.TellsOfOthers() {
+			e.Source, e.Trust = ingest.Job, ingest.Claimed
+		}
+	}
+	return out
 }

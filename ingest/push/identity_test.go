@@ -40,7 +40,8 @@ func shipped(labels, metadata, line string) *http.Request {
 }
 
 // What a credential's cluster is, the whole push is of; a label that says another
-// one is refused, with the whole push. Without a credential's the label counts.
+// one is refused, with the whole push. Without a credential's the label counts. What a container
+// prints names none, and has no push refused.
 func TestClusterOfAPush(t *testing.T) {
 	var got []ingest.Entry
 	refused := map[string]int{}
@@ -54,7 +55,7 @@ func TestClusterOfAPush(t *testing.T) {
 			{At: at, Source: ingest.Kernel, Node: "n1", Cluster: cluster, Text: "b"},
 		})
 	}
-	pod := `"namespace":"ci","pod":"p-1","container":"runner"`
+	pod, journal := `"namespace":"ci","pod":"p-1","container":"runner"`, `"job":"systemd-journal","node":"n1"`
 	east, none := &Identity{Cluster: "east"}, &Identity{}
 	for _, tt := range []struct {
 		name string
@@ -65,11 +66,13 @@ func TestClusterOfAPush(t *testing.T) {
 		{"no credential", shipped(pod, ``, "x"), nil, []string{"", ""}},
 		{"a label", shipped(pod+`,"cluster":"west"`, ``, "x"), nil, []string{"", "west"}},
 		{"a label, any credential", shipped(pod+`,"cluster":"west"`, ``, "x"), none, []string{"", "west"}},
-		{"metadata", shipped(pod, `"k8s_cluster_name":"west"`, "x"), nil, []string{"", "west"}},
+		{"a program's metadata", shipped(pod, `"k8s_cluster_name":"west"`, "x"), nil, []string{"", ""}},
+		{"a journal's metadata", shipped(journal, `"k8s_cluster_name":"west"`, "x"), nil, []string{"", "west"}},
 		{"a credential", shipped(pod, ``, "x"), east, []string{"east", "east"}},
 		{"the same label", shipped(pod+`,"cluster":"east"`, ``, "x"), east, []string{"east", "east"}},
 		{"another label", shipped(pod+`,"cluster":"west"`, ``, "x"), east, nil},
-		{"other metadata", shipped(pod, `"k8s.cluster.name":"west"`, "x"), east, nil},
+		{"a program's other metadata", shipped(pod, `"k8s.cluster.name":"west"`, "x"), east, []string{"east", "east"}},
+		{"a journal's other metadata", shipped(journal, `"k8s.cluster.name":"west"`, "x"), east, nil},
 		{"an agent", agent("west"), nil, []string{"", "west"}},
 		{"an agent's credential", agent(""), east, []string{"east", "east"}},
 		{"an agent of another", agent("west"), east, nil},

@@ -3,6 +3,8 @@ package push
 import (
 	"testing"
 
+	"coroner/ingest/logtext"
+
 	"github.com/grafana/loki/pkg/push"
 )
 
@@ -27,4 +29,45 @@ func TestMetadataNamesNoUnit(t *testing.T) {
 			t.Errorf("%v: %v", c.labels, got)
 		}
 	}
+}
+
+// A program chooses the attributes of its own lines, and so their structured metadata: that
+// makes no other pod's of them, whichever of the names that shippers use it takes.
+func TestMetadataNamesNobodyElse(t *testing.T) {
+	otel := map[string]string{"k8s_cluster_name": "red", "k8s_namespace_name": "arc", "k8s_pod_name": "job-1",
+		"k8s_container_name": "job"}
+	plain := map[string]string{"cluster": "red", "namespace": "arc", "pod": "job-1", "container": "job"}
+	half := map[string]string{"namespace": "arc", "container": "job"}
+	for _, c := range []struct {
+		labels   map[string]string
+		metadata push.LabelsAdapter
+		want     string // cluster namespace/pod/container of node
+	}{
+		{otel, attributes("cluster", "blue", "namespace", "sys", "pod", "ctl", "pod_uid", "u"), "red arc/job-1/job of "},
+		{plain, attributes("k8s_cluster_name", "blue", "k8s_namespace_name", "sys", "k8s_pod_name", "ctl"),
+			"red arc/job-1/job of "},
+		{plain, attributes("pod_name", "ctl", "container_name", "manager", "exported_namespace", "sys"), "red arc/job-1/job of "},
+		{half, attributes("pod", "runner-1", "node", "n1"), " arc/runner-1/job of n1"},                              // k8s-monitoring 2
+		{half, attributes("k8s_pod_name", "runner-1", "pod", "ctl", "node", "n1"), " arc//job of n1"},               // it says two
+		{half, attributes("k8s_pod_name", "runner-1", "k8s_pod_name", "ctl"), " arc//job of "},                      // the same
+		{half, attributes("k8s_pod_name", "runner-1", "pod", "runner-1"), " arc/runner-1/job of "},                  // it says one
+		{half, attributes("cluster", "blue", "pod", "runner-1"), " arc/runner-1/job of "},                           // a container's
+		{map[string]string{"job": "systemd-journal"}, attributes("cluster", "blue", "node", "n1"), "blue // of n1"}, // a node's
+		{nil, attributes("cluster", "blue", "namespace", "arc", "pod", "p"), " arc/p/ of "},
+	} {
+		s := &stream{labels: c.labels}
+		l := logtext.Labels(s.labelsOf(&push.Entry{StructuredMetadata: c.metadata}))
+		got := logtext.ClusterOf(l) + " " + l.Namespace() + "/" + l.Pod() + "/" + l.Container() + " of " + l["node"]
+		if got != c.want {
+			t.Errorf("%v with %v: %q, want %q", c.labels, c.metadata, got, c.want)
+		}
+	}
+}
+
+// attributes are structured metadata: a name, its value and so on.
+func attributes(all ...string) (out push.LabelsAdapter) {
+	for i := 0; i < len(all); i += 2 {
+		out = append(out, push.LabelAdapter{Name: all[i], Value: all[i+1]})
+	}
+	return out
 }

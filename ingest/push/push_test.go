@@ -186,6 +186,25 @@ func TestPlainStreams(t *testing.T) {
 	}
 }
 
+// A stream is a controller's if its labels name the namespace: a line can name any itself.
+func TestControllerByMetadata(t *testing.T) {
+	const line = `2026-05-04T10:00:00Z INFO x y`
+	for labels, want := range map[string]ingest.Source{
+		`"namespace":"arc-systems","container":"manager"`: ingest.Controller,
+		`"exporter":"OTLP"`:                        ingest.Job,
+		`"namespace":"arc","k8s_pod_name":"job-1"`: ingest.Job,
+	} {
+		body := `{"streams":[{"stream":{` + labels + `},"values":[["1777888800000000000","` + line +
+			`",{"namespace":"arc-systems","pod":"arc-controller-0","container":"manager"}]]}]}`
+		req := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		if _, got := post(t, plainHandler, req); len(got) != 1 || got[0].Source != want ||
+			got[0].Trust == ingest.Attested && want == ingest.Job {
+			t.Errorf("{%s}: %+v, want %s", labels, got, want)
+		}
+	}
+}
+
 // A plain stream is a controller's if the operator named its pod.
 func TestNamedController(t *testing.T) {
 	stream := func(namespace, pod string) string {
