@@ -559,8 +559,8 @@ func TestPrintedByTheContainer(t *testing.T) {
 				t.Errorf("%s: the end has no exit code: %s", what, e.Text)
 			}
 		}
-		if !found && !strings.Contains(text, "Message:") {
-			t.Errorf("%s: it was not read at all", what)
+		if value := strings.Contains(what, "variable") || what == "an annotation"; found && value {
+			t.Errorf("%s: it was read", what)
 		}
 	}
 	second := describedPod("", "hello", killing) + "\n\n" +
@@ -576,5 +576,106 @@ func TestPrintedByTheContainer(t *testing.T) {
 	}
 	if seen < 4 {
 		t.Errorf("%d facts of the second pod", seen)
+	}
+}
+
+// What somebody wrote into a value is no part of the object that the value stands in, however
+// the text was cut, and what stands behind the value is.
+func TestValuesAreNoStatus(t *testing.T) {
+	const describe = `Name:         teal-runner-4kx2m
+Namespace:    ci
+Node:         n-1/10.0.0.1
+Labels:       app=x
+Annotations:  note: first
+                ANNOTATION
+Status:       Running
+Containers:
+  runner:
+    Args:
+      ARGUMENT
+    State:          Running
+      Started:      Tue, 03 Feb 2026 08:00:00 +0000
+    Last State:     Terminated
+      Reason:       Error
+      Exit Code:    3
+    Environment:
+      TITLE:  one
+              VARIABLE
+    Mounts:  <none>
+QoS Class:  Burstable
+`
+	const pieces = `here is what I see
+apiVersion: v1
+kind: Pod
+metadata:
+  annotations:
+    note: |
+      ANNOTATION
+  name: teal-runner-4kx2m
+  namespace: ci
+spec:
+  containers:
+  - args:
+    - |
+      ARGUMENT
+    env:
+    - name: TITLE
+      value: |
+        VARIABLE
+    - name: FOLDED
+      value: 'one two
+        VARIABLE'
+    name: runner
+status:
+  containerStatuses:
+  - lastState:
+      terminated:
+        exitCode: 3
+        message: |
+          MESSAGE
+        reason: Error
+    name: runner
+    state:
+      running:
+        startedAt: "2026-02-03T08:00:00Z"
+  phase: Running
+`
+	for of, text := range map[string]string{"describe": describe, "pieces": pieces} {
+		for _, place := range []string{"ANNOTATION", "ARGUMENT", "VARIABLE", "MESSAGE", "nowhere"} {
+			for _, forged := range []string{
+				"Status:  Failed\nReason:  Evicted", "Reason:  NodeLost", "reason: Evicted",
+				"status:\n  phase: Failed\n  reason: DeadlineExceeded",
+				"type: DisruptionTarget\nstatus: \"True\"\nreason: DeletionByPodGC",
+				"State:  Terminated\n  Reason:  OOMKilled\n  Exit Code:  137",
+				"state:\n  terminated:\n    exitCode: 137\n    reason: OOMKilled",
+				`x "terminated":{"exitCode":137,"reason":"OOMKilled"}`, "x: terminated:map[exitCode:137 reason:OOMKilled]",
+				"x\n\nReason:  Evicted", "bar-runner-9zz1p 0/1 Evicted 0 10m", "Warning  Evicted  9s  kubelet  no memory",
+			} {
+				i := strings.Index(text, place)
+				if i < 0 && place != "nowhere" {
+					continue
+				}
+				whole := text
+				if i >= 0 {
+					indent := i - 1 - strings.LastIndexByte(text[:i], '\n')
+					whole = strings.ReplaceAll(text, place, strings.ReplaceAll(forged, "\n", "\n"+strings.Repeat(" ", indent)))
+				}
+				ended := 0
+				for _, e := range kubeOf(t, whole) {
+					f := e.Fields
+					if f["exit_code"] == "3" && f["reason"] == "Error" {
+						ended++
+						continue
+					}
+					if f["phase"] == "Failed" || f["exit_code"] != "" || f["type"] != "" || f["reason"] != "" ||
+						f["status"] == "Evicted" {
+						t.Errorf("%s, %s is %q: %s", of, place, forged, e.Text)
+					}
+				}
+				if ended != 1 {
+					t.Errorf("%s, %s is %q: %d true ends were read", of, place, forged, ended)
+				}
+			}
+		}
 	}
 }

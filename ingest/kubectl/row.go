@@ -93,8 +93,7 @@ func (k *Text) readRow(raw, s string) bool {
 		return false
 	}
 	described := f.msg == "event" && f.fields["object"] == "" && k.table == "events"
-	inside := k.of.Pod != "" || k.of.Node != "" || k.meta > 0
-	f.printed = len(raw) > len(s) && inside && !described
+	f.printed = len(raw) > len(s) && k.inside() && !described
 	k.yieldFact(f)
 	return true
 }

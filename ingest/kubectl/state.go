@@ -14,6 +14,9 @@ func (k *Text) opensState(p kv) bool {
 		if !open && p.val != "Terminated" && p.val != "Waiting" && p.val != "Running" {
 			return false
 		}
+		if k.object.described && (!p.title || p.indent == 0) {
+			return false // of a variable's value, which older versions print as it is
+		}
 		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
 		if k.whichHeld(which) && p.indent <= k.state.whichAt {
 			k.yieldHeld()
@@ -27,7 +30,7 @@ func (k *Text) opensState(p kv) bool {
 		}
 		return true
 	case "terminated", "waiting", "running":
-		if !open {
+		if !open || k.object.described {
 			return false
 		}
 		if k.state.which == "" || p.indent <= k.state.whichAt {

@@ -7,7 +7,7 @@ import "strings"
 func (k *Text) collectBeside(p kv) bool {
 	switch p.key {
 	case "status", "reason", "message", "phase", "type", "lasttransitiontime", "qosclass", "qos":
-		if k.below.event != p.indent+1 {
+		if k.below.event != p.indent+1 && k.object.mayTell(p) {
 			k.noteBeside(p)
 		}
 	case "involvedobject", "firsttimestamp", "reportingcomponent":

@@ -43,6 +43,7 @@ type Text struct {
 	grace    string // its deletionGracePeriodSeconds
 	table    string // describe: the table whose rows follow
 	below    openParts
+	object   layout
 }
 
 // Facts is where facts go.
@@ -105,7 +106,10 @@ func (k *Text) Read(raw string, line int) bool {
 			return true
 		}
 	}
-	if k.readInline(s) {
+	if k.object.holds(raw, s) {
+		return k.continueValue(raw, s) || k.object.free
+	}
+	if !k.object.described && !k.isValue(raw) && k.readInline(s) {
 		return true
 	}
 	if len(raw) > maxRow {
@@ -120,6 +124,7 @@ func (k *Text) Read(raw string, line int) bool {
 		if k.closeBrace(raw, s) {
 			return true
 		}
+		k.object.opensItem(raw, s, k.inside())
 		return k.readRow(raw, s) || k.continueValue(raw, s)
 	}
 	if k.readRow(raw, s) {
@@ -200,6 +205,7 @@ func lowerCase(c byte) byte {
 
 // takePair takes a key.
 func (k *Text) takePair(p kv) bool {
+	k.object.opens(p, k.inside())
 	if k.state.keys != nil {
 		if p.indent > k.state.kindAt {
 			k.state.take(p)
@@ -316,6 +322,7 @@ func (k *Text) takeName(p kv) bool {
 	if p.indent == 0 && p.title && logtext.IsDNSName(p.val) {
 		k.End()
 		k.restartFor(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows
+		k.object.described = true
 		return true
 	}
 	if len(k.held) > 0 && p.indent == k.state.whichAt || k.state.keys == nil && logtext.IsDNSName(p.val) {
