@@ -54,9 +54,9 @@ func TestLooksAreNotEnough(t *testing.T) {
 	}
 }
 
-// What only a pod's own node can know counts in no other node's words, and not in the words of
-// whoever may create events.
-func TestEventsOfOtherNodes(t *testing.T) {
+// Whoever may create events says in one what he likes, in the kubelet's name and any node's: a
+// pod that runs is not evicted by it.
+func TestEventsAreClaims(t *testing.T) {
 	book := loadBook(t)
 	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "teal-runner-4kx2m", "namespace": "ci",
 		"uid": "1b2c3d4e-0000-4000-8000-00000000000a"}, "spec": {"nodeName": "n-1", "containers": [{"name": "runner"}]},
@@ -65,9 +65,9 @@ func TestEventsOfOtherNodes(t *testing.T) {
 		"reason": "Evicted", "message": "The node was low on resource: memory.", "lastTimestamp":"2026-03-01T10:00:03Z",
 		"source": {"component": "kubelet", "host": "NODE"}, "involvedObject": {"kind": "Pod", "namespace": "ci",
 		"name": "teal-runner-4kx2m", "uid": "1b2c3d4e-0000-4000-8000-00000000000a"}}`
-	for node, want := range map[string]bool{"n-1": true, "n-2": false} {
+	for _, node := range []string{"n-1", "n-2"} {
 		v := judged(book, map[string]string{"pod.json": pod, "event.json": strings.ReplaceAll(event, "NODE", node)})
-		if v.Label != rules.Evicted || (v.Confidence != rules.Suspected) != want {
+		if v.Label != rules.Evicted || v.Confidence != rules.Suspected {
 			t.Errorf("an event from %s: %s (%s)", node, v.Label, v.Confidence)
 		}
 	}

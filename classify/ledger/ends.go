@@ -82,7 +82,8 @@ func (s Search) Oldest(ctx context.Context) (time.Time, error) {
 func (s Search) Arrived(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
 	err := s.pool.QueryRowContext(ctx, `SELECT max(t) FROM (SELECT max(received) AS t FROM evidence
-		UNION ALL SELECT max(heard) FROM nodes UNION ALL SELECT max(received) FROM marks UNION ALL SELECT max(received) FROM tails) AS latest`).Scan(&at)
+		UNION ALL SELECT max(heard) FROM nodes UNION ALL SELECT max(received) FROM marks
+		UNION ALL SELECT max(received) FROM tails) AS latest`).Scan(&at)
 	if err != nil || !at.Valid {
 		return time.Time{}, err
 	}

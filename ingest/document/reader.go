@@ -269,9 +269,10 @@ func (r *reader) deliverDraft(d *draft, text string) {
 // kubeFact yields what kubectl's text says of an object.
 func (r *reader) kubeFact(f kubectl.Fact) {
 	d := draft{Entry: f.Entry()}
-	d.Trust = r.account.provenance.programTrust()
-	if f.JobText() {
+	if d.Trust = r.account.provenance.programTrust(); f.JobText() || f.IsEvent() {
 		d.Trust = ingest.Claimed
+	}
+	if f.JobText() {
 		r.account.provenance.addMore(printedByJob)
 	}
 	r.account.provenance.addMore(claimsKube)

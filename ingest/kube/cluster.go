@@ -33,7 +33,7 @@ func (r *reader) readEvent(o *object) {
 	if count != "" && count != "1" {
 		first = stampText(eitherSet(o.FirstTimestamp, o.OldFirst, o.EventTime))
 	}
-	r.emitFact(id, "event", o.lastSeen(), []pair{
+	r.emitClaim(id, "event", o.lastSeen(), []pair{
 		{"reason", string(o.Reason)},
 		{"type", string(o.Type)},
 		{"from", string(o.reporter())},

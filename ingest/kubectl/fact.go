@@ -57,6 +57,10 @@ func (f *Fact) JobText() bool {
 	return f.printed || f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ")
 }
 
+// IsEvent says whether the fact is an event: whoever may create events says in it what he likes,
+// and in whose name he likes.
+func (f *Fact) IsEvent() bool { return f.msg == "event" }
+
 // apiTime reads a time as the API (RFC 3339) or kubectl describe (RFC 1123)
 // writes it.
 func apiTime(s string) (at time.Time, text string) {

@@ -93,7 +93,7 @@ func (k *Text) readRow(raw, s string) bool {
 		return false
 	}
 	described := f.msg == "event" && f.fields["object"] == "" && k.table == "events"
-	f.printed = len(raw) > len(s) && k.inside() && !described
+	f.printed = len(raw) > len(s) && k.object.inside(k.of) && !described
 	k.yieldFact(f)
 	return true
 }

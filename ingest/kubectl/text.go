@@ -38,9 +38,7 @@ type Text struct {
 
 	beside   map[string]string // keys of one indentation outside blocks
 	besideAt int
-	meta     int    // 1 + indentation of an open metadata:, 0 outside
-	metaAt   int    // indentation of its members
-	grace    string // its deletionGracePeriodSeconds
+	grace    string // the deletionGracePeriodSeconds of an open metadata:
 	table    string // describe: the table whose rows follow
 	below    openParts
 	object   layout
@@ -109,7 +107,7 @@ func (k *Text) Read(raw string, line int) bool {
 	if k.object.holds(raw, s) {
 		return k.continueValue(raw, s) || k.object.free
 	}
-	if !k.object.described && !k.isValue(raw) && k.readInline(s) {
+	if !k.object.described && !(k.object.inside(k.of) && isValue(raw)) && k.readInline(s) {
 		return true
 	}
 	if len(raw) > maxRow {
@@ -124,7 +122,7 @@ func (k *Text) Read(raw string, line int) bool {
 		if k.closeBrace(raw, s) {
 			return true
 		}
-		k.object.opensItem(raw, s, k.inside())
+		k.object.opensItem(raw, s, k.of)
 		return k.readRow(raw, s) || k.continueValue(raw, s)
 	}
 	if k.readRow(raw, s) {
@@ -205,7 +203,7 @@ func lowerCase(c byte) byte {
 
 // takePair takes a key.
 func (k *Text) takePair(p kv) bool {
-	k.object.opens(p, k.inside())
+	k.object.opens(p, k.of)
 	if k.state.keys != nil {
 		if p.indent > k.state.kindAt {
 			k.state.take(p)
@@ -225,16 +223,16 @@ func (k *Text) takePair(p kv) bool {
 
 // takeIdentity takes the keys that say whose text this is.
 func (k *Text) takeIdentity(p kv) bool {
-	if k.meta > 0 && p.indent >= k.meta {
-		if k.metaAt == 0 {
-			k.metaAt = p.indent
+	if k.object.meta > 0 && p.indent >= k.object.meta {
+		if k.object.metaAt == 0 {
+			k.object.metaAt = p.indent
 		}
-		if p.indent == k.metaAt && !p.item {
+		if p.indent == k.object.metaAt && !p.item {
 			k.takeMetadata(p)
 		}
 		return false
 	}
-	k.meta = 0
+	k.object.meta = 0
 	switch p.key {
 	case "name":
 		return k.takeName(p)
@@ -281,7 +279,7 @@ func (k *Text) takeSection(p kv) {
 	switch {
 	case p.key == "metadata" && open:
 		k.yieldHeld()
-		k.meta, k.metaAt = p.indent+1, 0
+		k.object.meta, k.object.metaAt = p.indent+1, 0
 	case listOfContainers[p.key]:
 		k.yieldHeld()
 		if open {

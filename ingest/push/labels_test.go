@@ -38,21 +38,26 @@ func TestMetadataNamesNobodyElse(t *testing.T) {
 		"k8s_container_name": "job"}
 	plain := map[string]string{"cluster": "red", "namespace": "arc", "pod": "job-1", "container": "job"}
 	half := map[string]string{"namespace": "arc", "container": "job"}
+	journal := map[string]string{"job": "systemd-journal"}
 	for _, c := range []struct {
 		labels   map[string]string
 		metadata push.LabelsAdapter
 		want     string // cluster namespace/pod/container of node
 	}{
-		{otel, attributes("cluster", "blue", "namespace", "sys", "pod", "ctl", "pod_uid", "u"), "red arc/job-1/job of "},
+		{otel, attributes("cluster", "blue", "namespace", "sys", "pod", "ctl", "pod_uid", "u"),
+			"red arc/job-1/job of "},
 		{plain, attributes("k8s_cluster_name", "blue", "k8s_namespace_name", "sys", "k8s_pod_name", "ctl"),
 			"red arc/job-1/job of "},
-		{plain, attributes("pod_name", "ctl", "container_name", "manager", "exported_namespace", "sys"), "red arc/job-1/job of "},
-		{half, attributes("pod", "runner-1", "node", "n1"), " arc/runner-1/job of n1"},                              // k8s-monitoring 2
-		{half, attributes("k8s_pod_name", "runner-1", "pod", "ctl", "node", "n1"), " arc//job of n1"},               // it says two
-		{half, attributes("k8s_pod_name", "runner-1", "k8s_pod_name", "ctl"), " arc//job of "},                      // the same
-		{half, attributes("k8s_pod_name", "runner-1", "pod", "runner-1"), " arc/runner-1/job of "},                  // it says one
-		{half, attributes("cluster", "blue", "pod", "runner-1"), " arc/runner-1/job of "},                           // a container's
-		{map[string]string{"job": "systemd-journal"}, attributes("cluster", "blue", "node", "n1"), "blue // of n1"}, // a node's
+		{plain, attributes("pod_name", "ctl", "container_name", "manager", "exported_namespace", "sys"),
+			"red arc/job-1/job of "},
+		{half, attributes("pod", "runner-1", "node", "n1"), " arc/runner-1/job of n1"}, // as k8s-monitoring 2 has it
+		// It says two, by two names, and by one; it says one.
+		{half, attributes("k8s_pod_name", "runner-1", "pod", "ctl", "node", "n1"), " arc//job of n1"},
+		{half, attributes("k8s_pod_name", "runner-1", "k8s_pod_name", "ctl"), " arc//job of "},
+		{half, attributes("k8s_pod_name", "runner-1", "pod", "runner-1"), " arc/runner-1/job of "},
+		// A cluster is a node's to name, and no container's.
+		{half, attributes("cluster", "blue", "pod", "runner-1"), " arc/runner-1/job of "},
+		{journal, attributes("cluster", "blue", "node", "n1"), "blue // of n1"},
 		{nil, attributes("cluster", "blue", "namespace", "arc", "pod", "p"), " arc/p/ of "},
 	} {
 		s := &stream{labels: c.labels}
