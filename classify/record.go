@@ -26,6 +26,8 @@ type Record struct {
 	ids     *Roster         // reads names, knows nobody
 	shelves map[repeatKey]*firstAndLast
 	mixed   map[string]bool
+	jobs    map[string]bool // namespaces in which runners run
+	live    bool            // the operator says which pods are controllers
 	printed printed
 	tails   map[string]*tail
 	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
@@ -300,6 +302,9 @@ func (r *Record) finishReading() {
 		r.Signals = append(r.Signals, t.lastWords(r.book)...)
 	}
 	r.printed = findPrinted(r.Signals)
+	if !r.live {
+		r.jobs = r.jobPlaces()
+	}
 	for _, s := range r.Signals {
 		r.distrust(s)
 	}
@@ -311,7 +316,8 @@ func (r *Record) finishReading() {
 // viewFor is the record with the quiet signals that can matter to a question: those of
 // pods that other signals tell of, and of the runner that is asked for.
 func (r *Record) viewFor(o Options) *Record {
-	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, printed: r.printed}
+	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, jobs: r.jobs,
+		printed: r.printed}
 	v.words = r.words
 	if len(r.quiet.lines) > 0 {
 		c := r.quiet.chooseLines(slices.Concat(r.Signals, r.streamSignals()), o)
@@ -328,9 +334,10 @@ func (r *Record) viewFor(o Options) *Record {
 	return v
 }
 
-// distrust takes the trust from a signal of a document that others wrote in, too.
+// distrust takes the trust from a signal of a document that others wrote in, too, and of a pod
+// that is called like a controller where runners run.
 func (r *Record) distrust(s *signal.Signal) {
-	if r.mixed[s.Doc] {
+	if r.mixed[s.Doc] || s.Pod != "" && s.Source.TellsOfOthers() && r.jobs[s.Namespace] {
 		s.Trust = ingest.Claimed
 	}
 }

@@ -38,11 +38,11 @@ func Replay(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) []r
 	return Join([]*Part{Take(entries, book)}).Verdicts(book, o)
 }
 
-// ReplayScanned is Replay for entries that were scanned with the same rulebook, and
-// that nobody changes while a verdict is in use.
+// ReplayScanned is Replay for entries that were scanned with the same rulebook, that nobody
+// changes while a verdict is in use, and of which the operator said whose pods are controllers.
 func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) []rules.Verdict {
 	r := newRecord(book)
-	r.words = nil // nothing is copied
+	r.words, r.live = nil, true // nothing is copied
 	for e := range entries {
 		r.addEntry(&e.Entry, e.Signals)
 	}

@@ -47,12 +47,6 @@ func ContainerOfPath(name string) (c Container, ok bool) {
 	return c, false
 }
 
-// NamedAsControllers says whether controllers give their own container that name; a pod's
-// name alone can be anybody's choice.
-func (c *Container) NamedAsControllers() bool {
-	return c.Name == "manager" || c.Name == "controller" || c.Name == ""
-}
-
 // ProgramOfPath is the program whose log a file of this name seems to be; its
 // lines have to prove it. Names of runners and of nodes say nothing sure.
 func ProgramOfPath(name string) Source {

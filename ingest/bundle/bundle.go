@@ -20,7 +20,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,7 +89,6 @@ type Bundle struct {
 
 	documents int
 	times     clocks
-	jobs      map[string]bool // namespaces in which runners run, by the names of their logs
 	ref       time.Time
 }
 
@@ -114,7 +112,7 @@ func Open(paths []string, o Options) (*Bundle, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no path given")
 	}
-	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}, jobs: map[string]bool{}}
+	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}}
 	c := collector{bundle: b}
 	c.collectAll(paths)
 	b.inputs = c.inputs
@@ -125,7 +123,7 @@ func Open(paths []string, o Options) (*Bundle, error) {
 // Bytes prepares one file that is already in memory, as Open would prepare it
 // under that name.
 func Bytes(name string, data []byte, o Options) *Bundle {
-	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}, jobs: map[string]bool{}}
+	b := &Bundle{opts: o.defaults(), known: map[Problem]bool{}}
 	b.inputs = []input{{path: name, name: name, size: int64(len(data)), mtime: o.Now, memory: bytes.NewReader(data)}}
 	b.sampleAll()
 	return b
@@ -200,10 +198,6 @@ func (b *Bundle) takeSample(d rawDocument) error {
 		return errBinary
 	}
 	b.documents++
-	if k, ok := ingest.ContainerOfPath(d.name); ok && k.Namespace != "" &&
-		(k.Name == "runner" || strings.Contains(k.Pod, "-runner-")) {
-		b.jobs[k.Namespace] = true
-	}
 	if len(d.head) == 0 && !speaksEmpty(d.name) {
 		b.addProblem(d.name, "is empty")
 	}

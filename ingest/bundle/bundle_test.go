@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"coroner/ingest"
-
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -109,33 +107,6 @@ func packZip(members ...string) string {
 	}
 	_ = w.Close()
 	return b.String()
-}
-
-// What a controller's own container says is a controller's word, but not where runners run: a job
-// there may be able to start a pod that is called so.
-func TestControllersWhereRunnersRun(t *testing.T) {
-	const uid = "_7b1c2d3e-0000-4000-8000-00000000000"
-	const record = "2026-05-04T10:00:00.5Z stdout F " +
-		`{"level":"info","ts":"2026-05-04T10:00:00Z","msg":"Deleting runner","name":"mill-runner-1"}` + "\n"
-	root := files(t, map[string]string{
-		"pods/arc-systems_gha-controller-0" + uid + "1/manager/0.log": record,
-		"pods/arc-systems_gha-listener-0" + uid + "2/listener/0.log":  record,
-		"pods/ci_gha-controller-0" + uid + "3/manager/0.log":          record,
-		"pods/ci_gha-listener-0" + uid + "4/listener/0.log":           record,
-		"pods/ci_mill-abcde-runner-x1y2z" + uid + "5/runner/0.log":    "2026-05-04T10:00:00.5Z stdout F a line\n",
-		"pods/other_mill-sidecar" + uid + "6/build/0.log":             "2026-05-04T10:00:00.5Z stdout F a line\n",
-	})
-	got := map[string]ingest.Trust{}
-	for e := range open(t, root).Entries(nil) {
-		if e.Source == ingest.Controller && e.Mark == nil || e.Source == ingest.Listener && e.Mark == nil {
-			got[e.Namespace+" "+string(e.Source)] = e.Trust
-		}
-	}
-	want := map[string]ingest.Trust{"arc-systems controller": ingest.Attested, "ci controller": ingest.Claimed,
-		"arc-systems listener": ingest.Attested, "ci listener": ingest.Claimed}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestEntryAt(t *testing.T) {

@@ -175,7 +175,6 @@ func (r *reading) document(d rawDocument) error {
 		Ref:  r.bundle.ref,
 		Zone: r.bundle.zoneFor(h),
 		Next: r.bundle.opts.Next,
-		Jobs: func(namespace string) bool { return r.bundle.jobs[namespace] },
 	}
 	r.recorded = isRecorded(d.name)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}

@@ -27,8 +27,7 @@ type stream struct {
 	ingest.Container
 	source   ingest.Source
 	trust    ingest.Trust
-	listens  bool         // named like a listener: its first structured line decides
-	named    ingest.Trust // what its names are worth: jobs may be able to start such pods, where they run
+	listens  bool // named like a listener: its first structured line decides
 	lines    int
 	from, to time.Time
 	parts    [2]part // lines that the runtime split, of each output
@@ -51,10 +50,7 @@ func (s *stream) sizeBegun() int { return cap(s.parts[0].text) + cap(s.parts[1].
 // newStream says what the container runs: a controller where the operator
 // named the pod as one, else what its names make likely.
 func (d Document) newStream(k ingest.Container) *stream {
-	s := &stream{Container: k, source: ingest.Job, named: ingest.Attested}
-	if d.Jobs != nil && d.Jobs(k.Namespace) {
-		s.named = ingest.Claimed
-	}
+	s := &stream{Container: k, source: ingest.Job}
 	named := d.Controller != nil && k.Pod != "" && d.Controller(k.Namespace, k.Pod)
 	listener := strings.Contains(k.Pod, "listener") || k.Name == "listener"
 	switch {
@@ -67,12 +63,16 @@ func (d Document) newStream(k ingest.Container) *stream {
 		s.listens = true
 	case strings.Contains(k.Pod, "controller") || strings.Contains(k.Pod, "manager") || k.Name == "manager":
 		s.source = ingest.Controller
-		if k.NamedAsControllers() {
-			s.trust = s.named
+		if controllerContainers[k.Name] {
+			s.trust = ingest.Attested
 		}
 	}
 	return s
 }
+
+// controllerContainers are the names that controllers give their own container;
+// a pod's name alone can be anybody's choice.
+var controllerContainers = map[string]bool{"manager": true, "controller": true, "": true}
 
 // streamOf returns the stream of k, one for all once there are too many.
 func (c *containers) streamOf(k ingest.Container) *stream {
@@ -122,7 +122,8 @@ func (d Document) streamOfPath() *stream {
 	return d.newStream(k)
 }
 
-// previewHead looks in the head for what only a runner prints, so that the first lines are its own too.
+// previewHead looks for what only a runner prints in the head of the stream, so
+// that its first lines are the runner's too.
 func (s *stream) previewHead(head []byte) {
 	for line := range bytes.Lines(head) {
 		text := string(line)
@@ -145,7 +146,7 @@ func (c *containers) yieldLine(d *draft, text string) {
 	if s.listens {
 		if src, _ := logtext.ProgramOf(text); src == ingest.Listener || src == ingest.Controller ||
 			logtext.IsStructured(text) {
-			s.source, s.trust, s.listens = ingest.Listener, s.named, false
+			s.source, s.trust, s.listens = ingest.Listener, ingest.Attested, false
 		}
 	}
 	d.Source, d.Trust = s.source, s.trust

@@ -40,9 +40,6 @@ type Document struct {
 	// Controller says which pods the operator named as controllers, whatever
 	// their names look like; nil = none, names alone decide.
 	Controller func(namespace, pod string) bool
-
-	// Jobs says in which namespaces runners run; nil = none.
-	Jobs func(namespace string) bool
 }
 
 // Read reads r line by line in bounded memory and yields its entries in
