@@ -58,7 +58,7 @@ func (d Document) newStream(k ingest.Container) *stream {
 		s.source, s.trust = ingest.Controller, ingest.Attested
 	case k.Name == "runner":
 		s.source = ingest.Runner
-	case strings.Contains(k.Pod, "-runner-") && !named:
+	case strings.Contains(k.Pod, "-runner-") && k.Name != "manager" && k.Name != "listener" && !named:
 	case listener:
 		s.listens = true
 	case strings.Contains(k.Pod, "controller") || strings.Contains(k.Pod, "manager") || k.Name == "manager":
