@@ -37,6 +37,9 @@ var update = flag.Bool("update", false, "rewrite the requests that are kept in t
 
 const sha = "0123456789abcdef0123456789abcdef01234567"
 
+// lost is a job that GitHub gave up eleven minutes after its runner died.
+const lost = `"conclusion":"failure","started_at":"2026-05-04T09:50:00Z","completed_at":"2026-05-04T10:10:00Z"`
+
 // fakeGitHub is as much of GitHub as an App sees: it checks signatures and tokens, keeps check
 // runs and statuses, and has limits.
 type fakeGitHub struct {
@@ -45,6 +48,7 @@ type fakeGitHub struct {
 	now func() time.Time
 
 	mu       sync.Mutex
+	job      string // its conclusion and times
 	issued   int
 	checks   []checkRun
 	statuses []commitStatus
@@ -62,7 +66,7 @@ func newGitHub(t *testing.T, now func() time.Time) (*fakeGitHub, *github.App, st
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeGitHub{t: t, key: key, now: now, pulls: []pull{{11, "closed"}, {12, "open"}}}
+	f := &fakeGitHub{t: t, key: key, now: now, job: lost, pulls: []pull{{11, "closed"}, {12, "open"}}}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
@@ -125,8 +129,8 @@ func (f *fakeGitHub) answer(w http.ResponseWriter, r *http.Request, body []byte)
 		fmt.Fprintf(
 			w,
 			`{"jobs":[{"id":7,"run_id":8,"run_attempt":1,"name":"build [x](http://evil) @all","head_sha":%q,`+
-				`"status":"completed","conclusion":"failure","runner_name":"amber"}]}`,
-			sha,
+				`"status":"completed","runner_name":"amber",%s}]}`,
+			sha, f.job,
 		)
 	case strings.HasSuffix(path, "/commits/"+sha+"/check-runs"):
 		var found []checkRun
@@ -233,7 +237,8 @@ func newScene(t *testing.T, mode Mode) *scene {
 	s.a = &Annotator{Mode: mode, App: "77", GitHub: github.NewClient(address, app.Token, app.HTTP, now), Ledger: l,
 		Scope: Scope{"o/*"}, Pages: "https://coroner.example/", Log: zerolog.Nop(),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
-			return github.Question{Repository: r.Verdict.Job.Repository, Run: "8", Runner: r.Verdict.Runner}, nil
+			return github.Question{Repository: r.Verdict.Job.Repository, Run: "8", Runner: r.Verdict.Runner,
+				Died: *r.Verdict.DiedAt}, nil
 		}}
 	s.loop = s.newLoop()
 	s.flush()

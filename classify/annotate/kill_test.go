@@ -56,7 +56,7 @@ func senderOf(l *ledger.Ledger, address string, mode Mode) deliver.Send {
 	return (&Annotator{Mode: mode, GitHub: github.NewClient(address, token, &http.Client{}, time.Now), Ledger: l,
 		Scope: Scope{"o/*"}, Log: zerolog.Nop(),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
-			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner}, nil
+			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
 		}}).Send
 }
 
@@ -76,12 +76,12 @@ func TestKill9(t *testing.T) {
 	}
 	for _, mode := range []Mode{Check, Status, Comment, atGitLab} {
 		path := filepath.Join(t.TempDir(), "l.db")
-		var f fake = &fakeGitHub{t: t, now: time.Now, pulls: []pull{{12, "open"}}}
+		began := fmt.Sprintf(`"started_at":%q`, time.Now().Add(-time.Hour).Format(time.RFC3339))
+		var f fake = &fakeGitHub{t: t, now: time.Now, job: began, pulls: []pull{{12, "open"}}}
 		runner := "amber"
 		if mode == atGitLab {
 			runner = labPod
-			f = &fakeGitLab{t: t, notes: map[string][]note{}, job: fmt.Sprintf(`"status":"running","started_at":%q`,
-				time.Now().Add(-time.Hour).Format(time.RFC3339))}
+			f = &fakeGitLab{t: t, notes: map[string][]note{}, job: `"status":"running",` + began}
 		}
 		server := httptest.NewServer(f)
 		annotateOnce(t, path, server.URL, mode) // so that the receiver is known

@@ -57,6 +57,12 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// lost is a job that GitHub gave up eleven minutes after its runner died.
+func lost(id int64, runner string) github.Job {
+	return github.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
+		Started: died.Add(-10 * time.Minute), Completed: died.Add(11 * time.Minute)}
+}
+
 type scene struct {
 	*fakeGitHub
 	t      *testing.T
@@ -72,8 +78,9 @@ func newScene(t *testing.T) *scene {
 	s := &scene{t: t, clock: died.Add(time.Minute), fakeGitHub: &fakeGitHub{
 		run: map[string]any{"status": "completed", "conclusion": "failure", "run_attempt": 1},
 		jobs: []github.Job{
-			{ID: 7, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: "amber"},
-			{ID: 9, RunID: 8, Attempt: 1, Conclusion: "success", Runner: "birch"},
+			lost(7, "amber"),
+			{ID: 9, RunID: 8, Attempt: 1, Conclusion: "success", Runner: "birch", Started: died.Add(-10 * time.Minute),
+				Completed: died.Add(5 * time.Minute)},
 		},
 	}}
 	server := httptest.NewServer(s.fakeGitHub)
@@ -90,7 +97,7 @@ func newScene(t *testing.T) *scene {
 		Scope: annotate.Scope{"o/r"}, Log: zerolog.New(&s.log), Now: now,
 		Metrics: NewMetrics(prometheus.NewRegistry()),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
-			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner}, nil
+			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
 		}}
 	s.restart()
 	s.flush(t.Context())

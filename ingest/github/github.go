@@ -6,7 +6,8 @@
 // Invariant: GitHub is asked no more often than it allows, never more often than
 // the operator allows, and never about a repository or run that only a job's own
 // output names. An answer counts for a runner only if GitHub itself ties the job
-// to it. Nothing waits for an answer.
+// to it and the job began before the runner died: names of runners are used again.
+// Nothing waits for an answer.
 //
 // Crash behaviour: nothing is kept on disk. Whoever asks asks again after a
 // restart, and an answer that was filed before is the same record.
@@ -20,6 +21,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,12 +38,13 @@ type Client struct {
 
 // page is an answer that GitHub need not send twice.
 type page struct {
-	etag string
-	jobs []Job
-	next bool
+	etag  string
+	jobs  []Job
+	total int // how many jobs the run has
+	next  bool
 }
 
-// maxPages bounds the answers that are remembered, and those of one run that
+// maxCached bounds the answers that are remembered, maxPages those of one run that
 // are read: 1000 jobs.
 const (
 	maxCached = 500
@@ -83,7 +86,7 @@ type Step struct {
 }
 
 // ErrNoAnswer says that asking again will not help: GitHub does not know the
-// run, or does not let this token see it, or no job of it is the runner's.
+// run, or does not let this token see it, or the runner had no job of it before it died.
 var ErrNoAnswer = errors.New("GitHub knows no such job")
 
 var (
@@ -103,36 +106,75 @@ func (c *Client) Job(ctx context.Context, q *Question) (Job, error) {
 	if !q.Asks() {
 		return Job{}, ErrNoAnswer
 	}
-	if !number.MatchString(q.Run) {
-		p, err := c.askPage(ctx, "/repos/"+q.Repository+"/actions/jobs/"+q.Job)
-		return q.chooseJob(p.jobs, err)
-	}
 	var all []Job
-	for n := 1; n <= maxPages; n++ {
-		p, err := c.askPage(ctx, fmt.Sprintf("/repos/%s/actions/runs/%s/jobs?filter=all&per_page=%d&page=%d",
-			q.Repository, q.Run, perPage, n))
-		if err != nil {
-			return Job{}, err
-		}
-		if all = append(all, p.jobs...); !p.next {
-			break
-		}
+	var err error
+	if number.MatchString(q.Run) {
+		all, _, err = c.jobsOf(ctx, q.Repository, q.Run, "all")
+	} else {
+		var p page
+		p, err = c.askPage(ctx, "/repos/"+q.Repository+"/actions/jobs/"+q.Job)
+		all = p.jobs
 	}
-	return q.chooseJob(all, nil)
-}
-
-// chooseJob takes the job that GitHub gave to the runner, the latest of them.
-func (q *Question) chooseJob(all []Job, err error) (Job, error) {
-	best := Job{}
-	for _, j := range all {
-		if j.Runner == q.Runner && (best.ID == 0 || j.Started.After(best.Started)) {
-			best = j
-		}
-	}
-	if err == nil && best.ID == 0 {
+	job := JobAt(all, q.Runner, q.Died)
+	if err == nil && job.ID == 0 {
 		err = ErrNoAnswer
 	}
-	return best, err
+	return job, err
+}
+
+// LatestJobs are the jobs of a run's latest attempt; complete is false where there are more.
+func (c *Client) LatestJobs(ctx context.Context, repository string, run int64) (jobs []Job, complete bool, err error) {
+	return c.jobsOf(ctx, repository, strconv.FormatInt(run, 10), "latest")
+}
+
+func (c *Client) jobsOf(ctx context.Context, repository, run, filter string) (all []Job, complete bool, err error) {
+	for n := 1; n <= maxPages; n++ {
+		p, err := c.askPage(ctx, fmt.Sprintf("/repos/%s/actions/runs/%s/jobs?filter=%s&per_page=%d&page=%d",
+			repository, run, filter, perPage, n))
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, p.jobs...)
+		more := p.next || len(all) < p.total
+		if !more || len(p.jobs) == 0 {
+			return all, !more, nil
+		}
+	}
+	return all, false, nil
+}
+
+// JobAt is the job that a runner of that name had when it died, else the last that it had
+// before; its ID is 0 where there is none. What a runner of the name had later is not its.
+func JobAt(all []Job, runner string, died time.Time) (best Job) {
+	fits := 0
+	for i := range all {
+		j := &all[i]
+		if j.Runner != runner {
+			continue
+		}
+		if n := j.fit(died); n > fits || n > 0 && n == fits && j.Started.After(best.Started) {
+			best, fits = *j, n
+		}
+	}
+	return best
+}
+
+// fit says how well a job's times fit those of one whose runner died then; 0 is not at all.
+func (j *Job) fit(died time.Time) int {
+	switch before := !j.Started.IsZero() && !j.Started.After(died); {
+	case before && (j.Completed.IsZero() || !j.Completed.Before(died)):
+		return 3
+	case j.WasUnderWay(died):
+		return 2
+	case before:
+		return 1
+	}
+	return 0
+}
+
+// WasUnderWay says whether the job can be the one that its runner had when it died.
+func (j *Job) WasUnderWay(died time.Time) bool {
+	return forge.WasUnderWay(j.Started, j.Completed, died)
 }
 
 // askPage asks for one address, within the limits.
@@ -177,27 +219,30 @@ func (c *Client) readPage(res *http.Response) (page, error) {
 	if err != nil {
 		return page{}, c.WithoutURL(err)
 	}
-	jobs, err := decodeJobs(body)
+	jobs, total, err := decodeJobs(body)
 	return page{
-		etag: res.Header.Get("ETag"),
-		jobs: jobs,
-		next: strings.Contains(res.Header.Get("Link"), `rel="next"`),
+		etag:  res.Header.Get("ETag"),
+		jobs:  jobs,
+		total: total,
+		next:  strings.Contains(res.Header.Get("Link"), `rel="next"`),
 	}, err
 }
 
-func decodeJobs(body []byte) ([]Job, error) {
+// decodeJobs reads one job, or those of a page and how many the run has.
+func decodeJobs(body []byte) (jobs []Job, total int, err error) {
 	var in struct {
-		Jobs *[]Job `json:"jobs"`
+		Total int    `json:"total_count"`
+		Jobs  *[]Job `json:"jobs"`
 		Job
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("cannot read GitHub's answer: %w", err)
+		return nil, 0, fmt.Errorf("cannot read GitHub's answer: %w", err)
 	}
 	switch {
 	case in.Jobs != nil:
-		return *in.Jobs, nil
+		return *in.Jobs, in.Total, nil
 	case in.ID == 0:
-		return nil, errors.New("GitHub's answer holds no job")
+		return nil, 0, errors.New("GitHub's answer holds no job")
 	}
-	return []Job{in.Job}, nil
+	return []Job{in.Job}, 1, nil
 }

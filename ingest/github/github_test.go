@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -148,6 +149,84 @@ func TestFindsTheRunnersJob(t *testing.T) {
 		`run_id=36180041 job_id=3 started_at=2026-10-01T09:00:20Z completed_at=2026-10-01T09:18:58Z name="build (x)"`
 	if e.Text != want {
 		t.Errorf("text %s", e.Text)
+	}
+}
+
+// Names of runners are used again: the job is the one that the runner had when it died, else the
+// last that it had before, and never one that began later, whichever GitHub tells of first.
+func TestJobAtTheDeath(t *testing.T) {
+	died := time.Date(2026, 10, 1, 9, 19, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return died.Add(time.Duration(seconds) * time.Second) }
+	var (
+		lost    = Job{ID: 1, Runner: "r", Started: at(-600), Completed: at(660)}
+		goesOn  = Job{ID: 2, Runner: "r", Started: at(-500)}
+		earlier = Job{ID: 3, Runner: "r", Started: at(-900), Completed: at(-605)}
+		told    = Job{ID: 4, Runner: "r", Started: at(-600), Completed: at(-20)}
+		next    = Job{ID: 5, Runner: "r", Started: at(20), Completed: at(90)}
+		later   = Job{ID: 6, Runner: "r", Started: at(300), Completed: at(400)}
+		another = Job{ID: 7, Runner: "r2", Started: at(-60)}
+		queued  = Job{ID: 8, Runner: "r"}
+	)
+	for _, tt := range []struct {
+		all  []Job
+		want int64
+	}{
+		{[]Job{earlier, lost, next, later, another, queued}, lost.ID},
+		{[]Job{later, goesOn, earlier}, goesOn.ID},
+		{[]Job{earlier, told, later, another}, told.ID},
+		{[]Job{earlier, later}, earlier.ID},
+		{[]Job{earlier, next}, next.ID}, // a clock that is ahead
+		{[]Job{later, another, queued}, 0},
+		{nil, 0},
+	} {
+		for range 2 {
+			if got := JobAt(tt.all, "r", died); got.ID != tt.want {
+				t.Errorf("%+v: job %d, want %d", tt.all, got.ID, tt.want)
+			}
+			slices.Reverse(tt.all)
+		}
+	}
+	w := newWorld(t, 60)
+	w.answer = say(jobs(job(3, "mill-runner-1", "completed", "success", "2026-10-01T09:18:58Z")))
+	q := w.question()
+	q.Died = time.Date(2026, 10, 1, 8, 55, 0, 0, time.UTC) // the job began five minutes later
+	w.Enqueue(q)
+	w.turns(1)
+	w.want(1, 0)
+}
+
+// All pages of a run's jobs are read, whether GitHub says so by a link or by a number; where there
+// are more than are read, that is told.
+func TestAllPages(t *testing.T) {
+	for name, tt := range map[string]struct {
+		has, told int
+		link      bool
+		asked     int
+		complete  bool
+	}{
+		"one page":          {100, 100, false, 1, true},
+		"a link":            {256, 0, true, 3, true},
+		"a number":          {256, 256, false, 3, true},
+		"fewer than told":   {150, 256, false, 3, false},
+		"more than is read": {1001, 1001, true, maxPages, false},
+	} {
+		w := newWorld(t, 60)
+		w.answer = func(rw http.ResponseWriter, r *http.Request) {
+			n, _ := strconv.Atoi(r.URL.Query().Get("page"))
+			var some []string
+			for id := (n-1)*perPage + 1; id <= min(n*perPage, tt.has); id++ {
+				some = append(some, job(id, "r", "completed", "failure", "2026-10-01T09:18:58Z"))
+			}
+			if tt.link && n*perPage < tt.has {
+				rw.Header().Set("Link", `<https://api.github.com/x?page=9>; rel="next"`)
+			}
+			fmt.Fprintf(rw, `{"total_count":%d,"jobs":[%s]}`, tt.told, strings.Join(some, ","))
+		}
+		all, complete, err := w.client.LatestJobs(t.Context(), "mills/flour", 36180041)
+		if err != nil || complete != tt.complete || len(all) != min(tt.has, maxPages*perPage) ||
+			len(w.asked) != tt.asked || !strings.Contains(w.asked[0], "filter=latest&") {
+			t.Errorf("%s: %d jobs, complete: %v, asked %q, %v", name, len(all), complete, w.asked, err)
+		}
 	}
 }
 
@@ -383,7 +462,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(job(1, "", "queued", "", "")))
 	f.Add([]byte(`{"jobs":null,"id":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := decodeJobs(data)
+		all, _, err := decodeJobs(data)
 		if err != nil && len(all) > 0 {
 			t.Fatal("jobs and an error")
 		}

@@ -25,7 +25,7 @@ type Question struct {
 	Runner     string // as GitHub knows it
 
 	Cluster, Namespace, Pod, PodUID string
-	Died                            time.Time
+	Died                            time.Time // what began later is another runner's job
 }
 
 // askAgain is when, after the death, a job that is not concluded is asked for
