@@ -5,8 +5,9 @@
 // Invariant: only a job that GitHub itself ties to the runner is annotated, in a repository that
 // records name which a job cannot write, and within the scope; of a job at GitLab see GitLab. A
 // case has one check run, which a later revision edits; a revision that is there is never made
-// again. Nothing is said of a runner that completed its job, but that what was said before is
-// withdrawn. An annotation never blocks a merge. The limits of GitHub and GitLab are kept.
+// again. Nothing is said of a runner that completed its job, nor of a job that succeeded or was
+// not under way at the death, but that what was said before is withdrawn. Why not is logged and
+// stored with the verdict. An annotation never blocks a merge. The limits of GitHub and GitLab are kept.
 //
 // Crash behaviour: it keeps no state. Before it makes anything it looks at GitHub for the case
 // and its revision, so that what was made right before a crash is found.
@@ -102,8 +103,20 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 		return "", nil
 	}
 	job, err := a.GitHub.Job(ctx, &q)
-	if err != nil {
+	why := whyNot(job.Conclusion, job.Started, job.Completed, text.died)
+	switch {
+	case errors.Is(err, github.ErrNoAnswer):
+		why = "GitHub knows no job that the runner had when it died"
+		logSkipped(&a.Log, q.Repository, &d.Record, why)
+		return "no: " + why, deliver.ErrSkip
+	case err != nil:
 		return "", Failure(err)
+	case why != "" && !text.withdrawn:
+		logSkipped(&a.Log, q.Repository, &d.Record, why)
+		if d.Verdict.Revises == nil {
+			return "no: " + why, deliver.ErrSkip
+		}
+		text.withdraw(why)
 	}
 	if !commit(job.Commit) {
 		return "", deliver.Never{Err: errors.New("GitHub names no commit of the job")}
@@ -117,6 +130,22 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 		err = a.putCheck(ctx, q.Repository, &job, text)
 	}
 	return "", Failure(err)
+}
+
+// whyNot is why a job did not die with its runner, by what GitHub or GitLab knows of it; "" if it did.
+func whyNot(result string, started, finished, died time.Time) string {
+	switch {
+	case result == "success":
+		return "the job succeeded"
+	case !forge.WasUnderWay(started, finished, died):
+		return "the job was not under way when the runner died"
+	}
+	return ""
+}
+
+func logSkipped(log *zerolog.Logger, repository string, r *ledger.Record, why string) {
+	log.Info().Str("repository", repository).Str("runner", r.Verdict.Runner).Str("case", r.Case).
+		Int("revision", r.Verdict.Revision).Str("verdict", string(r.Verdict.Label)).Msg("job not annotated: " + why)
 }
 
 // toSay is what to say of a revision. It is deliver.ErrSkip where there is nothing to say: of what
@@ -280,6 +309,11 @@ func annotationOf(r *ledger.Record, pages string, withdrawn bool) annotation {
 		t.title = "Withdrawn: " + string(v.Label)
 	}
 	return t
+}
+
+// withdraw makes it say that what an earlier revision said does not hold.
+func (t *annotation) withdraw(why string) {
+	t.withdrawn, t.title, t.body = true, "Withdrawn: "+why, "What was said here of this job does not hold: "+why+"."
 }
 
 // Title says in a few words whose death it was.

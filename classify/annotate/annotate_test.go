@@ -340,6 +340,48 @@ func TestCompleted(t *testing.T) {
 	}
 }
 
+// The jobs that did not die with their runner, and why.
+var notDead = map[string]string{
+	`"conclusion":"success","started_at":"2026-05-04T09:50:00Z","completed_at":"2026-05-04T09:59:30Z"`: "job succeeded",
+	`"conclusion":"failure","started_at":"2026-05-04T09:40:00Z","completed_at":"2026-05-04T09:50:00Z"`: "not under way",
+	`"conclusion":"failure","started_at":"2026-05-04T10:09:00Z","completed_at":"2026-05-04T10:11:00Z"`: "knows no job",
+	`"conclusion":"success","started_at":"2026-05-04T10:09:00Z","completed_at":"2026-05-04T10:11:00Z"`: "knows no job",
+	`"conclusion":null,"started_at":null,"completed_at":null`:                                          "knows no job",
+}
+
+// Nothing is said of a job that succeeded, or was not under way when the runner died: a green job is
+// never called dead. Why is logged and stored.
+func TestNotItsJob(t *testing.T) {
+	for _, mode := range []Mode{Check, Status, Comment} {
+		for job, why := range notDead {
+			s := newScene(t, mode)
+			var log bytes.Buffer
+			s.job, s.a.Log = job, zerolog.New(&log)
+			s.put(func(*rules.Verdict) {})
+			note, err := s.ledger.Deliveries("github").Note(t.Context(), "ns.uid/1", 1)
+			if s.said() != 0 || !strings.HasPrefix(note, "no: ") || !strings.Contains(note, why) || err != nil ||
+				!strings.Contains(log.String(), "job not annotated: ") || !strings.Contains(log.String(), why) {
+				t.Errorf("%s: %s: %q %v, log %s, sent %s", mode, job, note, err, &log, &s.requests)
+			}
+		}
+	}
+}
+
+// What was said while the job seemed to go on is withdrawn where it turns out that it succeeded.
+func TestSucceededAfterAll(t *testing.T) {
+	for _, mode := range []Mode{Check, Status, Comment} {
+		s := newScene(t, mode)
+		s.job = `"conclusion":null,"started_at":"2026-05-04T09:50:00Z","completed_at":null`
+		s.put(func(*rules.Verdict) {})
+		s.job = strings.Replace(lost, "failure", "success", 1)
+		s.put(second(rules.NodeShutdown))
+		if text := s.requests.String(); s.said() == 0 || strings.Count(text, "Withdrawn: the job succeeded") != 1 ||
+			strings.Contains(text, "node-shutdown") || len(s.checks)+len(s.comments) > 1 {
+			t.Errorf("%s: %s", mode, text)
+		}
+	}
+}
+
 // A commit status says the same in one line, and is green: GitHub has none that is neither.
 func TestStatus(t *testing.T) {
 	s := newScene(t, Status)

@@ -74,14 +74,6 @@ type labJob struct {
 	} `json:"commit"`
 }
 
-// wasUnderWay says whether the job can be that of a runner that died then. GitLab hears of the
-// end after it, or not at all for a while; its clock and the node's differ.
-func (j *labJob) wasUnderWay(died time.Time) bool {
-	const slack = 2 * time.Minute
-	return j.Status != "success" && !j.Started.IsZero() && j.Started.Before(died.Add(slack)) &&
-		(j.Finished.IsZero() || j.Finished.After(died.Add(-slack)))
-}
-
 // Send annotates the job of one revision.
 func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 	v := &d.Verdict
@@ -98,8 +90,17 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case !g.Scope.Has(project) || !job.wasUnderWay(text.died):
+	case !g.Scope.Has(project):
 		return "", deliver.ErrSkip
+	}
+	if why := whyNot(job.Status, job.Started, job.Finished, text.died); why != "" && !text.withdrawn {
+		logSkipped(&g.Log, project, &d.Record, why)
+		if v.Revises == nil {
+			return "no: " + why, deliver.ErrSkip
+		}
+		text.withdraw(why)
+	}
+	switch {
 	case !commit(job.Commit.ID):
 		return "", deliver.Never{Err: errors.New("GitLab names no commit of the job")}
 	case g.Dry:

@@ -322,6 +322,31 @@ func TestNoNote(t *testing.T) {
 	}
 }
 
+// Why a job gets no comment is logged and stored; one that it has is withdrawn, by a revision that
+// says that nothing died as by one that knows the job as green.
+func TestNoteOfAGreenJob(t *testing.T) {
+	const green = `"status":"success","started_at":"2026-05-04T09:50:00Z","finished_at":"2026-05-04T10:00:30Z"`
+	s := newLabScene(t)
+	var log bytes.Buffer
+	s.job, s.g.Log = green, zerolog.New(&log)
+	s.put(same)
+	note, err := s.ledger.Deliveries("gitlab").Note(t.Context(), "ns.uid/1", 1)
+	if note != "no: the job succeeded" || err != nil || !strings.Contains(log.String(), "job not annotated: ") {
+		t.Errorf("%q %v: %s", note, err, &log)
+	}
+	for label, want := range map[rules.Label]string{
+		rules.Completed: "Withdrawn: completed", rules.NodeShutdown: "Withdrawn: the job succeeded",
+	} {
+		s := newLabScene(t)
+		s.put(same)
+		s.job = green
+		s.put(second(label))
+		if all := s.notes[onMerge]; len(all) != 1 || !strings.Contains(all[0].Body, want) {
+			t.Errorf("%s: %+v", label, all)
+		}
+	}
+}
+
 // GitLab's limits are kept, and what waited for them is said after.
 func TestGitLabLimits(t *testing.T) {
 	s := newLabScene(t)
