@@ -1,8 +1,10 @@
 // Package rerun runs jobs again whose runner died through no fault of theirs.
 //
 // Invariant: a job is run again only where its verdict says that this helps, is at least
-// probable and is not the job's own business, where no step of it had failed before, where the
-// run ended as failed and was not run again since, and while nothing is wrong with its pool.
+// probable and is not the job's own business, where it was under way at the death and no step of
+// it had failed before, where the run ended as failed and was not run again since, and while
+// nothing is wrong with its pool. Others of its run are run again with it only where that is known
+// of each that failed: names of runners are used again, so a name alone ties no job to a death.
 // A run is run again twice at most, and all runs together so often an hour. What is done
 // and why something is not is logged, counted and stored with the verdict.
 //
@@ -17,12 +19,14 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"coroner/classify/annotate"
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/ingest/forge"
 	"coroner/ingest/github"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -55,7 +59,7 @@ type Metrics struct{ decided *prometheus.CounterVec }
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "coroner_github_reruns_total",
-		Help: "Dead runners' jobs by whether they were run again: rerun, or why not (verdict, step, attempt, " +
+		Help: "Dead runners' jobs by whether they were run again: rerun, or why not (verdict, job, step, attempt, " +
 			"run, pool, budget).",
 	}, []string{"result"})}
 }
@@ -124,7 +128,10 @@ func (r *Rerunner) rerun(ctx context.Context, d *ledger.Record, q *github.Questi
 		return "", err
 	}
 	job, err := r.GitHub.Job(ctx, q)
-	if err == nil {
+	switch {
+	case errors.Is(err, github.ErrNoAnswer):
+		err = refusal{"job", "GitHub knows no job that the runner had when it died"}
+	case err == nil:
 		err = byJob(&job, *d.Verdict.DiedAt)
 	}
 	if err == nil {
@@ -136,12 +143,10 @@ func (r *Rerunner) rerun(ctx context.Context, d *ledger.Record, q *github.Questi
 	if err != nil {
 		return "", err
 	}
-	return r.order(ctx, q.Repository, &job)
+	return r.order(ctx, d, q, &job)
 }
 
-// worthAgain says whether a verdict is one after which running a job again helps.
-func worthAgain(v *rules.Verdict) bool { return byVerdict(v) == nil }
-
+// byVerdict refuses what is no death after which running a job again helps.
 func byVerdict(v *rules.Verdict) error {
 	switch {
 	case !v.Death():
@@ -171,18 +176,26 @@ func (r *Rerunner) pool(ctx context.Context, v *rules.Verdict) error {
 	return err
 }
 
-// byJob refuses a job that was over, or on the way to it, before its runner died.
+// byJob refuses a job that was over, or on the way to it, before its runner died, and one that is
+// not that runner's, for it began or went on later.
 func byJob(job *github.Job, died time.Time) error {
 	for _, s := range job.Steps {
-		if s.Conclusion == "failure" && (s.Completed.IsZero() || s.Completed.Before(died)) {
+		switch {
+		case s.Conclusion == "failure" && (s.Completed.IsZero() || s.Completed.Before(died)):
 			return refusal{"step", "a step of it had failed before"}
+		case s.Conclusion == "success" && s.Completed.After(died.Add(forge.Clocks)):
+			return refusal{"step", "a step of it succeeded later"}
 		}
 	}
 	switch job.Conclusion {
 	case "", "failure", "timed_out", "cancelled":
-		return nil
+	default:
+		return refusal{"run", "GitHub has it as " + strconv.Quote(job.Conclusion)}
 	}
-	return refusal{"run", "GitHub has it as " + strconv.Quote(job.Conclusion)}
+	if !job.WasUnderWay(died) {
+		return refusal{"job", "it was not under way when the runner died"}
+	}
+	return nil
 }
 
 // byRun refuses a run that was run again, or did not fail. One that goes on is waited for.
@@ -220,47 +233,76 @@ func (r *Rerunner) budget(ctx context.Context) error {
 }
 
 // order has GitHub run it again: all failed jobs of the run, if each of them lost its runner in
-// such a way; else this one alone.
-func (r *Rerunner) order(ctx context.Context, repository string, job *github.Job) (what string, err error) {
-	address := runPath(repository, job.RunID)
-	var jobs struct{ Jobs []github.Job }
-	if err := r.GitHub.Send(ctx, http.MethodGet, address+"/jobs?filter=latest&per_page=100", nil, &jobs); err != nil {
-		return "", err
+// such a way; else this one alone, as where not all of the run's jobs can be read.
+func (r *Rerunner) order(ctx context.Context, d *ledger.Record, q *github.Question, job *github.Job) (string, error) {
+	jobs, complete, err := r.GitHub.LatestJobs(ctx, q.Repository, job.RunID)
+	all := complete && slices.ContainsFunc(jobs, func(j github.Job) bool { return j.ID == job.ID })
+	if errors.Is(err, github.ErrNoAnswer) {
+		all, err = false, nil
 	}
-	all, err := r.allDied(ctx, jobs.Jobs)
+	for i := 0; i < len(jobs) && all && err == nil; i++ {
+		if !slices.Contains([]string{"success", "skipped", "neutral"}, jobs[i].Conclusion) {
+			all, err = r.lostItsRunner(ctx, d, q, jobs, &jobs[i])
+		}
+	}
 	if err != nil {
 		return "", err
 	}
-	what = fmt.Sprintf("all failed jobs of run %d, attempt %d", job.RunID, job.Attempt)
-	address += "/rerun-failed-jobs"
+	what := fmt.Sprintf("all failed jobs of run %d, attempt %d", job.RunID, job.Attempt)
+	address := runPath(q.Repository, job.RunID) + "/rerun-failed-jobs"
 	if !all {
 		what = fmt.Sprintf("job %d of run %d, attempt %d", job.ID, job.RunID, job.Attempt)
-		address = "/repos/" + repository + "/actions/jobs/" + strconv.FormatInt(job.ID, 10) + "/rerun"
+		if !complete {
+			what += ", for not all jobs of the run can be read"
+		}
+		address = "/repos/" + q.Repository + "/actions/jobs/" + strconv.FormatInt(job.ID, 10) + "/rerun"
 	}
 	return what, r.GitHub.Send(ctx, http.MethodPost, address, nil, nil)
 }
 
-// allDied says whether every failed job is one whose runner died in such a way.
-func (r *Rerunner) allDied(ctx context.Context, jobs []github.Job) (bool, error) {
-	for i := range jobs {
-		j := &jobs[i]
-		if !slices.Contains([]string{"failure", "timed_out", "cancelled"}, j.Conclusion) {
+// most bounds the verdicts that are looked at for one job: those of runners whose names begin
+// with that of its runner and who died while it was under way.
+const most = 100
+
+// lostItsRunner says whether a job of the run of d's is one whose runner died in such a way: in
+// d's cluster, while the job was under way, and by its records in that run.
+func (r *Rerunner) lostItsRunner(
+	ctx context.Context, d *ledger.Record, q *github.Question, jobs []github.Job, j *github.Job,
+) (bool, error) {
+	if j.Runner == "" || j.Started.IsZero() {
+		return false, nil
+	}
+	within := ledger.Between{From: j.Started.Add(-forge.Clocks)}
+	if !j.Completed.IsZero() {
+		within.To = j.Completed.Add(forge.Early)
+	}
+	found, err := r.Ledger.Verdicts(ctx, ledger.Query{Cluster: &d.Verdict.Cluster, Runner: j.Runner, Died: within,
+		Limit: most, Brief: true})
+	if err != nil {
+		return false, err
+	}
+	for i := range found {
+		v := &found[i].Verdict // without what stands behind its evidence
+		if v.Runner != j.Runner || v.DiedAt == nil || byJob(j, *v.DiedAt) != nil ||
+			github.JobAt(jobs, j.Runner, *v.DiedAt).ID != j.ID {
 			continue
 		}
-		if j.Runner == "" {
-			return false, nil
-		}
-		found, err := r.Ledger.Verdicts(ctx, ledger.Query{Runner: j.Runner, Limit: 10, Brief: true})
+		last, ok, err := r.Ledger.LastVerdict(ctx, found[i].Case)
 		if err != nil {
 			return false, err
 		}
-		died := func(d ledger.Record) bool {
-			v := &d.Verdict
-			return v.Runner == j.Runner && v.DiedAt != nil && worthAgain(v) && byJob(j, *v.DiedAt) == nil
+		if !ok || last.Verdict.Kind != casefile.OfRunner || byVerdict(&last.Verdict) != nil {
+			continue
 		}
-		if !slices.ContainsFunc(found, died) {
-			return false, nil
+		if had, err := r.Locate(ctx, &last); err != nil || isOf(&had, q.Repository, j) {
+			return err == nil, err
 		}
 	}
-	return true, nil
+	return false, nil
+}
+
+// isOf says whether a question is about a job, or about its run.
+func isOf(q *github.Question, repository string, j *github.Job) bool {
+	is := q.Run == strconv.FormatInt(j.RunID, 10) || q.Run == "" && q.Job == strconv.FormatInt(j.ID, 10)
+	return q.Asks() && strings.EqualFold(q.Repository, repository) && is
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +34,8 @@ type fakeGitHub struct {
 	mu      sync.Mutex
 	jobs    []github.Job
 	run     map[string]any
+	lacks   int // a page of the latest jobs that is not to be had
+	answer  int // to who asks for it
 	ordered []string
 	onOrder func()
 }
@@ -51,10 +55,30 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/repos/o/r/actions/runs/8":
 		_ = json.NewEncoder(w).Encode(f.run)
 	case r.URL.Path == "/repos/o/r/actions/runs/8/jobs":
-		_ = json.NewEncoder(w).Encode(map[string]any{"jobs": f.jobs})
+		f.listJobs(w, r.URL)
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
+}
+
+// listJobs answers with a page of the jobs; of all, or of the run's latest attempt.
+func (f *fakeGitHub) listJobs(w http.ResponseWriter, asked *url.URL) {
+	page, _ := strconv.Atoi(asked.Query().Get("page"))
+	size, _ := strconv.Atoi(asked.Query().Get("per_page"))
+	page, size = max(page, 1), min(max(size, 1), 100)
+	all, latest := f.jobs, asked.Query().Get("filter") == "latest"
+	if latest {
+		all = slices.DeleteFunc(slices.Clone(all), func(j github.Job) bool { return j.Attempt != f.run["run_attempt"] })
+	}
+	if latest && page == f.lacks {
+		w.WriteHeader(f.answer)
+		return
+	}
+	if page*size < len(all) {
+		w.Header().Set("Link", fmt.Sprintf(`<http://github.example%s?page=%d>; rel="next"`, asked.Path, page+1))
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"total_count": len(all),
+		"jobs": all[min((page-1)*size, len(all)):min(page*size, len(all))]})
 }
 
 // lost is a job that GitHub gave up eleven minutes after its runner died.
@@ -187,6 +211,13 @@ func TestRefusals(t *testing.T) {
 		"run again twice":              {nil, func(s *scene) { s.run["run_attempt"], s.jobs[0].Attempt = 3, 3 }},
 		`the run ended as "cancelled"`: {nil, func(s *scene) { s.run["conclusion"] = "cancelled" }},
 		`GitHub has it as "success"`:   {nil, func(s *scene) { s.jobs[0].Conclusion = "success" }},
+		"a step of it succeeded later": {nil, func(s *scene) {
+			s.jobs[0].Steps = []github.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
+		}},
+		"not under way when the runner died": {nil, func(s *scene) {
+			s.jobs[0].Completed = died.Add(-5 * time.Minute)
+		}},
+		"knows no job that the runner had": {nil, func(s *scene) { s.jobs[0] = ownTest(7, "amber") }},
 	} {
 		s := newScene(t)
 		if c.before != nil {
@@ -217,17 +248,134 @@ func TestRefusals(t *testing.T) {
 	s.want()
 }
 
-// Where another job failed by itself, the dead one alone is run again; where it died too, both.
+// ownTest is a job that began after the death, and failed by its own test.
+func ownTest(id int64, runner string) github.Job {
+	return github.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
+		Started: died.Add(10 * time.Minute), Completed: died.Add(12 * time.Minute),
+		Steps: []github.Step{{Conclusion: "failure", Completed: died.Add(11 * time.Minute)}}}
+}
+
+// Another job of the run that failed is run again too where its own runner died, so that it helps,
+// while it was under way, in the same cluster and run. A name alone ties no job to a death: names
+// are used again, later and elsewhere.
 func TestOthersOfTheRun(t *testing.T) {
-	for own, want := range map[bool]string{true: oneJob, false: failedJobs} {
+	later := died.Add(30 * time.Minute)
+	for name, c := range map[string]struct {
+		birch   func(*github.Job)
+		verdict func(*rules.Verdict) // of birch; nil = none
+		want    string
+	}{
+		"it lost its runner":         {nil, nothing, failedJobs},
+		"nothing died":               {nil, nil, oneJob},
+		"no runner took it":          {func(j *github.Job) { j.Runner, j.Started = "", time.Time{} }, nothing, oneJob},
+		"it never began":             {func(j *github.Job) { j.Started = time.Time{} }, nothing, oneJob},
+		"it could not begin":         {func(j *github.Job) { j.Conclusion = "startup_failure" }, nothing, oneJob},
+		"it began after the death":   {func(j *github.Job) { *j = ownTest(9, "birch") }, nothing, oneJob},
+		"it began soon after it":     {func(j *github.Job) { j.Started = died.Add(time.Minute) }, nothing, oneJob},
+		"it was over before":         {func(j *github.Job) { j.Completed = died.Add(-time.Hour) }, nothing, oneJob},
+		"the runner died later":      {nil, func(v *rules.Verdict) { v.DiedAt = &later }, oneJob},
+		"it died in another cluster": {nil, func(v *rules.Verdict) { v.Cluster = "west" }, oneJob},
+		"it died in another run":     {nil, func(v *rules.Verdict) { v.Namespace = "other" }, oneJob},
+		"it does not help":           {nil, func(v *rules.Verdict) { v.Retry = "useless" }, oneJob},
+		"a label that is no death":   {nil, func(v *rules.Verdict) { v.NoDeath = true }, oneJob},
+		"another runner's name":      {nil, func(v *rules.Verdict) { v.Runner = "birch-2" }, oneJob},
+		"a step of it went on": {func(j *github.Job) {
+			j.Steps = []github.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
+		}, nothing, oneJob},
+		"a step of it failed before": {func(j *github.Job) {
+			j.Steps = []github.Step{{Conclusion: "failure", Completed: died.Add(-time.Minute)}}
+		}, nothing, oneJob},
+	} {
 		s := newScene(t)
-		s.jobs[1].Conclusion = "failure"
-		if !own {
-			s.put("birch", func(v *rules.Verdict) { v.Confidence = rules.Confirmed })
+		s.r.Locate = func(_ context.Context, r *ledger.Record) (github.Question, error) {
+			run := map[string]string{"arc": "8", "other": "9"}[r.Verdict.Namespace]
+			return github.Question{Repository: "o/r", Run: run, Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
+		}
+		s.jobs[1] = lost(9, "birch")
+		if c.birch != nil {
+			c.birch(&s.jobs[1])
+		}
+		if c.verdict != nil {
+			s.put("birch", func(v *rules.Verdict) {
+				c.verdict(v)
+				v.Confidence = rules.Confirmed
+			})
+			s.r.Scope = nil // birch itself is not run again
+			s.flush(t.Context())
+			s.r.Scope = annotate.Scope{"o/r"}
+		}
+		if s.ordered != nil {
+			t.Fatalf("%s: %q", name, s.ordered)
 		}
 		s.put("amber", nothing)
 		s.flush(t.Context())
-		s.want(want)
+		if !slices.Equal(s.ordered, []string{c.want}) {
+			t.Errorf("%s: ordered %q, want %q", name, s.ordered, c.want)
+		}
+	}
+}
+
+// Of two jobs that one runner's name had, only the one that was under way at its death counts.
+func TestTwoJobsOfOneName(t *testing.T) {
+	s := newScene(t)
+	s.jobs[0].Conclusion = "success" // then the runner died, and the next of its name failed a test
+	s.jobs = append(s.jobs, ownTest(11, "amber"))
+	s.put("amber", nothing)
+	s.flush(t.Context())
+	s.want()
+	s = newScene(t)
+	next := ownTest(11, "amber")
+	next.Started = died.Add(10 * time.Second) // by a clock that is ahead it could be the one
+	s.jobs = append(s.jobs, next)
+	s.put("amber", nothing)
+	s.flush(t.Context())
+	s.want(oneJob)
+}
+
+// All pages of the run's jobs are read. Where they are too many, or one is not there, this job
+// alone is run again; where GitHub is out of order, nothing is until it answers.
+func TestManyJobs(t *testing.T) {
+	for name, c := range map[string]struct {
+		jobs   int
+		last   github.Job
+		lacks  int // a page
+		answer int // to who asks for it
+		want   []string
+		note   string
+	}{
+		"the last failed its test": {256, ownTest(1000, "oak"), 0, 0, []string{oneJob},
+			"rerun: job 7 of run 8, attempt 1"},
+		"the last lost its runner": {256, lost(1000, "oak"), 0, 0, []string{failedJobs},
+			"rerun: all failed jobs of run 8, attempt 1"},
+		"more than are read": {1001, lost(1000, "oak"), 0, 0, []string{oneJob},
+			"rerun: job 7 of run 8, attempt 1, for not all jobs of the run can be read"},
+		"a page is not there": {256, lost(1000, "oak"), 3, http.StatusNotFound, []string{oneJob},
+			"rerun: job 7 of run 8, attempt 1, for not all jobs of the run can be read"},
+		"a page does not come": {256, lost(1000, "oak"), 3, http.StatusBadGateway, nil, ""},
+	} {
+		s := newScene(t)
+		s.put("oak", nothing)
+		s.r.Scope = nil // oak itself is not run again
+		s.flush(t.Context())
+		s.r.Scope = annotate.Scope{"o/r"}
+		for i := len(s.jobs); i < c.jobs-1; i++ {
+			s.jobs = append(s.jobs, github.Job{ID: int64(1000 + i), RunID: 8, Attempt: 1, Conclusion: "success"})
+		}
+		s.jobs = append(s.jobs, c.last)
+		s.lacks, s.answer = c.lacks, c.answer
+		s.put("amber", nothing)
+		s.flush(t.Context())
+		note, err := s.ledger.Deliveries(Receiver).Note(t.Context(), "amber", 1)
+		if !slices.Equal(s.ordered, c.want) || note != c.note || err != nil {
+			t.Errorf("%s: ordered %q, want %q; noted %q %v", name, s.ordered, c.want, note, err)
+		}
+		if c.want != nil {
+			continue
+		}
+		s.lacks, s.clock = 0, s.clock.Add(10*time.Minute)
+		if s.flush(t.Context()); !slices.Equal(s.ordered, []string{failedJobs}) {
+			t.Errorf("%s: ordered %q when it answers again", name, s.ordered)
+		}
 	}
 }
 
