@@ -2,7 +2,8 @@
 // for doubt.
 //
 // Invariant: which repository and run GitHub is asked about, only records say that a
-// job cannot write. The answers are filed as evidence of the runner, like any other.
+// job cannot write, and of several runs under one runner's name those from before its
+// death. The answers are filed as evidence of the runner, like any other.
 //
 // Crash behaviour: it keeps no state. After a start it looks at the verdicts of the last
 // half hour again, and the same answer is the same record.
@@ -11,11 +12,13 @@ package inquiry
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/ingest/forge"
 	"coroner/ingest/github"
 	"coroner/rules"
 	"coroner/rules/signal"
@@ -122,16 +125,37 @@ func question(r *ledger.Record, entries []ingest.Entry, book *rules.Rulebook) gi
 		PodUID:    v.PodUID,
 		Died:      *v.DiedAt,
 	}
+	var told []*signal.Signal
 	for i := range entries {
 		signals := book.Scan(&entries[i])
 		for j := range signals {
 			if s := &signals[j]; s.Proven() && isAbout(s, v) {
-				q.Repository = cmp.Or(repositoryOf(s), q.Repository)
-				q.Run, q.Job = cmp.Or(s.Str("run_id"), q.Run), cmp.Or(s.Str("job_id"), q.Job)
+				told = append(told, s)
 			}
 		}
 	}
+	slices.SortStableFunc(told, func(a, b *signal.Signal) int { return a.At.Compare(b.At) })
+	for _, s := range told {
+		learn(&q, s)
+	}
 	return q
+}
+
+// learn takes from a record which job the question is about: of what the runner had before it
+// died, the last. What is told later adds what was not known; of another run it is the job of the
+// next runner of that name.
+func learn(q *github.Question, s *signal.Signal) {
+	repository, run, job := repositoryOf(s), s.Str("run_id"), s.Str("job_id")
+	another := run != "" && q.Run != "" && run != q.Run
+	switch late := s.At.After(q.Died.Add(forge.Clocks)); {
+	case late && another:
+	case late:
+		q.Repository, q.Run, q.Job = cmp.Or(q.Repository, repository), cmp.Or(q.Run, run), cmp.Or(q.Job, job)
+	case another:
+		q.Repository, q.Run, q.Job = repository, run, job
+	default:
+		q.Repository, q.Run, q.Job = cmp.Or(repository, q.Repository), cmp.Or(run, q.Run), cmp.Or(job, q.Job)
+	}
 }
 
 // repositoryOf is owner/name, which listeners write in two parts.
@@ -143,12 +167,16 @@ func repositoryOf(s *signal.Signal) string {
 	return name
 }
 
-// isAbout says whether a record that names a job speaks of the verdict's runner:
-// it names it, or it is its object.
+// isAbout says whether a record that names a job speaks of the verdict's runner: it names
+// it, or it is its object, and of no other pod or namespace.
 func isAbout(s *signal.Signal, v *rules.Verdict) bool {
-	if named := s.Str("runner"); named != "" {
-		_, name, qualified := strings.Cut(named, "/")
-		return name == v.Runner || !qualified && named == v.Runner
+	can := func(said, known string) bool { return said == "" || known == "" || said == known }
+	if !can(s.PodUID, v.PodUID) {
+		return false
 	}
-	return s.Source == ingest.Kube && s.Pod == v.Runner
+	if named := s.Str("runner"); named != "" {
+		namespace, name, qualified := strings.Cut(named, "/")
+		return qualified && name == v.Runner && can(namespace, v.Namespace) || !qualified && named == v.Runner
+	}
+	return s.Source == ingest.Kube && s.Pod == v.Runner && can(s.Namespace, v.Namespace)
 }

@@ -1,6 +1,7 @@
 package inquiry
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -80,6 +81,47 @@ func TestQuestion(t *testing.T) {
 			Died:      died,
 		}); q.Case != want.Case || q.Runner != want.Runner || q.PodUID != want.PodUID || !q.Died.Equal(died) {
 			t.Errorf("%s: %+v", c.name, q)
+		}
+	}
+}
+
+// TestNamesUsedAgain: of the runs that were told of under the runner's name, it is the last from
+// before the death, in whatever order the records come; another pod's or namespace's is none.
+func TestNamesUsedAgain(t *testing.T) {
+	rulebook, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	died := time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)
+	r := &ledger.Record{Verdict: rules.Verdict{Runner: "runner-0", Namespace: "ci", PodUID: "u1", DiedAt: &died}}
+	told := func(minutes int, repository, run string) ingest.Entry {
+		return ingest.Entry{At: died.Add(time.Duration(minutes) * time.Minute), Source: ingest.GitHub,
+			Trust: ingest.Attested, Pod: "runner-0", Text: "github job", Fields: map[string]string{"msg": "github job",
+				"status": "in_progress", "runner_name": "runner-0", "repository": repository, "run_id": run}}
+	}
+	object := func(namespace, uid string) ingest.Entry {
+		return ingest.Entry{Source: ingest.Kube, Trust: ingest.Attested, Namespace: namespace, Pod: "runner-0",
+			PodUID: uid, Text: "ephemeral runner", Fields: map[string]string{"msg": "ephemeral runner",
+				"job_repository": "mills/flour", "workflow_run_id": "8"}}
+	}
+	before, had, late, next := told(-60, "mills/old", "5"), told(-10, "mills/flour", "8"), told(11, "mills/flour", "8"),
+		told(15, "mills/next", "9")
+	for name, c := range map[string]struct {
+		entries         []ingest.Entry
+		repository, run string
+	}{
+		"one before and one after":     {[]ingest.Entry{before, had, late, next}, "mills/flour", "8"},
+		"only its end was told":        {[]ingest.Entry{late, next}, "mills/flour", "8"},
+		"its object":                   {[]ingest.Entry{object("ci", ""), next}, "mills/flour", "8"},
+		"its pod's object":             {[]ingest.Entry{object("ci", "u1")}, "mills/flour", "8"},
+		"the object of the next pod":   {[]ingest.Entry{object("ci", "u2")}, "", ""},
+		"the object of another's name": {[]ingest.Entry{object("other", "")}, "", ""},
+	} {
+		for range 2 {
+			if q := question(r, c.entries, rulebook); q.Repository != c.repository || q.Run != c.run {
+				t.Errorf("%s: asks about %q run %q, want %q %q", name, q.Repository, q.Run, c.repository, c.run)
+			}
+			slices.Reverse(c.entries)
 		}
 	}
 }
