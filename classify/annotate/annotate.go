@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -267,7 +268,8 @@ type commitStatus struct {
 }
 
 // putStatus sets the commit's status of the job, unless it is what it has to be. A status has no
-// room for a case: the one of the job's name that is there is replaced.
+// room for a case: the one of the job's name that is there is replaced. It is withdrawn only where
+// it leads to the case's page: else it is of another attempt at a job of that name.
 func (a *Annotator) putStatus(ctx context.Context, repository string, job *github.Job, t annotation) error {
 	want := commitStatus{"success", t.page, cut(t.title, 140), "coroner: " + cut(oneLine(job.Name), 100)}
 	address := "/repos/" + repository + "/commits/" + job.Commit + "/statuses?per_page=" + strconv.Itoa(perPage)
@@ -275,15 +277,8 @@ func (a *Annotator) putStatus(ctx context.Context, repository string, job *githu
 	if err := a.GitHub.Send(ctx, http.MethodGet, address, nil, &found); err != nil {
 		return err
 	}
-	there := false
-	for _, s := range found { // the latest first
-		if there = s.Context == want.Context; there && s == want {
-			return nil
-		} else if there {
-			break
-		}
-	}
-	if !there && t.withdrawn {
+	i := slices.IndexFunc(found, func(s commitStatus) bool { return s.Context == want.Context }) // the latest first
+	if i >= 0 && found[i] == want || t.withdrawn && (i < 0 || found[i].Page != want.Page) {
 		return nil
 	}
 	return a.GitHub.Send(ctx, http.MethodPost, "/repos/"+repository+"/statuses/"+job.Commit, want, nil)

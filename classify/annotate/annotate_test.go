@@ -395,6 +395,17 @@ func TestStatus(t *testing.T) {
 	s.golden("status")
 }
 
+// The status of another attempt, whose job has the same name, is not withdrawn with this one's.
+func TestStatusOfAnotherCase(t *testing.T) {
+	s := newScene(t, Status)
+	s.put(func(*rules.Verdict) {})
+	s.statuses[0].Page = "https://coroner.example/runners/arc/birch?case=ns.uid%2F2"
+	s.put(second(rules.Completed))
+	if len(s.statuses) != 1 || strings.Contains(s.requests.String(), "Withdrawn") {
+		t.Errorf("%s", &s.requests)
+	}
+}
+
 // A kill between the request and the record of it never makes a second annotation.
 func TestKilledBetweenRequestAndRecord(t *testing.T) {
 	for _, mode := range []Mode{Check, Status, Comment} {
