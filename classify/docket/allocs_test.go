@@ -54,7 +54,7 @@ func TestReceiveAllocates(t *testing.T) {
 }
 
 func TestJudgeAllocates(t *testing.T) {
-	b, town, at := loadBook(t), town{1}, time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	b, town, at := loadBook(t), town{nodes: 1}, time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	var entries []ingest.Entry
 	entries = append(append(append(entries, town.born(1, at)...), town.lives(1, at)...), town.dies(1,
 		at.Add(time.Minute))...)

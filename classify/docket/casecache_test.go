@@ -17,7 +17,7 @@ import (
 // one push or one by one, in whatever order, make the same cases.
 func TestOnePushIsAsManyPushes(t *testing.T) {
 	for seed := range uint64(4) {
-		w := town{2}
+		w := town{nodes: 2}
 		at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 		var all []ingest.Entry
 		for i := range 6 {

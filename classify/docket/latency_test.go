@@ -50,7 +50,7 @@ func latency(t *testing.T, perSecond, open int) {
 		Docket: d,
 		ledger: l,
 		clock:  &clock{began.Add(-24 * time.Hour)},
-		town:   town{100},
+		town:   town{nodes: 100},
 		began:  began.Add(-25 * time.Hour),
 	}
 	x.send = func(entries []ingest.Entry) error { return d.Receive(context.Background(), entries) }

@@ -3,6 +3,7 @@ package docket
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"net/http"
@@ -53,6 +54,7 @@ type load struct {
 	lines      int // evidence and last words that were sent, no marks
 	send       func([]ingest.Entry) error
 	judging    time.Duration // processor time of Due
+	old        int           // verdicts of the day before
 	busy       bool          // the nodes do not wait for each other, as where the server has more to do than it can
 }
 
@@ -61,7 +63,7 @@ func newLoad(t testing.TB, b *rules.Rulebook, nodes int) *load {
 	o := Options{MaxOpen: 1 << 30, Deadline: time.Hour, Silent: time.Hour, Publish: true}
 	d, l := newDocket(t, filepath.Join(t.TempDir(), "l.db"), b, o, c)
 	t.Cleanup(func() { l.Close() })
-	x := &load{t: t, Docket: d, ledger: l, clock: c, town: town{nodes}, began: c.at}
+	x := &load{t: t, Docket: d, ledger: l, clock: c, town: town{nodes: nodes}, began: c.at}
 	x.send = func(entries []ingest.Entry) error { return d.Receive(context.Background(), entries) }
 	return x
 }
@@ -69,22 +71,32 @@ func newLoad(t testing.TB, b *rules.Rulebook, nodes int) *load {
 // tell sends each node's lines, with its marks, as agents do.
 func (x *load) tell(entries []ingest.Entry) {
 	x.t.Helper()
-	of := map[string][]ingest.Entry{"system-1": nil}
+	of := map[inCluster][]ingest.Entry{{x.town.cluster(0), "system-1"}: nil}
 	for _, e := range entries {
-		of[e.Node] = append(of[e.Node], e)
+		on := inCluster{e.Cluster, e.Node}
+		of[on] = append(of[on], e)
 	}
 	x.lines += len(entries)
 	var pushes errgroup.Group
 	if !x.busy {
 		pushes.SetLimit(1)
 	}
-	for node, some := range of {
-		some = append(some, x.town.marks(node, x.began, x.clock.at)...)
+	for on, some := range of {
+		some = append(some, x.marks(on)...)
 		pushes.Go(func() error { return x.send(some) })
 	}
 	if err := pushes.Wait(); err != nil {
 		x.t.Fatal(err)
 	}
+}
+
+// marks say that a node was read up to now.
+func (x *load) marks(on inCluster) []ingest.Entry {
+	all := x.town.marks(on.name, x.began, x.clock.at)
+	for i := range all {
+		all[i].Cluster = on.cluster
+	}
+	return all
 }
 
 // fill opens cases until so many are open.
@@ -138,9 +150,11 @@ func (x *load) drain() {
 		x.clock.at = x.clock.at.Add(time.Second)
 		var some []ingest.Entry
 		for i := range x.town.nodes {
-			some = append(some, x.town.marks(x.town.node(i), x.began, x.clock.at)...)
+			some = append(some, x.marks(inCluster{x.town.cluster(i), x.town.node(i)})...)
 		}
-		some = append(some, x.town.marks("system-1", x.began, x.clock.at)...)
+		for i := range max(1, x.town.clusters) {
+			some = append(some, x.marks(inCluster{x.town.cluster(i), "system-1"})...)
+		}
 		if err := x.Receive(context.Background(), some); err != nil {
 			x.t.Fatal(err)
 		}
@@ -152,7 +166,7 @@ func (x *load) drain() {
 func (x *load) counted() {
 	x.t.Helper()
 	n, err := x.ledger.CountCases(context.Background())
-	if err != nil || n[ledger.StateJudged] != x.dead || n[ledger.StateOpen] != x.born-x.dead {
+	if err != nil || n[ledger.StateJudged] != x.dead+x.old || n[ledger.StateOpen] != x.born-x.dead {
 		x.t.Fatalf("%v %v, %d born, %d dead", n, err, x.born, x.dead)
 	}
 }
@@ -267,6 +281,54 @@ func TestBenchNodes(t *testing.T) {
 	benched(t)
 	head(t)
 	growth(t, "nodes", []int{10, 100, 1000}, func(n int) figures { return newLoad(t, loadBook(t), n).measure(10_000) })
+}
+
+// The same by the number of clusters over which 1,000 nodes are spread.
+func TestBenchClusters(t *testing.T) {
+	benched(t)
+	head(t)
+	growth(t, "clusters", []int{5, 50, 500}, func(n int) figures {
+		x := newLoad(t, loadBook(t), 1000)
+		x.town.clusters = n
+		return x.measure(10_000)
+	})
+}
+
+// The same by the number of verdicts that are kept.
+func TestBenchVerdicts(t *testing.T) {
+	benched(t)
+	head(t)
+	growth(t, "verdicts", []int{1000, 10_000, 100_000}, func(n int) figures {
+		x := newLoad(t, loadBook(t), 100)
+		x.history(n)
+		return x.measure(1000)
+	})
+}
+
+// history records n verdicts of the day before.
+func (x *load) history(n int) {
+	x.t.Helper()
+	before := x.clock.at.Add(-24 * time.Hour)
+	for done := 0; done < n; {
+		err := x.ledger.Write(context.Background(), before, func(tx *ledger.Tx) error {
+			var err error
+			for range min(1000, n-done) {
+				s := x.town.soul(1_000_000+done, before)
+				id := ledger.NewCaseID("", "ci", s.pod, s.uid)
+				v := rules.Verdict{Revision: 1, Namespace: "ci", Runner: s.pod, PodUID: s.uid, Node: s.node,
+					Label: rules.CgroupOOM, Confidence: rules.Confirmed, DiedAt: &before}
+				c := ledger.Case{ID: id, Namespace: "ci", Name: s.pod, UID: s.uid, Node: s.node, Runner: true,
+					Opened: before, Heard: before, State: ledger.StateJudged, Revision: 1}
+				err = errors.Join(err, tx.PutCase(c), tx.AddVerdict(id, &v, before, false))
+				done++
+			}
+			return err
+		})
+		if err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	x.old = n
 }
 
 // One busy node: as many runners as live and die on it in a day, one after the

@@ -237,7 +237,7 @@ func openLedger(t *testing.T, path string) *ledger.Ledger {
 // tellDeaths has each node's agent tell of its runners' lives and deaths, some lines in each
 // push, one push after another.
 func tellDeaths(t *testing.T, s *service, deaths, nodes int) *sync.WaitGroup {
-	w, of := town{nodes}, map[string][][]ingest.Entry{}
+	w, of := town{nodes: nodes}, map[string][][]ingest.Entry{}
 	began := time.Now().UTC().Add(-time.Minute)
 	for i := range deaths {
 		at := began.Add(time.Duration(i) * 50 * time.Millisecond)
@@ -268,7 +268,7 @@ func tellDeaths(t *testing.T, s *service, deaths, nodes int) *sync.WaitGroup {
 // awaitVerdicts has the nodes say that all was read, and waits until no runner is left to judge.
 func awaitVerdicts(t *testing.T, l *ledger.Ledger, s *service, deaths, nodes int) {
 	t.Helper()
-	w, began := town{nodes}, time.Now().UTC().Add(-2*time.Minute)
+	w, began := town{nodes: nodes}, time.Now().UTC().Add(-2*time.Minute)
 	last := w.marks("system-1", began, time.Now().UTC())
 	for i := range nodes {
 		last = append(last, w.marks(w.node(i), began, time.Now().UTC())...)
@@ -384,7 +384,7 @@ func TestAJudgementThatWasOvertaken(t *testing.T) {
 	slow, quick := docketOf(t, openLedger(t, url)), docketOf(t, openLedger(t, url))
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	slow.now, quick.now = func() time.Time { return now }, func() time.Time { return now }
-	w, ctx := town{1}, t.Context()
+	w, ctx := town{nodes: 1}, t.Context()
 	if err := quick.Receive(ctx, slices.Concat(w.born(1, now), w.dies(1, now.Add(time.Second)))); err != nil {
 		t.Fatal(err)
 	}

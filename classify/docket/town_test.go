@@ -12,35 +12,47 @@ import (
 // town is a cluster as its agents tell of it: runners spread over nodes, each
 // with what kernel, containerd, kubelet, controller and the runner itself write
 // of its life. Entry for entry it is a function of the runner's number.
-type town struct{ nodes int }
+type town struct {
+	nodes    int
+	clusters int // over which the nodes are spread; 0 = of none that has a name
+}
 
 // soul is one runner with its names.
 type soul struct {
-	node, pod, uid, sandbox, container string
-	pid                                int
-	at                                 time.Time
+	cluster, node, pod, uid, sandbox, container string
+	pid                                         int
+	at                                          time.Time
 }
 
 func (t town) node(i int) string { return fmt.Sprintf("build-%04d", i%t.nodes) }
 
+// cluster is the one of node i.
+func (t town) cluster(i int) string {
+	if t.clusters == 0 {
+		return ""
+	}
+	return fmt.Sprintf("cluster-%d", i%t.nodes%t.clusters)
+}
+
 func (t town) soul(i int, at time.Time) *soul {
 	sum := sha256.Sum256(fmt.Append(nil, "runner ", i))
 	x := hex.EncodeToString(sum[:])
-	return &soul{node: t.node(i), pod: fmt.Sprintf("pool-%d-runner-%s-%d", i%20, x[:5], i),
+	return &soul{cluster: t.cluster(i), node: t.node(i), pod: fmt.Sprintf("pool-%d-runner-%s-%d", i%20, x[:5], i),
 		uid:     x[:8] + "-" + x[8:12] + "-4" + x[13:16] + "-a" + x[17:20] + "-" + x[20:32],
 		sandbox: x[32:] + x[:32], container: x[16:48] + x[48:] + x[:16], pid: 1000 + i%4_000_000, at: at}
 }
 
 func (s *soul) entry(source ingest.Source, text string) ingest.Entry {
 	e := ingest.Entry{
-		At:     s.at,
-		Clock:  ingest.WallClock,
-		Source: source,
-		Trust:  ingest.Attested,
-		Node:   s.node,
-		Boot:   "b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0",
-		Doc:    "journal",
-		Text:   text,
+		At:      s.at,
+		Clock:   ingest.WallClock,
+		Source:  source,
+		Trust:   ingest.Attested,
+		Cluster: s.cluster,
+		Node:    s.node,
+		Boot:    "b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0",
+		Doc:     "journal",
+		Text:    text,
 	}
 	switch source {
 	case ingest.Controller: // its log is a pod's too
