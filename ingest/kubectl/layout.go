@@ -48,6 +48,9 @@ func (l *layout) opens(p kv, of ingest.Entry) {
 			return
 		}
 	}
+	if l.described && !p.title {
+		return // a row that was broken, or a person's words
+	}
 	scalar := p.val != "" && p.val != "{" && p.val != "["
 	l.free = p.title && freeText[p.key] || p.key == "value" || scalar && (p.val[0] == '|' || p.val[0] == '>')
 	if l.free || scalar && l.inside(of) {

@@ -203,7 +203,9 @@ func lowerCase(c byte) byte {
 
 // takePair takes a key.
 func (k *Text) takePair(p kv) bool {
-	k.object.opens(p, k.of)
+	if k.table != "events" {
+		k.object.opens(p, k.of)
+	}
 	if k.state.keys != nil {
 		if p.indent > k.state.kindAt {
 			k.state.take(p)
