@@ -54,9 +54,25 @@ func Examine(c *Case) Findings {
 	for _, s := range ingest.Sources {
 		f.Covered[s] = c.Covers(s, f.Died)
 	}
+	disownLater(c.Evidence, f.Died)
 	f.Fills, f.ClaimedJob = whatLinesFill(c.Evidence)
 	return f
 }
+
+// disownLater takes from the runner what is said of a thing that began after its death: names
+// come again, and the next of the name has a job of its own. A record says so by its capture
+// began.
+func disownLater(evidence []Evidence, died time.Time) {
+	for i := range evidence {
+		e := &evidence[i]
+		if began, ok := e.Value("began").(time.Time); ok && !died.IsZero() && began.After(died.Add(clockSlack)) {
+			e.Mine = false
+		}
+	}
+}
+
+// clockSlack is how far GitHub's clock and a node's are apart at most.
+const clockSlack = 30 * time.Second
 
 // allProven says whether the case is looked at without what is only claimed. Then a time that
 // a job can have printed does not count either.
