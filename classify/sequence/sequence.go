@@ -17,10 +17,20 @@ import (
 )
 
 // Compare orders by time; records of one moment by source, node,
-// document and line. What has no time stands where its document has it.
+// document and line. What has no time stands where its document has it, whoever wrote it.
 func Compare(a, b *signal.Signal) int {
 	if c := PlaceInTime(a).Compare(PlaceInTime(b)); c != 0 {
 		return c
+	}
+	switch timed := !a.At.IsZero(); {
+	case timed != !b.At.IsZero() && timed:
+		return -1
+	case timed != !b.At.IsZero():
+		return 1
+	case !timed:
+		if c := cmp.Or(cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line)); c != 0 {
+			return c
+		}
 	}
 	if c := cmp.Or(cmp.Compare(sourceOrder[a.Source], sourceOrder[b.Source]), cmp.Compare(a.Node, b.Node),
 		cmp.Compare(a.Doc, b.Doc), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text),

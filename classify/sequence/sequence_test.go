@@ -69,3 +69,18 @@ func TestLinesWithoutTimeAreNoRepeats(t *testing.T) {
 		t.Errorf("%d of two lines", len(got))
 	}
 }
+
+// What has no time stands where its document has it, whoever wrote it: a program's word between two of a job's.
+func TestLinesWithoutTimeStayInOrder(t *testing.T) {
+	line := func(n int, from ingest.Source) *signal.Signal {
+		return at(0, func(s *signal.Signal) { s.At, s.Line, s.Source = time.Time{}, n, from })
+	}
+	some := []*signal.Signal{line(3, ingest.Kernel), line(2, ingest.Runner), line(1, ingest.Job), at(0, nil)}
+	some[3].At = time.Time{}.Add(1)
+	slices.SortFunc(some, Compare)
+	for i, want := range []int{1, 2, 3, 0} {
+		if some[i].Line != want {
+			t.Errorf("place %d has line %d, want %d", i, some[i].Line, want)
+		}
+	}
+}
