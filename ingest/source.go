@@ -40,6 +40,8 @@ func ProgramSource(name string) Source {
 	switch {
 	case base == "systemd" || strings.HasPrefix(base, "systemd-"):
 		return Systemd
+	case strings.HasPrefix(base, "containerd-shim-") || strings.HasSuffix(base, "-containerd-shim"):
+		return Containerd
 	case strings.HasPrefix(base, "kata-"):
 		return Kata
 	case strings.HasPrefix(base, "actions.runner.") || strings.HasPrefix(base, "github-runner-"):
