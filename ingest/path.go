@@ -66,9 +66,8 @@ func ProgramOfPath(name string) Source {
 var programWords = []struct {
 	word string
 	src  Source
-}{{"listener", Listener}, {"controller", Controller}, {"manager", Controller}, {"autoscaler", Controller},
-	{"karpenter", Controller}, {"descheduler", Controller}, {"kubelet", Kubelet},
-	{"containerd", Containerd}}
+}{{"listener", Listener}, {"controller", Controller}, {"autoscaler", Controller}, {"karpenter", Controller},
+	{"descheduler", Controller}, {"kubelet", Kubelet}, {"containerd", Containerd}, {"manager", Controller}}
 
 // JobsPlace says whether a document comes from a folder that a runner's own user
 // writes to: a job can put any file there.

@@ -178,6 +178,8 @@ type rawDocument struct {
 	head  []byte        // its start, at most headSize
 	tail  []byte        // its last bytes, where they could be had without reading the rest
 	r     *bufio.Reader // all of it, head included
+
+	pasted bool // people handed it on
 }
 
 // sampleAll looks at every document's start.

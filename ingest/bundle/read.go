@@ -175,6 +175,8 @@ func (r *reading) document(d rawDocument) error {
 		Ref:  r.bundle.ref,
 		Zone: r.bundle.zoneFor(h),
 		Next: r.bundle.opts.Next,
+
+		Pasted: d.pasted,
 	}
 	r.recorded = isRecorded(d.name)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}

@@ -174,7 +174,7 @@ func (c *containers) tieToStream(d *draft, text string) {
 	}
 	if s != c.main && d.Trust == ingest.Attested && d.wraps&shipped == 0 {
 		c.r.account.provenance.addMore(claimsProgram)
-		d.Trust = c.r.account.provenance.programTrust()
+		d.Trust = c.r.nameTrust()
 	}
 	s.lines++
 	if !d.At.IsZero() {

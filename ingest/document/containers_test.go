@@ -258,3 +258,46 @@ func TestSplitLinesOfTwoOutputs(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A file's name is a hint: lines in the form of another program are that program's.
+func TestNameAgainstForm(t *testing.T) {
+	klog := func(file string) string {
+		return "I0504 10:00:00.000000    1021 " + file + `:42] "Said something" pod="ci/a"` + "\n"
+	}
+	listener := `{"level":"info","ts":"2026-05-04T10:00:00Z","logger":"listener-app.listener","msg":"hi"}` + "\n"
+	maker := `{"level":"info","ts":"2026-05-04T10:00:00Z","logger":"AutoscalingListener","msg":"hi"}` + "\n"
+	for _, tt := range []struct {
+		name, line string
+		src        ingest.Source
+		trust      ingest.Trust
+	}{
+		{"shutdown-manager.log", klog("nodeshutdown_manager_linux.go"), ingest.Kubelet, ingest.Attested},
+		{"kubelet-shutdown-manager.log", klog("server.go"), ingest.Kubelet, ingest.Attested},
+		{"controller.log", klog("kuberuntime_container.go"), ingest.Kubelet, ingest.Attested},
+		{"controller.log", klog("static_autoscaler.go"), ingest.Controller, ingest.Attested},
+		{"listener-gone.log", maker, ingest.Controller, ingest.Claimed},
+		{"kubelet-and-arc.log", maker, ingest.Controller, ingest.Claimed},
+		{"controller.log", listener, ingest.Listener, ingest.Claimed},
+		{"controller.log", maker, ingest.Controller, ingest.Attested},
+		{"listener.log", listener, ingest.Listener, ingest.Attested},
+	} {
+		if e := one(t, tt.name, tt.line); e.Source != tt.src || e.Trust != tt.trust {
+			t.Errorf("%s: %q is %q's with trust %d", tt.name, e.Text, e.Source, e.Trust)
+		}
+	}
+}
+
+// What people handed on under a controller's name is a claim.
+func TestNameOfPaste(t *testing.T) {
+	zap := "2026-05-04T10:00:00Z\tINFO\tEphemeralRunner\tyes\t{\"a\": \"b\"}\n"
+	for _, doc := range []string{"```\n" + zap + "```\n", "## Seen\n\n" + zap, zap + "</details>\n"} {
+		_, marks := readAll(t, Document{Name: "controller.log"}, doc)
+		if has(marks, ingest.Mixed, ingest.Unknown) == nil {
+			t.Errorf("%q is believed", doc)
+		}
+	}
+	entries, _ := readAll(t, Document{Name: "controller.log", Pasted: true}, zap)
+	if len(entries) != 1 || entries[0].Source != ingest.Controller || entries[0].Trust != ingest.Claimed {
+		t.Errorf("%+v", entries)
+	}
+}

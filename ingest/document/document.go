@@ -40,6 +40,9 @@ type Document struct {
 	// Controller says which pods the operator named as controllers, whatever
 	// their names look like; nil = none, names alone decide.
 	Controller func(namespace, pod string) bool
+
+	// Pasted: people handed the text on and gave it its name, so the name vouches for nobody.
+	Pasted bool
 }
 
 // Read reads r line by line in bounded memory and yields its entries in

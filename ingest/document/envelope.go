@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -189,22 +188,3 @@ func peelQuote(_ *reader, _ *draft, s string) (string, bool) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-// stripLine takes off what some formats put around a line: the record separator
-// of json-seq, the event marker of json-sse, the difference in short-delta's
-// `[ 123.456789 <    0.000123 >]`.
-func stripLine(b []byte) []byte {
-	switch {
-	case len(b) > 1 && b[0] == 0x1e:
-		return b[1:]
-	case bytes.HasPrefix(b, []byte("data: {")):
-		return b[len("data: "):]
-	case len(b) > 20 && b[0] == '[':
-		open := bytes.Index(b[:min(len(b), 40)], []byte(" <"))
-		shut := bytes.Index(b[:min(len(b), 60)], []byte(">]"))
-		if open > 0 && shut > open {
-			return append(append([]byte{}, b[:open]...), b[shut+1:]...)
-		}
-	}
-	return b
-}

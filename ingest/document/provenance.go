@@ -14,6 +14,7 @@ const (
 	claimsHost                           // a program of the node, or the API server in its audit log
 	claimsProgram                        // a controller or a listener
 	claimsKube                           // kubectl's text
+	markup                               // what people put around what they hand on
 )
 
 func (p *provenance) addMore(more provenance) { *p |= more }
@@ -39,8 +40,16 @@ func (p provenance) programTrust() ingest.Trust {
 	return ingest.Attested
 }
 
+// nameTrust: a log that is a controller's by its name or prefixes is that as long as nobody handed it on.
+func (r *reader) nameTrust() ingest.Trust {
+	if r.doc.Pasted || r.account.provenance.hasAny(markup) {
+		return ingest.Claimed
+	}
+	return r.account.provenance.programTrust()
+}
+
 func (p provenance) isMixed() bool {
-	return p.hasAny(claimsHost) && p.hasAny(printedByJob|ofNobody) ||
+	return p.hasAny(claimsHost) && p.hasAny(printedByJob|ofNobody) || p.hasAny(claimsProgram) && p.hasAny(markup) ||
 		p.hasAny(claimsProgram|claimsKube) && p.hasAny(printedByJob) ||
 		p.hasAny(claimsProgram) && p.hasAny(prefixed) && p.hasAny(ofNobody) // a job can print a prefix too
 }

@@ -96,7 +96,7 @@ func (r *reader) finishDoc() {
 
 // readLine reads one line: a part of a record, or text.
 func (r *reader) readLine(b []byte) error {
-	b = stripLine(b)
+	b = logtext.Stripped(b)
 	if taken, err := r.records.takeLine(b); taken {
 		return err
 	}
@@ -212,17 +212,25 @@ func (r *reader) structured(d *draft, raw, text string) {
 	if st.Size > 0 && d.Clock != ingest.WallClock {
 		r.account.clock.Set(&d.Entry, st)
 	}
-	if r.contents.program != ingest.Unknown && (src != ingest.Unknown || logtext.IsStructured(text)) {
+	if d.wraps == 0 && logtext.IsMarkup(text) {
+		r.account.provenance.addMore(markup)
+	}
+	named := r.contents.program
+	if logtext.Overrules(src, named, text) {
+		named = ingest.Unknown
+	}
+	if named != ingest.Unknown && (src != ingest.Unknown || logtext.IsStructured(text)) {
 		r.contents.proven = true
 	}
+	proven := r.contents.proven && named != ingest.Unknown
 	switch {
-	case r.contents.proven && !r.contents.program.Host():
-		d.Source = r.contents.program
+	case proven && !named.Host():
+		d.Source = named
 		r.account.provenance.addMore(claimsProgram)
-		d.Trust = r.account.provenance.programTrust()
-	case src.Host() || r.contents.proven:
+		d.Trust = r.nameTrust()
+	case src.Host() || proven:
 		if d.Source = src; !src.Host() {
-			d.Source = r.contents.program
+			d.Source = named
 		}
 		r.hosts.saw(len(raw) - len(strings.TrimLeft(raw, " \t")))
 		r.account.provenance.addMore(claimsHost)

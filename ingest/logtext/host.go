@@ -118,6 +118,17 @@ func ContinuesKlog(text string) bool {
 		strings.HasPrefix(text, `\t`)
 }
 
+// IsMarkup says whether a line is Markdown's or HTML's, which no program prints between the lines
+// of its log.
+func IsMarkup(s string) bool {
+	for _, mark := range []string{"```", "## ", "### ", "**", "<details", "</details", "<summary", "<pre", "</pre"} {
+		if strings.HasPrefix(s, mark) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsDecoration says whether a line is what people type around a paste.
 func IsDecoration(s string) bool {
 	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") ||

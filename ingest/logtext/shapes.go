@@ -2,6 +2,7 @@ package logtext
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"coroner/ingest"
@@ -148,6 +149,30 @@ func jsonShape(s string) (ingest.Source, Stamp) {
 	}
 	return ingest.Unknown, st
 }
+
+// Overrules says whether a line in the form of src, which ProgramOf found, is not the
+// program's that its file is named after: the form is surely another's. A name is a
+// hint; controllers print klog and logrus as the node's programs do, under their own names.
+func Overrules(src, named ingest.Source, text string) bool {
+	switch {
+	case named == ingest.Unknown || src == named:
+		return false
+	case named.Host():
+		return src == ingest.Controller || src == ingest.Listener
+	case src == ingest.Kubelet:
+		return kubeletsFile.MatchString(text[:min(len(text), 400)])
+	case src == ingest.Listener:
+		return strings.Contains(text, "listener-app") || strings.Contains(text, listenerEnds)
+	}
+	return src == ingest.Controller || src == ingest.Kata
+}
+
+// kubeletsFile is a source file that the kubelet alone is made of, as its lines name the
+// one that they come from.
+var kubeletsFile = regexp.MustCompile(`[ "/](?:kubelet(?:_[a-z_]+)?|kuberuntime_[a-z_]+|pod_workers|` +
+	`pod_container_\w+|pod_startup_latency_tracker|nodeshutdown_manager\w*|eviction_manager|status_manager|` +
+	`prober(?:_manager)?|container_manager_linux|(?:cpu|memory|topology|qos_container|image_gc|volume)_manager\w*|` +
+	`oom_(?:watcher_)?linux|remote_(?:runtime|image)|desired_state_of_world_populator|reconciler_common)\.go:\d+[\]"]`)
 
 // FromKata says whether a line of containerd's is one that it copied from a
 // kata shim.

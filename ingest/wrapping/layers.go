@@ -13,14 +13,18 @@ import (
 
 // layers are the wrappings that lie around or in single lines. Each looks at the
 // lines of a text's head and returns what takes it off, nil if it is not there.
-var layers = [...]func(lines []string) step{
-	colours, entities, noBreak, curlyQuotes, quoteMarks, tableBars, codeList, plusSigns, lineNumbers,
-	fileNames, clockTimes,
-	endBlanks, indentation,
+// Those of people are none that a program puts around the lines of a file.
+var layers = [...]struct {
+	find   func(lines []string) step
+	people bool
+}{
+	{colours, false}, {entities, true}, {noBreak, true}, {curlyQuotes, true}, {quoteMarks, true}, {tableBars, true},
+	{codeList, true}, {plusSigns, true}, {lineNumbers, false}, {fileNames, false}, {clockTimes, true},
+	{endBlanks, false}, {indentation, false},
 }
 
-// findLayer finds the outermost layer of the lines.
-func findLayer(lines []string) step {
+// findLayer finds the outermost layer of the lines, and says whether people put it there.
+func findLayer(lines []string) (s step, people bool) {
 	full := lines[:0:0]
 	for _, line := range lines {
 		if strings.TrimSpace(line) != "" && !isFence(line) {
@@ -28,14 +32,14 @@ func findLayer(lines []string) step {
 		}
 	}
 	if len(full) == 0 {
-		return nil
+		return nil, false
 	}
-	for _, find := range layers {
-		if s := find(full); s != nil {
-			return s
+	for _, layer := range layers {
+		if s := layer.find(full); s != nil {
+			return s, layer.people
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // isFence says whether a line only sets off what follows it.

@@ -24,6 +24,7 @@ import (
 type Wrapping struct {
 	steps  []step
 	breaks breaks
+	pasted bool
 }
 
 // step takes one layer off a line, of those that have it.
@@ -42,10 +43,11 @@ func Of(head []byte) (w Wrapping) {
 	}
 	lines := strings.Split(string(head), "\n")
 	for len(w.steps) < maxLayers {
-		s := findLayer(lines)
+		s, people := findLayer(lines)
 		if s == nil {
 			break
 		}
+		w.pasted = w.pasted || people
 		w.steps = append(w.steps, s)
 		for i := range lines {
 			lines[i] = s(lines[i])
@@ -57,6 +59,10 @@ func Of(head []byte) (w Wrapping) {
 
 // None says whether nobody wrapped the text.
 func (w Wrapping) None() bool { return len(w.steps) == 0 && w.breaks.width == 0 }
+
+// Pasted says whether people handed the text on, in a mail, a chat or a page: what it is
+// called then is what one of them called it.
+func (w Wrapping) Pasted() bool { return w.pasted }
 
 // Reader reads r without its wrapping.
 func (w Wrapping) Reader(r io.Reader) io.Reader {

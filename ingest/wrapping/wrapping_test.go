@@ -92,3 +92,17 @@ func unwrapped(t *testing.T, text string) string {
 	}
 	return got
 }
+
+// What mails, chats and pages put around a text tells that people handed it on; grep and colours do not.
+func TestPasted(t *testing.T) {
+	line := "2026-03-01T10:00:00Z one two\n"
+	for text, want := range map[string]bool{
+		line + line: false, "7:" + line + "8:" + line: false, "\x1b[32m" + line: false,
+		"> " + line + "> " + line: true, "10:22 AM " + line + "10:22 AM " + line: true,
+		"- `" + line[:len(line)-1] + "`\n": true,
+	} {
+		if got := wrapping.Of([]byte(text)).Pasted(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
