@@ -56,6 +56,9 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	pods := listedBy(r.Signals)
 	var named, all []rules.Verdict
 	for _, f := range files.named {
+		if o.Runner == "" && pods.isStranger(f) {
+			continue
+		}
 		pods.tellMissing(f, book)
 		for _, life := range f.Attempts() {
 			v := book.Judge(life)
