@@ -97,3 +97,26 @@ func TestSettingsAreSkipped(t *testing.T) {
 		}
 	}
 }
+
+// A guide and a difference are passed over whatever they are called; what a container
+// printed is its log.
+func TestGuidesAndDifferences(t *testing.T) {
+	guide := "## Troubleshooting\n\n**The runner has received a shutdown signal**\n" +
+		"If you see `143`, a node was drained.\n"
+	change := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+The runner has received a shutdown signal.\n"
+	for _, tt := range []struct {
+		name, text string
+		skipped    bool
+	}{
+		{"help.txt", guide, true}, {"my-controller.log", guide, true}, {"a.log", change, true},
+		{"pods/ci_a_0a0b0c0d-1111-2222-3333-444455556666/runner/0.log", change, false},
+		{"a.log", "$ git diff\n" + change, false},
+	} {
+		b := Bytes(tt.name, []byte(tt.text), Options{})
+		for range b.Entries(nil) {
+		}
+		if skipped := len(b.Problems()) == 1; skipped != tt.skipped {
+			t.Errorf("%s: skipped %v: %v", tt.name, skipped, b.Problems())
+		}
+	}
+}

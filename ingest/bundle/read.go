@@ -197,10 +197,18 @@ func (r *reading) document(d rawDocument) error {
 }
 
 // noEvidence says why a document is passed over, or "": notes tell what people
-// think, and a YAML file that is no object what they want, not what programs wrote.
+// think, a guide what errors mean, a difference how a source changed, and a YAML file
+// that is no object what they want, not what programs wrote.
 func noEvidence(d rawDocument) string {
 	if len(d.head) == 0 || len(d.head) >= headSize {
 		return ""
+	}
+	switch inContainer := streamName.MatchString(hintName(d.name)); {
+	case inContainer:
+	case wrapping.Guide(d.head):
+		return "is prose and no log: skipped; what it quotes of logs belongs into a file of its own"
+	case wrapping.Difference(d.head):
+		return "is a difference of two versions of a file and no log: skipped"
 	}
 	switch strings.ToLower(path.Ext(d.name)) {
 	case ".md", ".markdown", ".rst", ".adoc":

@@ -35,20 +35,6 @@ var logRecord = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`##\[`, `\d{10}\.\d{3}`,
 }, "|") + `)`)
 
-// Prose says whether no line of a text begins as a record does, or is set off as
-// something that was pasted.
-func Prose(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		if isFence(line) || logRecord.MatchString(line) || pasted.MatchString(line) {
-			return false
-		}
-	}
-	return true
-}
-
-// pasted is how what people paste begins besides logs: quotes, commands, code, rows.
-var pasted = regexp.MustCompile(`^(?:>|\$ |    |\t|\||apiVersion:|Name: |.*\s(?:Normal|Warning)\s|.*\s\d+/\d+\s|##?\[)`)
-
 // breaks is how the long lines of a text were broken. The zero value: none were.
 type breaks struct {
 	width int  // the most that a line has since

@@ -38,7 +38,7 @@ func Of(head []byte) (w Wrapping) {
 	if i := bytes.LastIndexByte(head, '\n'); i > 0 && i < len(head)-1 && len(head) >= 4096 {
 		head = head[:i] // the last line may be cut
 	}
-	if bytes.IndexByte(head, 0) >= 0 {
+	if bytes.IndexByte(head, 0) >= 0 || Difference(head) {
 		return w
 	}
 	lines := strings.Split(string(head), "\n")

@@ -106,3 +106,30 @@ func TestPasted(t *testing.T) {
 		}
 	}
 }
+
+// A text that explains errors, or shows how a source changed, holds none that happened.
+func TestGuideAndDifference(t *testing.T) {
+	guide := "## Common errors\n\n**Lost communication with the server**\nUsually `OOMKilled`: look for it in the pod.\n"
+	report := "## What happened\n\nWe see **lost communication** again. Usually it works. Common errors: none.\n"
+	change := "diff --git a/x_test.go b/x_test.go\nindex 1a2b3c4..2b3c4d5 100644\n--- a/x_test.go\n+++ b/x_test.go\n" +
+		"@@ -1,2 +1,3 @@ func TestX(t *testing.T) {\n \twant := 1\n+\t\"Pod was evicted\"\n"
+	added := "diff --git a/x.log b/x.log\nnew file mode 100644\n--- /dev/null\n+++ b/x.log\n@@ -0,0 +1,200 @@\n" +
+		strings.Repeat("+2026-03-01T10:00:00Z one two\n", 200)
+	for text, want := range map[string][2]bool{
+		guide: {true, false},
+		guide + "```\n2026-03-01 10:00:00 x\n```\n": {},
+		report: {},
+		change: {false, true},
+		added:  {false, true},
+		change + "2026-03-01T10:00:00Z one two\n": {},
+		"+2026-03-01T10:00:00Z one two\n":         {},
+		"$ git diff\n" + change:                   {},
+	} {
+		if got := [2]bool{wrapping.Guide([]byte(text)), wrapping.Difference([]byte(text))}; got != want {
+			t.Errorf("%.80q: %v, want %v", text, got, want)
+		}
+	}
+	if !wrapping.Of([]byte(added)).None() {
+		t.Error("a difference is unwrapped")
+	}
+}

@@ -1,0 +1,71 @@
+package wrapping
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// Prose says whether no line of a text begins as a record does, or is set off as
+// something that was pasted.
+func Prose(text []byte) bool {
+	for line := range strings.Lines(string(text)) {
+		if isFence(line) || logRecord.MatchString(line) || pasted.MatchString(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// pasted is how what people paste begins besides logs: quotes, commands, code, rows.
+var pasted = regexp.MustCompile(`^(?:>|\$ |    |\t|\||apiVersion:|Name: |.*\s(?:Normal|Warning)\s|.*\s\d+/\d+\s|##?\[)`)
+
+// Guide says whether a text is prose with headings that tells what errors mean and what to do,
+// whatever it is called: the errors in it are those that it explains. What somebody tells of
+// himself is a report.
+func Guide(text []byte) bool {
+	if !heading.Match(text) || !emphasis.Match(text) || firstPerson.Match(text) || !Prose(text) {
+		return false
+	}
+	words := map[string]bool{}
+	for _, w := range advises.FindAllString(string(text), -1) {
+		words[strings.ToLower(w)] = true
+	}
+	return len(words) > 1
+}
+
+var (
+	heading     = regexp.MustCompile(`(?m)^#{1,4} +\w`)
+	emphasis    = regexp.MustCompile("(?m)\\*\\*[^*\n]{2,200}\\*\\*|`[^`\n]{2,200}`|\\]\\(\\S{1,300}\\)")
+	firstPerson = regexp.MustCompile(`\b(?:I|I'm|[Ww]e|[Mm]y)\b`)
+	advises     = regexp.MustCompile(`(?i)\b(?:if you (?:see|get)|when you see|usually|look for|to fix|this means|` +
+		`troubleshooting|runbook|common (?:errors|problems|causes)|likely causes?|possible causes?)\b`)
+)
+
+// Difference says whether a text is nothing but the difference of two versions of files, as
+// git and diff print it: what it holds of logs are lines of somebody's source.
+func Difference(text []byte) bool {
+	begun, hunk := false, false
+	for line := range bytes.Lines(text) {
+		switch line = bytes.TrimRight(line, "\r\n"); {
+		case diffHead.Match(line):
+			begun = true
+		case !begun:
+			if len(bytes.TrimSpace(line)) > 0 {
+				return false
+			}
+		case diffHunk.Match(line):
+			hunk = true
+		case len(line) > 0 && bytes.IndexByte([]byte(" \t+-\\"), line[0]) < 0:
+			return false
+		}
+	}
+	return hunk
+}
+
+var (
+	diffHead = regexp.MustCompile(`^(?:diff (?:--git|-[a-zA-Z]+|--cc|--combined) \S|Index: \S|` +
+		`(?:---|\+\+\+) (?:[ab]/|/dev/null)|index [0-9a-f]{4,64}\.\.[0-9a-f]|(?:new|deleted) file mode \d|` +
+		`(?:old|new) mode \d|(?:dis)?similarity index \d|(?:rename|copy) (?:from|to) \S|Binary files .* differ$)`)
+	diffHunk = regexp.MustCompile(`^@@@? -\d+(?:,\d+)?(?: -\d+(?:,\d+)?)? \+\d+(?:,\d+)? @@`)
+)
