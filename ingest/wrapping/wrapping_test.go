@@ -109,7 +109,8 @@ func TestPasted(t *testing.T) {
 
 // A text that explains errors, or shows how a source changed, holds none that happened.
 func TestGuideAndDifference(t *testing.T) {
-	guide := "## Common errors\n\n**Lost communication with the server**\nUsually `OOMKilled`: look for it in the pod.\n"
+	guide := "## Common errors\n\n**Lost communication with the server**\n" +
+		"Usually `OOMKilled`: look for it in the pod.\n"
 	report := "## What happened\n\nWe see **lost communication** again. Usually it works. Common errors: none.\n"
 	change := "diff --git a/x_test.go b/x_test.go\nindex 1a2b3c4..2b3c4d5 100644\n--- a/x_test.go\n+++ b/x_test.go\n" +
 		"@@ -1,2 +1,3 @@ func TestX(t *testing.T) {\n \twant := 1\n+\t\"Pod was evicted\"\n"
