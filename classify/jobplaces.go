@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"coroner/ingest"
+	"coroner/rules/signal"
 )
 
 // In files nobody says which pods are controllers: their names make it likely. Where runners
@@ -22,13 +23,24 @@ func (r *Record) jobPlaces() map[string]bool {
 		}
 	}
 	for _, s := range r.Signals {
-		own := s.Source.TellsOfOthers() && s.Pod != "" && r.ids.namesOf(s).namespace == s.Namespace
-		if own || runsJobs(s.Source, s.Pod, s.Container) {
+		if r.ofItsOwnPlace(s) || runsJobs(s.Source, s.Pod, s.Container) {
 			out[s.Namespace] = true
 		}
 	}
 	delete(out, "") // of one that is not known
 	return out
+}
+
+// ofItsOwnPlace says whether a controller's word is of a runner in the namespace of its own pod.
+func (r *Record) ofItsOwnPlace(s *signal.Signal) bool {
+	return s.Source.TellsOfOthers() && s.Pod != "" && r.ids.namesOf(s).namespace == s.Namespace
+}
+
+// leavesPlaceOut says whether a controller's word names a pod and not where it is: the real
+// ones name both.
+func (r *Record) leavesPlaceOut(s *signal.Signal) bool {
+	n := r.ids.namesOf(s)
+	return s.Source.TellsOfOthers() && s.Pod != "" && n.name != "" && n.namespace == ""
 }
 
 // runsJobs says whether what is known of a pod makes it a runner.

@@ -317,7 +317,7 @@ func (r *Record) finishReading() {
 // pods that other signals tell of, and of the runner that is asked for.
 func (r *Record) viewFor(o Options) *Record {
 	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, jobs: r.jobs,
-		printed: r.printed}
+		live: r.live, ids: r.ids, printed: r.printed}
 	v.words = r.words
 	if len(r.quiet.lines) > 0 {
 		c := r.quiet.chooseLines(slices.Concat(r.Signals, r.streamSignals()), o)
@@ -337,7 +337,8 @@ func (r *Record) viewFor(o Options) *Record {
 // distrust takes the trust from a signal of a document that others wrote in, too, and of a pod
 // that is called like a controller where runners run.
 func (r *Record) distrust(s *signal.Signal) {
-	if r.mixed[s.Doc] || s.Pod != "" && s.Source.TellsOfOthers() && r.jobs[s.Namespace] {
+	if r.mixed[s.Doc] || s.Pod != "" && s.Source.TellsOfOthers() && r.jobs[s.Namespace] ||
+		!r.live && r.leavesPlaceOut(s) {
 		s.Trust = ingest.Claimed
 	}
 }

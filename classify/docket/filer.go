@@ -48,8 +48,8 @@ func (f *filer) fileEntries(ctx context.Context, from Origin, entries []ingest.E
 
 func (f *filer) fileSome(ctx context.Context, from Origin, some []ingest.Entry) error {
 	p := &pushRequest{from: from, entries: f.examineAll(some), weight: weightOf(some), filed: make(chan struct{})}
-	f.queue.addPush(p)
-	if f.ledger.Shared() && len(clustersOf([]*pushRequest{p})) == 0 {
+	few := f.queue.addPush(p)
+	if few && f.ledger.Shared() && len(clustersOf([]*pushRequest{p})) == 0 {
 		p.waitForOthers(ctx)
 	}
 	f.writing.Lock()

@@ -21,8 +21,12 @@ type pushRequest struct {
 
 // Most pushes to a database that many nodes share say only how far a node was read. Each
 // write costs it more than what such a push says, so those of one server that come within
-// waitFor are one write, or part of the next that somebody else makes.
-const waitFor = 100 * time.Millisecond
+// waitFor are one write, or part of the next that somebody else makes. Not more than mostWait
+// wait: each keeps one of the places in which the server takes pushes.
+const (
+	waitFor  = 100 * time.Millisecond
+	mostWait = 8
+)
 
 // waitForOthers waits until the request was filed with others, or is to be filed now.
 func (p *pushRequest) waitForOthers(ctx context.Context) {
@@ -78,10 +82,12 @@ func weightOf(entries []ingest.Entry) (sum int) {
 	return sum
 }
 
-func (q *queue) addPush(p *pushRequest) {
+// addPush puts a request into the queue. few is whether few others wait there.
+func (q *queue) addPush(p *pushRequest) (few bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, p)
+	return len(q.waiting) <= mostWait
 }
 
 // takeFitting removes p from the queue, and with it others as far as they fit.

@@ -277,7 +277,7 @@ func (r *reader) deliverDraft(d *draft, text string) {
 // kubeFact yields what kubectl's text says of an object.
 func (r *reader) kubeFact(f kubectl.Fact) {
 	d := draft{Entry: f.Entry()}
-	if d.Trust = r.account.provenance.programTrust(); f.JobText() || f.IsEvent() {
+	if d.Trust = r.account.provenance.programTrust(); f.JobText() || f.IsClaim() {
 		d.Trust = ingest.Claimed
 	}
 	if f.JobText() {

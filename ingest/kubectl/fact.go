@@ -24,6 +24,7 @@ type Fact struct {
 	fields map[string]string
 
 	printed bool // it stands where a job can have written it
+	claimed bool // it stands where somebody else can have
 }
 
 func newFact(id ingest.Entry, msg string, fields map[string]string) Fact {
@@ -57,9 +58,11 @@ func (f *Fact) JobText() bool {
 	return f.printed || f.fields["message"] != "" && strings.HasPrefix(f.msg, "container ")
 }
 
-// IsEvent says whether the fact is an event: whoever may create events says in it what he likes,
-// and in whose name he likes.
-func (f *Fact) IsEvent() bool { return f.msg == "event" }
+// IsClaim says whether the fact is an event, or stands behind one or in a value: whoever may
+// create events says in them what he likes, in whose name he likes, line ends and all.
+func (f *Fact) IsClaim() bool { return f.claimed || f.isEvent() }
+
+func (f *Fact) isEvent() bool { return f.msg == "event" }
 
 // apiTime reads a time as the API (RFC 3339) or kubectl describe (RFC 1123)
 // writes it.

@@ -1,6 +1,7 @@
 package kubectl_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -543,6 +544,11 @@ func TestPrintedByTheContainer(t *testing.T) {
 		"a variable":          describedPod("", table, killing),
 		"a probe's output": describedPod("", "hello",
 			"  Warning  Unhealthy  9s  kubelet  Liveness probe failed: no\n"+forged),
+		"an event's own message": describedPod("", "hello", "  Normal  Hello  9s  me  x\n"+forged),
+		"a probe's command": strings.Replace(describedPod("", "hello", killing), "    Environment:",
+			"    Liveness:  exec [sh -c true\n"+forged+"] delay=0s\n    Environment:", 1),
+		"a probe's command with an object": strings.Replace(describedPod("", "hello", killing), "    Environment:",
+			"    Liveness:  exec [sh -c true\nkind: Pod\nstatus:\n  reason: Evicted\n] delay=0s\n    Environment:", 1),
 		"an event in a variable": describedPod("", "hello\n             Warning Evicted 9s kubelet no memory", killing),
 		"an annotation": "Look:\n\nmetadata:\n  annotations:\n    note: |\n      " +
 			strings.ReplaceAll(table, "             ", "      ") + "\n  name: teal-runner-4kx2m\n",
@@ -563,8 +569,8 @@ func TestPrintedByTheContainer(t *testing.T) {
 			t.Errorf("%s: it was read", what)
 		}
 	}
-	second := describedPod("", "hello", killing) + "\n\n" +
-		strings.ReplaceAll(describedPod("", "hello", killing), "teal-runner-4kx2m", "bar-runner-9zz1p") +
+	second := describedPod("", "hello", "") + "\n\n" +
+		strings.ReplaceAll(describedPod("", "hello", ""), "teal-runner-4kx2m", "bar-runner-9zz1p") +
 		"\nNAME READY STATUS RESTARTS AGE\nbar-runner-9zz1p 0/1 Evicted 0 10m\n"
 	seen := 0
 	for _, e := range kubeOf(t, second) {
@@ -574,7 +580,7 @@ func TestPrintedByTheContainer(t *testing.T) {
 			}
 		}
 	}
-	if seen < 4 {
+	if seen < 3 {
 		t.Errorf("%d facts of the second pod", seen)
 	}
 }
@@ -680,5 +686,43 @@ status:
 				}
 			}
 		}
+	}
+}
+
+// Keys that somebody chose tell of no state, whatever they are called.
+func TestChosenKeysTellNothing(t *testing.T) {
+	const object = "my runner:\nmetadata:\n  name: teal-runner-4kx2m\n"
+	for _, text := range []string{
+		object + "  labels:\n    reason: Evicted\nstatus:\n  phase: Running\n",
+		object + "  annotations:\n    status: |\n      x\n      reason: NodeLost\n",
+		object + "spec:\n  nodeSelector:\n    reason: Evicted\nstatus:\n  phase: Running\n",
+		object + "spec:\n  containers:\n  - args:\n    - status: |\n        reason: NodeLost\n",
+		"see\n  nodeSelector:\n    reason: NodeLost\n",
+	} {
+		for _, e := range kubeOf(t, text) {
+			if e.Fields["reason"] != "" || e.Fields["phase"] == "Failed" {
+				t.Errorf("%q: %s", text, e.Text)
+			}
+		}
+	}
+}
+
+// What stands behind describe's text, and apart from it, is read as well: at least as a claim.
+func TestPiecesBehindDescribe(t *testing.T) {
+	const piece = "  lastState:\n    terminated:\n      exitCode: 137\n      reason: OOMKilled\n"
+	for _, between := range []string{"\n", "\n$ kubectl get pod x -o yaml\n", "```\n```\n", "---\n"} {
+		found := false
+		for _, e := range kubeOf(t, describedPod("", "hello", "")+between+piece) {
+			found = found || e.Fields["reason"] == "OOMKilled" && e.Trust == ingest.Claimed
+		}
+		if !found {
+			t.Errorf("behind %q the piece was not read", between)
+		}
+	}
+	heading := "Name: teal-runner-4kx2m\nNamespace: ci\nstatus:\n  phase: Failed\n  reason: Evicted\n"
+	if all := kubeOf(t, heading); !slices.ContainsFunc(all, func(e ingest.Entry) bool {
+		return e.Pod == "teal-runner-4kx2m" && e.Fields["reason"] == "Evicted"
+	}) {
+		t.Errorf("a piece below its pod's name: %v", all)
 	}
 }

@@ -14,7 +14,7 @@ func (k *Text) opensState(p kv) bool {
 		if !open && p.val != "Terminated" && p.val != "Waiting" && p.val != "Running" {
 			return false
 		}
-		if k.object.described && (!p.title || p.indent == 0) {
+		if k.object.described && (!p.title || p.indent == 0) || k.object.silent(p) {
 			return false // of a variable's value, which older versions print as it is
 		}
 		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
@@ -30,7 +30,7 @@ func (k *Text) opensState(p kv) bool {
 		}
 		return true
 	case "terminated", "waiting", "running":
-		if !open || k.object.described {
+		if !open || k.object.described || k.object.silent(p) {
 			return false
 		}
 		if k.state.which == "" || p.indent <= k.state.whichAt {

@@ -49,13 +49,15 @@ type Facts struct {
 	Yield func(Fact)
 
 	printed bool // what follows can be what a container printed
+	claimed bool // what follows can be what somebody wrote, as an event or into an object
 }
 
 // yieldFact yields a fact, with what is known of who can have written it.
 func (o *Facts) yieldFact(f Fact) {
-	f.printed = f.printed || o.printed
+	f.printed, f.claimed = f.printed || o.printed, o.claimed
 	o.Yield(f)
-	o.printed = f.printed || f.msg == "event" && printsOutput[f.fields["reason"]]
+	o.printed = f.printed || f.isEvent() && printsOutput[f.fields["reason"]]
+	o.claimed = f.claimed || f.isEvent() // whose message has its line ends as they are
 }
 
 // openParts are the tables whose rows follow, and what else is open.
@@ -107,6 +109,9 @@ func (k *Text) Read(raw string, line int) bool {
 	if k.object.holds(raw, s) {
 		return k.continueValue(raw, s) || k.object.free
 	}
+	if k.object.apart++; breaks(s) {
+		k.object.apart = 0
+	}
 	if !k.object.described && !(k.object.inside(k.of) && isValue(raw)) && k.readInline(s) {
 		return true
 	}
@@ -118,6 +123,7 @@ func (k *Text) Read(raw string, line int) bool {
 		return true
 	}
 	p, ok := keyValue(raw)
+	k.claimed = k.object.begins(p, ok) || k.claimed
 	if !ok {
 		if k.closeBrace(raw, s) {
 			return true
@@ -144,6 +150,7 @@ func (k *Text) announced(s string) {
 			logtext.IsDNSName(word):
 			k.End()
 			k.restartFor(ingest.Entry{Pod: word, Namespace: k.of.Namespace})
+			k.object.described = true
 		case i > 0 && (w[i-1] == "-n" || w[i-1] == "--namespace") && logtext.IsDNSName(word):
 			k.of.Namespace = word
 		}
@@ -151,7 +158,10 @@ func (k *Text) announced(s string) {
 }
 
 // Blank ends what an empty line ends.
-func (k *Text) Blank() { k.closeBeside() }
+func (k *Text) Blank() {
+	k.closeBeside()
+	k.object.apart = 0
+}
 
 // End yields what is still held back.
 func (k *Text) End() {
@@ -320,6 +330,7 @@ func (k *Text) takeMetadata(p kv) {
 // takeName: of a described object at the margin, of a container beside its state.
 func (k *Text) takeName(p kv) bool {
 	if p.indent == 0 && p.title && logtext.IsDNSName(p.val) {
+		k.claimed = k.claimed || k.object.contained && k.object.apart != 1
 		k.End()
 		k.restartFor(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows
 		k.object.described = true

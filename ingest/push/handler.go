@@ -380,9 +380,11 @@ func (s *stream) labelsOf(e *push.Entry) map[string]string {
 }
 
 // mayControl says whether the stream's lines can be a controller's. Where its labels do not name
-// the namespace and the container, lines with structured metadata could name both themselves.
-func (s *stream) mayControl() bool {
-	if l := logtext.Labels(s.labels); l.Namespace() != "" && l.Container() != "" {
+// the namespace and the container, or a pod that the operator named, lines with structured
+// metadata could name them themselves.
+func (s *stream) mayControl(named func(namespace, pod string) bool) bool {
+	l := logtext.Labels(s.labels)
+	if l.Namespace() != "" && (l.Container() != "" || l.Pod() != "" && named != nil && named(l.Namespace(), l.Pod())) {
 		return true
 	}
 	return !slices.ContainsFunc(s.Entries, func(e push.Entry) bool { return len(e.StructuredMetadata) > 0 })
@@ -410,12 +412,12 @@ func (s *stream) addSent(out []ingest.Entry, by Identity) ([]ingest.Entry, error
 // where all of them have the same labels and the same credential.
 func (h *Handler) readPlain(out *parts, s *stream) {
 	f := h.feeds.feedFor(out.by, labelText(s.labels), h.plainly)
-	out.entries = f.readLines(out.entries, s)
+	out.entries = f.readLines(out.entries, s, s.mayControl(h.plainly.Controller))
 	h.feeds.doneWith(f, time.Now(), out.addCut)
 }
 
-// readLines adds the entries of a stream's lines.
-func (f *feed) readLines(out []ingest.Entry, s *stream) []ingest.Entry {
+// readLines adds the entries of a stream's lines, which may be a controller's or not.
+func (f *feed) readLines(out []ingest.Entry, s *stream, control bool) []ingest.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	begin := len(out)
@@ -423,7 +425,7 @@ func (f *feed) readLines(out []ingest.Entry, s *stream) []ingest.Entry {
 		e := &s.Entries[i]
 		out = append(out, f.Shipped(e.Timestamp, s.labelsOf(e), e.Line)...)
 	}
-	if out = append(out, f.Held()...); s.mayControl() {
+	if out = append(out, f.Held()...); control {
 		return out
 	}
 	for i := range out[begin:] {

@@ -205,6 +205,20 @@ func TestControllerByMetadata(t *testing.T) {
 	}
 }
 
+// A pod that the operator named is a controller's, whatever else is said of its lines.
+func TestNamedControllerWithMetadata(t *testing.T) {
+	const body = `{"streams":[{"stream":{"namespace":"ops","pod":"dispatcher-0"},"values":[["1777888800000000000",` +
+		`"runner pod terminated pod=a exitCode=1",{"level":"info"}]]}]}`
+	req := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	_, got := post(t, func(receive func(context.Context, []ingest.Entry) error) *Handler {
+		return NewHandler(Limits{}, ingest.PodGlobs{"ops/dispatcher-*"}.Name, receive, func(string) {})
+	}, req)
+	if len(got) != 1 || got[0].Source != ingest.Controller || got[0].Trust != ingest.Attested {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A plain stream is a controller's if the operator named its pod.
 func TestNamedController(t *testing.T) {
 	stream := func(namespace, pod string) string {
