@@ -60,7 +60,8 @@ func (f *recordLines) wrappedLine() bool {
 // yieldCarried yields a runner's last lines, which a controller kept in its own record.
 // They are the runner's claims, whoever keeps them.
 func (f *recordLines) yieldCarried() {
-	c := ingest.Container{Namespace: f.rec.namespace.Text(), Pod: f.rec.pod.Text(), Name: "runner"}
+	c := ingest.Container{Namespace: logtext.Brief(f.rec.namespace.Text(), 253),
+		Pod: logtext.Brief(f.rec.pod.Text(), 253), Name: "runner"}
 	if f.rec.carried.Kind != '"' || c.Pod == "" {
 		return
 	}

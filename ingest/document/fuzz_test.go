@@ -43,6 +43,7 @@ func FuzzRead(f *testing.F) {
 		f.Add("x.log", []byte(s))
 		f.Add(runPath, []byte(s))
 	}
+	f.Add("0", []byte("{\"deathLog\":\"0\"\"pod\":\x86"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		lines := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(`\n`)) // those in a JSON string as well
 		entries, limit := 0, 4*lines+len(data)/8+100
