@@ -29,9 +29,9 @@ import (
 
 type cli struct {
 	daemon.Flags
-	Node string `name:"node" help:"Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in small letters." placeholder:"NAME"`
+	Node string `name:"node" help:"${agent_node}" placeholder:"NAME"`
 	uplink.Uplink
-	Cluster string `name:"cluster" help:"Name of this node's cluster. Default: that of the token, else the server's own." placeholder:"NAME"`
+	Cluster string `name:"cluster" help:"${agent_cluster}" placeholder:"NAME"`
 
 	Reading
 	Sending
@@ -41,21 +41,45 @@ type cli struct {
 
 // Reading is what of the node is read.
 type Reading struct {
-	Journal    []string      `name:"journal" help:"Journal folders, tried in this order." default:"${journals}" placeholder:"DIR"`
+	Journal    []string      `name:"journal" help:"${agent_journal}" default:"${journals}" placeholder:"DIR"`
 	Pods       string        `name:"pods" help:"Folder of the pods' logs." default:"/var/log/pods" placeholder:"DIR"`
-	Follow     []string      `name:"follow" help:"Glob NAMESPACE/POD/CONTAINER of the logs to follow; may be given several times." default:"${follow}" placeholder:"GLOB"`
-	Controller []string      `name:"controller" help:"Glob NAMESPACE/POD of the controllers' and listeners' pods, as coroner serve has it; may be given several times. They are followed too. One that says more of the pod than * makes a controller of what it fits, whatever it is called." default:"arc-systems/*,actions-runner-system/*" placeholder:"GLOB"`
-	MaxAge     time.Duration `name:"max-age" help:"How far a first start, and a changed rulebook, looks back." default:"4h"`
-	Last       int           `name:"last-lines" help:"How many of a container's last lines are sent when it ends or falls silent." default:"10"`
+	Follow     []string      `name:"follow" help:"${agent_follow}" default:"${follow}" placeholder:"GLOB"`
+	Controller []string      `name:"controller" help:"${agent_controller}" default:"${controllers}" placeholder:"GLOB"`
+	MaxAge     time.Duration `name:"max-age" help:"${agent_max_age}" default:"4h"`
+	Last       int           `name:"last-lines" help:"${agent_last_lines}" default:"10"`
 }
 
 // Sending is what is kept until the server has it, and when it is sent.
 type Sending struct {
-	State     string        `name:"state" help:"Folder for the spool and the positions." default:"/var/lib/coroner-agent" placeholder:"DIR"`
-	SpoolSize int64         `name:"spool.max-bytes" type:"size" help:"Largest size of the spool; beyond, context goes first, then the oldest evidence." default:"512MiB"`
-	Batch     time.Duration `name:"batch-interval" help:"Time between two pushes while there is something to send." default:"500ms"`
-	Idle      time.Duration `name:"idle-interval" help:"Time between two pushes that only say how far the node was read." default:"5s"`
-	Rulebook  time.Duration `name:"rulebook-interval" help:"How often the server is asked for its rulebook." default:"1m"`
+	State     string        `name:"state" help:"${agent_state}" default:"/var/lib/coroner-agent" placeholder:"DIR"`
+	SpoolSize int64         `name:"spool.max-bytes" type:"size" help:"${agent_spool}" default:"512MiB"`
+	Batch     time.Duration `name:"batch-interval" help:"${agent_batch}" default:"500ms"`
+	Idle      time.Duration `name:"idle-interval" help:"${agent_idle}" default:"5s"`
+	Rulebook  time.Duration `name:"rulebook-interval" help:"${agent_rulebook}" default:"1m"`
+}
+
+// vars are the defaults and the texts of the flags that are too long for their tags.
+var vars = kong.Vars{
+	"controllers": "arc-systems/*,actions-runner-system/*",
+	"follow":      agent.DefaultFollow,
+	"journals":    "/var/log/journal,/run/log/journal",
+	"listen":      ":9096",
+
+	"agent_node": "Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in " +
+		"small letters.",
+	"agent_cluster": "Name of this node's cluster. Default: that of the token, else the server's own.",
+	"agent_journal": "Journal folders, tried in this order.",
+	"agent_follow":  "Glob NAMESPACE/POD/CONTAINER of the logs to follow; may be given several times.",
+	"agent_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods, as coroner serve has it; " +
+		"may be given several times. They are followed too. One that says more of the pod than " +
+		"* makes a controller of what it fits, whatever it is called.",
+	"agent_max_age":    "How far a first start, and a changed rulebook, looks back.",
+	"agent_last_lines": "How many of a container's last lines are sent when it ends or falls silent.",
+	"agent_state":      "Folder for the spool and the positions.",
+	"agent_spool":      "Largest size of the spool; beyond, context goes first, then the oldest evidence.",
+	"agent_batch":      "Time between two pushes while there is something to send.",
+	"agent_idle":       "Time between two pushes that only say how far the node was read.",
+	"agent_rulebook":   "How often the server is asked for its rulebook.",
 }
 
 // memoryGoal is what the garbage collector aims to stay under, when much is read
@@ -93,13 +117,8 @@ func main() {
 		kong.Description(
 			"coroner-agent sends what a node's journal and runners say of dying runners to coroner serve.",
 		),
-		uplink.Vars,
-		kong.Vars{
-			"version":  "coroner-agent " + chart.Build(),
-			"listen":   ":9096",
-			"journals": "/var/log/journal,/run/log/journal",
-			"follow":   agent.DefaultFollow,
-		},
+		daemon.Vars, uplink.Vars, vars,
+		kong.Vars{"version": "coroner-agent " + chart.Build()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err := c.run(context.Background()); err != nil {

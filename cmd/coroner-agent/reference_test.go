@@ -9,7 +9,6 @@ import (
 	"coroner/cmd/reference"
 	"coroner/cmd/units"
 	"coroner/cmd/uplink"
-	"coroner/ingest/agent"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -21,9 +20,7 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		units.Option(), uplink.Vars,
-		kong.Vars{"version": "", "listen": ":9096", "journals": "/var/log/journal,/run/log/journal",
-			"follow": agent.DefaultFollow})
+		units.Option(), daemon.Vars, uplink.Vars, vars, kong.Vars{"version": ""})
 	if err != nil {
 		t.Fatal(err)
 	}

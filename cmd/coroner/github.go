@@ -15,9 +15,9 @@ import (
 // githubFlags say how GitHub is asked about the jobs of runners that ended, and whether
 // its webhook is taken: neither by default.
 type githubFlags struct {
-	GitHubToken   string `name:"github.token-file" help:"${serve_github_token_file}" placeholder:"FILE"`
+	GitHubToken   string `name:"github.token-file" help:"${github_token_file}" placeholder:"FILE"`
 	GitHubURL     string `name:"github.url" help:"${serve_github_url}" default:"https://api.github.com" placeholder:"URL"`
-	GitHubPace    int    `name:"github.requests-per-minute" help:"${serve_github_requests_per_minute}" default:"30"`
+	GitHubPace    int    `name:"github.requests-per-minute" help:"${serve_github_pace}" default:"30"`
 	WebhookSecret string `name:"github.webhook-secret-file" help:"${serve_github_webhook_secret}" placeholder:"FILE"`
 }
 

@@ -19,7 +19,7 @@ type lookupCmd struct {
 	Namespace string          `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
 	Cluster   string          `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
 	All       bool            `help:"${lookup_all}"`
-	Incident  bool            `help:"Write the incident file instead: what the verdict was judged from, for coroner explain."`
+	Incident  bool            `help:"${lookup_incident}"`
 	Kube      collect.Cluster `embed:""`
 	outputFlags
 	serverFlags

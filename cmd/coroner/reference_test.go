@@ -31,8 +31,7 @@ func TestReference(t *testing.T) {
 	parser, err := kong.New(
 		&c,
 		kong.Name("coroner"),
-		helptext.Vars,
-		uplink.Vars,
+		daemon.Vars, helptext.Vars, uplink.Vars,
 		kong.Vars{"version": "", "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),
@@ -46,8 +45,8 @@ func TestReference(t *testing.T) {
 		t.Error(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"}, kong.Configuration(daemon.Config),
-		units.Option())
+	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"},
+		kong.Configuration(daemon.Config), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func startRelay(t *testing.T, args ...string) (stop func()) {
 	var c struct {
 		Relay relayCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, helptext.Vars, uplink.Vars, kong.Vars{"listen": ":0"}, units.Option())
+	parser, err := kong.New(&c, daemon.Vars, helptext.Vars, uplink.Vars, kong.Vars{"listen": ":0"}, units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

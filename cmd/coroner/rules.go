@@ -10,7 +10,7 @@ import (
 )
 
 type rulesCmd struct {
-	Check     rulesCheckCmd     `cmd:"" help:"Compile the rulebook, check what confirmed rules have, and run its inline tests."`
+	Check     rulesCheckCmd     `cmd:"" help:"${rules_check}"`
 	List      rulesListCmd      `cmd:"" help:"List labels, and verdict rules in the order in which they are tried."`
 	Describe  rulesDescribeCmd  `cmd:"" help:"Say what a label, rule or signal means and what decides it."`
 	Explain   rulesExplainCmd   `cmd:"" help:"Say which of two rules wins where both fit, and what tells them apart."`

@@ -56,7 +56,7 @@ func parse(t *testing.T, into any, text string, env map[string]string, args ...s
 	}
 	k, err := kong.New(into, kong.Writers(io.Discard, io.Discard),
 		kong.Exit(func(int) { t.Error("it ended the program") }),
-		kong.Configuration(Config), Environment(), kong.Vars{"listen": ":9095"})
+		kong.Configuration(Config), Environment(), Vars, kong.Vars{"listen": ":9095"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestWhatWins(t *testing.T) {
 // command that is no daemon keeps to the variables that it names itself.
 func TestEnvironmentNames(t *testing.T) {
 	names := func(into any, command string) map[string][]string {
-		k, err := kong.New(into, Environment(), kong.Vars{"listen": ""})
+		k, err := kong.New(into, Environment(), Vars, kong.Vars{"listen": ""})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,15 +37,28 @@ import (
 
 // Flags are the flags of every daemon.
 type Flags struct {
-	Config    kong.ConfigFlag `name:"config.file" help:"YAML file with flags: the same names without the dashes before them. Flags and environment variables win over it." placeholder:"FILE"`
+	Config    kong.ConfigFlag `name:"config.file" help:"${daemon_config}" placeholder:"FILE"`
 	Listen    string          `name:"web.listen-address" help:"Address of the HTTP endpoints." default:"${listen}"`
-	WebConfig string          `name:"web.config.file" help:"TLS, client certificates and basic authentication, in the Prometheus exporter-toolkit's form." placeholder:"FILE"`
-	MaxConns  int             `name:"web.max-connections" help:"Connections that are open at one time; beyond, the one that was idle or slow for the longest is closed." default:"1024"`
-	Operator  string          `name:"web.operator-token-file" help:"File with the token for reloads and profiles." placeholder:"FILE"`
+	WebConfig string          `name:"web.config.file" help:"${daemon_web_config}" placeholder:"FILE"`
+	MaxConns  int             `name:"web.max-connections" help:"${daemon_connections}" default:"1024"`
+	Operator  string          `name:"web.operator-token-file" help:"${daemon_operator}" placeholder:"FILE"`
 	Pprof     bool            `name:"web.enable-pprof" help:"Serve /debug/pprof to operators."`
-	LogLevel  string          `name:"log.level" help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
-	LogFormat string          `name:"log.format" help:"json, console (for people), or auto: console on a terminal, else json." enum:"auto,json,console" default:"auto"`
+	LogLevel  string          `name:"log.level" help:"${daemon_level}" enum:"debug,info,warn,error" default:"info"`
+	LogFormat string          `name:"log.format" help:"${daemon_format}" enum:"auto,json,console" default:"auto"`
 	Stop      time.Duration   `name:"stop-timeout" help:"How long a graceful stop may take." default:"20s"`
+}
+
+// Vars are the texts of the flags that are too long for their tags.
+var Vars = kong.Vars{
+	"daemon_config": "YAML file with flags: the same names without the dashes before them. Flags and " +
+		"environment variables win over it.",
+	"daemon_web_config": "TLS, client certificates and basic authentication, in the Prometheus " +
+		"exporter-toolkit's form.",
+	"daemon_connections": "Connections that are open at one time; beyond, the one that was idle or slow for the " +
+		"longest is closed.",
+	"daemon_operator": "File with the token for reloads and profiles.",
+	"daemon_level":    "debug, info, warn or error.",
+	"daemon_format":   "json, console (for people), or auto: console on a terminal, else json.",
 }
 
 // Logger returns the program's log; terminal says whether a person reads it there.

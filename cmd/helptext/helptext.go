@@ -42,21 +42,23 @@ var Vars = kong.Vars{
 		"else UTC.",
 	"list_output": "Form of the answer: text, json (an object a line), yaml (a document each), markdown (a table), " +
 		"wide (every column), name (what lookup takes) or jsonpath=TEMPLATE.",
-	"lookup_all":   "Show the whole page: every line, what is still open, commands that show more.",
-	"lookup_what":  "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
-	"main_collect": "Save what a cluster still has of a runner, and explain it.",
-	"main_color":   "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
-	"main_relay":   "Watch a cluster's Kubernetes API for a server elsewhere.",
-	"main_serve":   "Classify live: take what agents and shippers push, give every dead runner a verdict.",
+	"lookup_all":      "Show the whole page: every line, what is still open, commands that show more.",
+	"lookup_incident": "Write the incident file instead: what the verdict was judged from, for coroner explain.",
+	"lookup_what":     "A runner's [NAMESPACE/]NAME, the start of it, a pod UID, a job's address, or NODE TIME.",
+	"main_collect":    "Save what a cluster still has of a runner, and explain it.",
+	"main_color":      "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
+	"main_relay":      "Watch a cluster's Kubernetes API for a server elsewhere.",
+	"main_serve":      "Classify live: take what agents and shippers push, give every dead runner a verdict.",
 	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
 		"a ticket).",
 	"relay_cluster": "The cluster that is watched. Default: that of the token, else the server's own.",
+	"rules_check":   "Compile the rulebook, check what confirmed rules have, and run its inline tests.",
 	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +
 		"and shippers of other clusters name theirs.",
 	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +
 		"What other pods print in a controller's words proves nothing. A glob that is more specific than * about " +
 		"the pod's name makes every pod that it matches a controller, whatever the pod is called.",
-	"serve_github_annotate": "Say at the job on GitHub what its runner died of: log (only the log says what would be " +
+	"github_annotate": "Say at the job on GitHub what its runner died of: log (only the log says what would be " +
 		"said), check (a check run, with a GitHub App), status (a commit status) or comment (a comment on the open " +
 		"pull requests of the job's commit). Default: nothing is said.",
 	"serve_github_app_id": "GitHub App that acts at GitHub in place of the token. It needs actions: read and " +
@@ -76,9 +78,9 @@ var Vars = kong.Vars{
 	"serve_web_grafana_url": "Grafana that a post-mortem leads to: the runner's log and the node's journal around " +
 		"the death, in Explore. Default: no page leads there.",
 	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
-	"serve_github_requests_per_minute": "How often GitHub is asked at most, and as often again what " +
+	"serve_github_pace": "How often GitHub is asked at most, and as often again what " +
 		"--github.annotate and --github.rerun send. The rate limits that GitHub states are obeyed too.",
-	"serve_github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
+	"github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
 		"about the job of a runner whose verdict is not confirmed. Default: GitHub is not asked.",
 	"serve_github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +
 		"is taken at /api/v1/github/webhook then: jobs that wait for longer than usual have a verdict, and runners " +

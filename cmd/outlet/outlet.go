@@ -47,7 +47,7 @@ type Outlets struct {
 
 // GitHub says what is done at GitHub: nothing by default.
 type GitHub struct {
-	Annotate     string   `name:"github.annotate" help:"${serve_github_annotate}" enum:",log,check,status,comment" default:""`
+	Annotate     string   `name:"github.annotate" help:"${github_annotate}" enum:",log,check,status,comment" default:""`
 	Scope        []string `name:"github.scope" help:"${serve_github_scope}" placeholder:"OWNER/NAME"`
 	Rerun        bool     `name:"github.rerun" help:"${serve_github_rerun}"`
 	PerHour      int      `name:"github.reruns-per-hour" help:"${serve_github_reruns_per_hour}" default:"10"`

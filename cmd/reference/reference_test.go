@@ -51,7 +51,7 @@ func TestFlags(t *testing.T) {
 	var c struct {
 		Send struct {
 			Files  []string `arg:"" help:"What to send."`
-			Rate   int      `name:"rate" short:"r" default:"7" env:"RATE" placeholder:"N" help:"How <fast> | how often."`
+			Rate   int      `name:"rate" short:"r" default:"7" env:"RATE" placeholder:"N" help:"How <fast> | often."`
 			Force  bool     `name:"force" help:"Do it."`
 			Secret string   `name:"secret" hidden:"" help:"Nobody's."`
 		} `cmd:"" help:"Send it."`
@@ -64,7 +64,7 @@ func TestFlags(t *testing.T) {
 	got := Flags(p.Model.Node)
 	for _, want := range []string{
 		"### app send\n\nSend it.\n\n    app send <files> ...\n",
-		"| `-r, --rate N` | `7` | `RATE` | How \\<fast> \\| how often. |\n",
+		"| `-r, --rate N` | `7` | `RATE` | How \\<fast> \\| often. |\n",
 		"| `--force` |  |  | Do it. |\n",
 	} {
 		if !strings.Contains(got, want) {
