@@ -16,9 +16,9 @@ import (
 // its webhook is taken: neither by default.
 type githubFlags struct {
 	GitHubToken   string `name:"github.token-file" help:"${github_token_file}" placeholder:"FILE"`
-	GitHubURL     string `name:"github.url" help:"${serve_github_url}" default:"https://api.github.com" placeholder:"URL"`
-	GitHubPace    int    `name:"github.requests-per-minute" help:"${serve_github_pace}" default:"30"`
-	WebhookSecret string `name:"github.webhook-secret-file" help:"${serve_github_webhook_secret}" placeholder:"FILE"`
+	GitHubURL     string `name:"github.url" help:"${github_url}" default:"https://api.github.com" placeholder:"URL"`
+	GitHubPace    int    `name:"github.requests-per-minute" help:"${github_pace}" default:"30"`
+	WebhookSecret string `name:"github.webhook-secret-file" help:"${github_webhook_secret}" placeholder:"FILE"`
 }
 
 func (f *githubFlags) checkGitHub(acts bool) error {

@@ -61,13 +61,13 @@ var Vars = kong.Vars{
 	"github_annotate": "Say at the job on GitHub what its runner died of: log (only the log says what would be " +
 		"said), check (a check run, with a GitHub App), status (a commit status) or comment (a comment on the open " +
 		"pull requests of the job's commit). Default: nothing is said.",
-	"serve_github_app_id": "GitHub App that acts at GitHub in place of the token. It needs actions: read and " +
+	"github_app_id": "GitHub App that acts at GitHub in place of the token. It needs actions: read and " +
 		"checks: write; for --github.annotate=comment pull requests: write, for --github.rerun actions: write.",
-	"serve_github_rerun": "Run jobs again whose runner died, where the verdict says that this helps, is at least " +
+	"github_rerun": "Run jobs again whose runner died, where the verdict says that this helps, is at least " +
 		"probable and is not the job's own business; twice at most for each run, never while something is wrong " +
 		"with the pool.",
-	"serve_github_reruns_per_hour": "How many jobs are run again within an hour at most.",
-	"serve_github_scope": "Repositories that --github.annotate and --github.rerun are for, with * for any; may be " +
+	"github_reruns_per_hour": "How many jobs are run again within an hour at most.",
+	"github_scope": "Repositories that --github.annotate and --github.rerun are for, with * for any; may be " +
 		"given several times.",
 	"serve_notify_config_file": "File that says who is told of which verdicts: webhooks, Slack, Teams, " +
 		"Alertmanagers, CloudEvents. It is read at the start.",
@@ -78,14 +78,14 @@ var Vars = kong.Vars{
 	"serve_web_grafana_url": "Grafana that a post-mortem leads to: the runner's log and the node's journal around " +
 		"the death, in Explore. Default: no page leads there.",
 	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
-	"serve_github_pace": "How often GitHub is asked at most, and as often again what " +
+	"github_pace": "How often GitHub is asked at most, and as often again what " +
 		"--github.annotate and --github.rerun send. The rate limits that GitHub states are obeyed too.",
 	"github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
 		"about the job of a runner whose verdict is not confirmed. Default: GitHub is not asked.",
-	"serve_github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +
+	"github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +
 		"is taken at /api/v1/github/webhook then: jobs that wait for longer than usual have a verdict, and runners " +
 		"their jobs. Default: it is not taken.",
-	"serve_github_url": "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
+	"github_url": "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
 	"serve_gitlab_annotate": "Say at the job on GitLab what its runner died of: log (only the log says what would be " +
 		"said) or comment (on the open merge requests of the job's commit, else on the commit). Default: nothing is " +
 		"said.",

@@ -48,10 +48,10 @@ type Outlets struct {
 // GitHub says what is done at GitHub: nothing by default.
 type GitHub struct {
 	Annotate     string   `name:"github.annotate" help:"${github_annotate}" enum:",log,check,status,comment" default:""`
-	Scope        []string `name:"github.scope" help:"${serve_github_scope}" placeholder:"OWNER/NAME"`
-	Rerun        bool     `name:"github.rerun" help:"${serve_github_rerun}"`
-	PerHour      int      `name:"github.reruns-per-hour" help:"${serve_github_reruns_per_hour}" default:"10"`
-	App          string   `name:"github.app-id" help:"${serve_github_app_id}" placeholder:"ID"`
+	Scope        []string `name:"github.scope" help:"${github_scope}" placeholder:"OWNER/NAME"`
+	Rerun        bool     `name:"github.rerun" help:"${github_rerun}"`
+	PerHour      int      `name:"github.reruns-per-hour" help:"${github_reruns_per_hour}" default:"10"`
+	App          string   `name:"github.app-id" help:"${github_app_id}" placeholder:"ID"`
 	Installation string   `name:"github.app-installation" help:"The App's installation." placeholder:"ID"`
 	Key          string   `name:"github.app-key-file" help:"File with the App's private key, PEM." placeholder:"FILE"`
 }
