@@ -719,6 +719,16 @@ func TestPiecesBehindDescribe(t *testing.T) {
 			t.Errorf("behind %q the piece was not read", between)
 		}
 	}
+	// What was said before keeps whose word it was, whatever comes behind it without a gap.
+	runner := strings.Split(describedPod("", "hello", ""), "    Environment:")[0]
+	for _, next := range []string{"Name:  bar-runner-9zz1p\nNamespace:  ci\n", "\nstatus:\n" + piece} {
+		own := kubeOf(t, runner)
+		for i, e := range kubeOf(t, runner+next)[:len(own)] {
+			if e.Pod != own[i].Pod || e.Trust != own[i].Trust || e.Text != own[i].Text {
+				t.Errorf("before %q: %v %s, want %v %s", next, e.Trust, e.Text, own[i].Trust, own[i].Text)
+			}
+		}
+	}
 	heading := "Name: teal-runner-4kx2m\nNamespace: ci\nstatus:\n  phase: Failed\n  reason: Evicted\n"
 	if all := kubeOf(t, heading); !slices.ContainsFunc(all, func(e ingest.Entry) bool {
 		return e.Pod == "teal-runner-4kx2m" && e.Fields["reason"] == "Evicted"

@@ -34,8 +34,8 @@ func (l *layout) holds(raw, s string) bool {
 // freeText are the parts of describe's that hold what somebody wrote.
 var freeText = wordSet("environment", "args", "command", "annotations", "labels")
 
-// maps are the parts of an object in which keys are what somebody chose.
-var maps = wordSet("annotations", "labels", "nodeselector", "matchlabels", "selector", "volumeattributes", "env",
+// chosenKeys are the parts of an object in which keys are what somebody chose.
+var chosenKeys = wordSet("annotations", "labels", "nodeselector", "matchlabels", "selector", "volumeattributes", "env",
 	"args", "command", "data", "stringdata", "parameters", "options", "limits", "requests")
 
 // opens takes note of a key: what stands deeper than one that has a value goes on with that.
@@ -56,7 +56,7 @@ func (l *layout) opens(p kv, of ingest.Entry) {
 		return // in describe's text: a row that was broken, or a person's words
 	}
 	block := !open && (p.val[0] == '|' || p.val[0] == '>')
-	l.free = p.title && freeText[p.key] || !p.title && maps[p.key] && open || p.key == "value" || block
+	l.free = p.title && freeText[p.key] || !p.title && chosenKeys[p.key] && open || p.key == "value" || block
 	if l.free || !open && l.inside(of) {
 		l.value = p.indent + 1
 	}

@@ -123,7 +123,10 @@ func (k *Text) Read(raw string, line int) bool {
 		return true
 	}
 	p, ok := keyValue(raw)
-	k.claimed = k.object.begins(p, ok) || k.claimed
+	if k.object.begins(p, ok) {
+		k.End() // what was said before is whoever's it was
+		k.claimed = true
+	}
 	if !ok {
 		if k.closeBrace(raw, s) {
 			return true
@@ -330,8 +333,8 @@ func (k *Text) takeMetadata(p kv) {
 // takeName: of a described object at the margin, of a container beside its state.
 func (k *Text) takeName(p kv) bool {
 	if p.indent == 0 && p.title && logtext.IsDNSName(p.val) {
-		k.claimed = k.claimed || k.object.contained && k.object.apart != 1
 		k.End()
+		k.claimed = k.claimed || k.object.contained && k.object.apart != 1
 		k.restartFor(ingest.Entry{Node: p.val}) // a node's, unless a namespace follows
 		k.object.described = true
 		return true
