@@ -73,40 +73,42 @@ func (l Labels) Namespace() string {
 // Container is the name of the container that a line is from.
 func (l Labels) Container() string { return cmp.Or(l.agreed(nameLabels), l.First("container_name")) }
 
-// ClusterOf is the cluster that the labels of a stream name; "" if they name none, or two.
-func ClusterOf(set map[string]string) string { return Labels(set).agreed(clusterLabels) }
+// ClusterOf is the cluster that the labels of a stream name, each of which is its shipper's.
+func ClusterOf(set map[string]string) string { return Labels(set).First(clusterLabels...) }
 
-// WithMetadata are the labels of a stream with a line's structured metadata. That can be what a
-// program gave its own line, as an attribute of OpenTelemetry's. So it says nothing that the
-// labels say, under whichever name; what it says twice and differently, it does not say; it
-// names no unit of the host's to a stream that is no journal's by its labels, and no cluster to
-// a container's.
+// WithMetadata are the labels of a stream with a line's structured metadata. A journal's is what
+// its shipper knows of the line beside the labels. Any other line's can be what a program gave
+// it, as an attribute of OpenTelemetry's. So that says nothing that the labels say, under
+// whichever name; what it says twice and differently, it does not say; and it names no unit of
+// the host's, and no cluster.
 func (l Labels) WithMetadata(metadata iter.Seq2[string, string]) Labels {
-	said, values := map[string]bool{}, map[string]string{}
-	for name := range l {
-		said[originName(name)] = true
-	}
-	journal, container := l.Journals(), l.Containers()
 	out := maps.Clone(l)
 	if out == nil {
 		out = Labels{}
 	}
+	journal := l.Journals()
+	said, values := map[string]bool{clusterLabels[0]: true}, map[string]string{}
+	for name := range l {
+		said[originName(name)] = true
+	}
 	for name, value := range metadata {
 		of := originName(name)
-		switch was, twice := values[of]; {
-		case said[of] || !journal && OfJournal(name):
+		was, twice := values[of]
+		switch {
+		case journal:
+			if _, told := l[name]; !told {
+				out[name] = value
+			}
+			continue
+		case said[of] || OfJournal(name):
 			continue
 		case twice && was != value:
-			values[of] = ""
-		case !twice:
-			values[of] = value
+			value = ""
 		}
-		out[name] = value
+		values[of], out[name] = value, value
 	}
-	container = container || out.Containers()
 	for name := range out {
-		of := originName(name)
-		if value, told := values[of]; told && (value == "" || container && of == clusterLabels[0]) {
+		if value, told := values[originName(name)]; told && value == "" {
 			delete(out, name)
 		}
 	}

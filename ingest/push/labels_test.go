@@ -1,6 +1,7 @@
 package push
 
 import (
+	"maps"
 	"testing"
 
 	"coroner/ingest/logtext"
@@ -55,10 +56,17 @@ func TestMetadataNamesNobodyElse(t *testing.T) {
 		{half, attributes("k8s_pod_name", "runner-1", "pod", "ctl", "node", "n1"), " arc//job of n1"},
 		{half, attributes("k8s_pod_name", "runner-1", "k8s_pod_name", "ctl"), " arc//job of "},
 		{half, attributes("k8s_pod_name", "runner-1", "pod", "runner-1"), " arc/runner-1/job of "},
-		// A cluster is a node's to name, and no container's.
+		{half, attributes("k8s_pod_name", "runner-1", "pod", "ctl", "k8s_pod_name", "runner-1"), " arc//job of "},
+		// A cluster is a journal's to name: its metadata are the shipper's, and add to the labels.
 		{half, attributes("cluster", "blue", "pod", "runner-1"), " arc/runner-1/job of "},
-		{journal, attributes("cluster", "blue", "node", "n1"), "blue // of n1"},
 		{nil, attributes("cluster", "blue", "namespace", "arc", "pod", "p"), " arc/p/ of "},
+		{nil, attributes("k8s_cluster_name", "blue", "node", "n1"), " // of n1"},
+		{journal, attributes("cluster", "blue", "node", "n1"), "blue // of n1"},
+		{journal, attributes("hostname", "n1", "node", "n1.example.org"), " // of n1.example.org"},
+		{with(journal, "hostname", "n1"), attributes("node", "n1.example.org"), " // of n1.example.org"},
+		{with(journal, "node", "n1", "cluster", "red"), attributes("node", "n2", "cluster", "blue"), "red // of n1"},
+		// Both are the shipper's, whose own name for its cluster comes first.
+		{with(plain, "k8s_cluster_name", "gke-7"), nil, "red arc/job-1/job of "},
 	} {
 		s := &stream{labels: c.labels}
 		l := logtext.Labels(s.labelsOf(&push.Entry{StructuredMetadata: c.metadata}))
@@ -67,6 +75,15 @@ func TestMetadataNamesNobodyElse(t *testing.T) {
 			t.Errorf("%v with %v: %q, want %q", c.labels, c.metadata, got, c.want)
 		}
 	}
+}
+
+// with are the labels with others.
+func with(labels map[string]string, all ...string) map[string]string {
+	out := maps.Clone(labels)
+	for i := 0; i < len(all); i += 2 {
+		out[all[i]] = all[i+1]
+	}
+	return out
 }
 
 // attributes are structured metadata: a name, its value and so on.
