@@ -11,23 +11,44 @@ import (
 // run, a job may be able to start a pod that is called so. What such a pod says there is a
 // claim, however the text came and wherever in it the runner shows.
 
+// jobPlaces are where runners run. Of equal names in two clusters it makes no difference.
+type jobPlaces struct {
+	namespaces map[string]bool
+	others     bool // the output of a runner was read that does not tell its namespace
+}
+
+// have says whether a job may have written a controller's word: its pod is where runners run,
+// or may be. Nobody's jobs run where controllers are installed.
+func (p *jobPlaces) have(s *signal.Signal) bool {
+	if s.Pod == "" || !s.Source.TellsOfOthers() {
+		return false
+	}
+	return p.namespaces[s.Namespace] || p.others && !controllersPlaces[s.Namespace]
+}
+
+// controllersPlaces are the namespaces that actions-runner-controller's documentation installs
+// controllers into.
+var controllersPlaces = map[string]bool{"arc-systems": true, "actions-runner-system": true}
+
 // jobPlaces finds the namespaces in which runners run: by whose output was read, by the pods
-// that were told of, and by what a controller there says itself. Of equal names in two clusters
-// it makes no difference.
-func (r *Record) jobPlaces() map[string]bool {
-	out := map[string]bool{}
+// that were told of, and by what a controller there says itself.
+func (r *Record) jobPlaces() jobPlaces {
+	out := jobPlaces{namespaces: map[string]bool{}}
 	for i := range r.Marks {
 		m := &r.Marks[i]
-		if runsJobs(m.Source, m.Pod, m.Container) {
-			out[m.Namespace] = true
+		switch {
+		case m.Source == ingest.Runner && m.Namespace == "":
+			out.others = true
+		case runsJobs(m.Source, m.Pod, m.Container):
+			out.namespaces[m.Namespace] = true
 		}
 	}
 	for _, s := range r.Signals {
 		if r.ofItsOwnPlace(s) || runsJobs(s.Source, s.Pod, s.Container) {
-			out[s.Namespace] = true
+			out.namespaces[s.Namespace] = true
 		}
 	}
-	delete(out, "") // of one that is not known
+	delete(out.namespaces, "") // of one that is not known
 	return out
 }
 

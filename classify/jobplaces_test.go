@@ -8,6 +8,29 @@ import (
 	"coroner/rules"
 )
 
+// A runner's output that does not tell its namespace leaves open where runners run. So a pod
+// that is called like a controller speaks for itself, wherever it says that the runner is.
+func TestControllersOfAnUnplacedRunner(t *testing.T) {
+	book := loadBook(t)
+	const runner = "teal-runner-4kx2m"
+	for place, want := range map[string]rules.Confidence{
+		"ci": rules.Probable, "arc-systems": rules.Confirmed, "actions-runner-system": rules.Confirmed,
+	} {
+		v := judged(book, map[string]string{
+			runner + ".log": "√ Connected to GitHub\n\nCurrent runner version: '2.331.0'\n" +
+				"2026-05-04 10:00:02Z: Listening for Jobs\n2026-05-04 10:00:20Z: Running job: build\n",
+			"pods/" + place + "_gha-controller-0_7b1c2d3e-0000-4000-8000-000000000001/manager/0.log": "" +
+				`2026-05-04T10:20:00.5Z stdout F {"severity":"info","ts":"2026-05-04T10:20:00Z",` +
+				`"logger":"EphemeralRunner","message":"Pod is in failed phase, inspecting","ephemeralrunner":` +
+				`{"name":"` + runner + `","namespace":"other"},"podReason":"DeadlineExceeded",` +
+				`"podMessage":"Pod was active on the node longer than the specified deadline"}` + "\n",
+		})
+		if v.Label != rules.DeadlineExceeded || v.Confidence != want {
+			t.Errorf("a controller in %s: %s (%s), want %s", place, v.Label, v.Confidence, want)
+		}
+	}
+}
+
 // In files a pod is a controller's by its names, but not where runners run: a job there may be
 // able to start a pod that is called so. It makes no difference how the runner's own lines came.
 func TestControllersWhereRunnersRun(t *testing.T) {

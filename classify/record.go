@@ -26,8 +26,8 @@ type Record struct {
 	ids     *Roster         // reads names, knows nobody
 	shelves map[repeatKey]*firstAndLast
 	mixed   map[string]bool
-	jobs    map[string]bool // namespaces in which runners run
-	live    bool            // the operator says which pods are controllers
+	jobs    jobPlaces
+	live    bool // the operator says which pods are controllers
 	printed printed
 	tails   map[string]*tail
 	words   map[string]string // one copy of every name; nil where the entries stay, and nothing is copied
@@ -337,8 +337,7 @@ func (r *Record) viewFor(o Options) *Record {
 // distrust takes the trust from a signal of a document that others wrote in, too, and of a pod
 // that is called like a controller where runners run.
 func (r *Record) distrust(s *signal.Signal) {
-	if r.mixed[s.Doc] || s.Pod != "" && s.Source.TellsOfOthers() && r.jobs[s.Namespace] ||
-		!r.live && r.leavesPlaceOut(s) {
+	if r.mixed[s.Doc] || r.jobs.have(s) || !r.live && r.leavesPlaceOut(s) {
 		s.Trust = ingest.Claimed
 	}
 }
