@@ -114,7 +114,7 @@ func (a *assembler) onlyNodes() {
 		}
 	}
 	for _, p := range a.record.left {
-		named(p.cluster, p.node)
+		named(p.Cluster, p.Node)
 	}
 	for _, p := range a.roster.pods {
 		if p.Node == "" && !several[p.Cluster] {
@@ -176,7 +176,7 @@ func (a *assembler) nameHomes(chosen []*Pod, o Options) {
 		}
 	}
 	for _, p := range a.record.left {
-		a.pods[p.cluster] += few
+		a.pods[p.Cluster] += few
 	}
 	asked := map[string]int{}
 	for _, p := range chosen {

@@ -15,14 +15,14 @@ func (r *Record) perRecord() iter.Seq2[*string, string] {
 			}
 		}
 		if r.quiet != nil {
-			for i := range r.quiet.places {
-				if p := &r.quiet.places[i]; !yield(&p.cluster, p.doc) {
+			for i := range r.quiet.Places() {
+				if p := &r.quiet.Places()[i]; !yield(&p.Cluster, p.Doc) {
 					return
 				}
 			}
 		}
 		for i := range r.left {
-			if !yield(&r.left[i].cluster, r.left[i].doc) {
+			if !yield(&r.left[i].Cluster, r.left[i].Doc) {
 				return
 			}
 		}

@@ -40,26 +40,13 @@ func PackAll() (undo func()) {
 // those it leaves out.
 func Packed(entries []ingest.Entry, book *rules.Rulebook, o Options) (lines, left int) {
 	r := Collect(slices.Values(entries), book)
-	c := r.quiet.chooseLines(r.Signals, o)
-	for item := range r.quiet.lines {
-		if !c.hasItem(item) {
-			left++
-		}
-	}
-	return len(r.quiet.lines), left
+	given := 0
+	r.quiet.Choose(r.Signals, o.question()).Each(func(*signal.Signal) { given++ })
+	return r.quiet.Len(), r.quiet.Len() - given
 }
 
 // Seen are the signals that verdicts are made from, in their order.
 func (r *Record) Seen() []*signal.Signal { return r.viewFor(Options{}).Signals }
-
-// PackedBytes are how many bytes the packed signals of the entries take, and how
-// much room is held for them.
-func PackedBytes(entries iter.Seq[ingest.Entry], book *rules.Rulebook) (bytes, room int) {
-	for _, block := range Collect(entries, book).quiet.packed {
-		bytes, room = bytes+len(block), room+cap(block)
-	}
-	return bytes, room
-}
 
 // Collect is the record of entries that were taken in one part.
 func Collect(entries iter.Seq[ingest.Entry], book *rules.Rulebook) *Record {

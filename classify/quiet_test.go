@@ -1,12 +1,10 @@
 package classify_test
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"coroner/classify"
 	"coroner/ingest"
@@ -114,34 +112,4 @@ func verdictsSaid(all []rules.Verdict) (out []string) {
 		out = append(out, v.Runner+" "+said(v))
 	}
 	return out
-}
-
-// What is packed holds no room to spare: a million lines that nobody asks for
-// must not cost the memory of the lines themselves.
-func TestPackedLinesHoldNoSpareRoom(t *testing.T) {
-	defer classify.PackAll()()
-	lines := func(yield func(ingest.Entry) bool) {
-		for i := range 20_000 {
-			e := ingest.Entry{
-				At: time.Unix(
-					1_790_000_000+int64(i),
-					0,
-				), Source: ingest.Containerd, Trust: ingest.Attested, Node: "node-1",
-				Text: fmt.Sprintf(
-					`time="2026-11-22T10:00:00Z" level=info msg="StartContainer for \"%064x\" returns successfully"`,
-					i,
-				),
-			}
-			if !yield(e) {
-				return
-			}
-		}
-	}
-	bytes, room := classify.PackedBytes(lines, loadBook(t))
-	if bytes == 0 {
-		t.Fatal("nothing was packed")
-	}
-	if room > bytes*5/4 {
-		t.Errorf("%d bytes take the room of %d", bytes, room)
-	}
 }

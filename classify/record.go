@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/quiet"
 	"coroner/classify/sequence"
 	"coroner/ingest"
 	"coroner/rules"
@@ -20,8 +21,8 @@ type Record struct {
 	Marks   []ingest.Entry
 
 	book    *rules.Rulebook // what is kept is kept without secrets
-	quiet   *quietLines     // signals of pods that most likely nobody asks about
-	left    []place         // where those of them were read that a view leaves out
+	quiet   *quiet.Lines    // signals of pods that most likely nobody asks about
+	left    []quiet.Place   // where those of them were read that a view leaves out
 	loose   int             // how many were kept like others
 	ids     *Roster         // reads names, knows nobody
 	shelves map[repeatKey]*firstAndLast
@@ -76,7 +77,7 @@ func Join(parts []*Part) *Record {
 				all.putOnShelf(s)
 			}
 		}
-		all.quiet.joinLines(p.record.quiet)
+		all.quiet.Join(p.record.quiet)
 		for key, t := range p.record.tails {
 			for i := range t.lines {
 				all.tailOf(key).pushLine(&t.lines[i].Entry, t.lines[i].known)
@@ -92,7 +93,7 @@ func Join(parts []*Part) *Record {
 func newRecord(book *rules.Rulebook) *Record {
 	return &Record{
 		book:    book,
-		quiet:   newQuietLines(book),
+		quiet:   quiet.New(book, few),
 		ids:     NewRoster(),
 		shelves: map[repeatKey]*firstAndLast{},
 		mixed:   map[string]bool{},
@@ -146,12 +147,23 @@ const keptHalf = 16
 // them: what is small is not worth it.
 var loose = 1000
 
+// few is how many pods of a cluster are not worth leaving out; at least 2: what can
+// be the only pod of an input gets what names none.
+var few = 16
+
+// canWait says whether a signal is one that can wait: nothing but a start or the
+// like, told by the node or the API of pods that it names.
+func canWait(s *signal.Signal, n *names) bool {
+	return s.Def.Quiet() && s.Def.Reach == signal.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() &&
+		!n.several && n.pid == "" && n.howStrong() > 0
+}
+
 // keepSignal takes a signal in.
 func (r *Record) keepSignal(s *signal.Signal) {
 	if s.Def.Quiet() {
 		if r.loose++; r.loose > loose {
-			if n := r.ids.namesOf(s); r.quiet.canWait(s, &n) {
-				r.quiet.addLine(s, &n)
+			if n := r.ids.namesOf(s); canWait(s, &n) {
+				r.quiet.Add(s, n.all())
 				return
 			}
 		}
@@ -319,15 +331,15 @@ func (r *Record) viewFor(o Options) *Record {
 	v := &Record{Marks: r.Marks, Signals: slices.Clone(r.Signals), book: r.book, mixed: r.mixed, jobs: r.jobs,
 		live: r.live, ids: r.ids, printed: r.printed}
 	v.words = r.words
-	if len(r.quiet.lines) > 0 {
-		c := r.quiet.chooseLines(slices.Concat(r.Signals, r.streamSignals()), o)
+	if r.quiet.Len() > 0 {
+		c := r.quiet.Choose(slices.Concat(r.Signals, r.streamSignals()), o.question())
 		v.shelves = map[repeatKey]*firstAndLast{}
-		c.eachSignal(func(s *signal.Signal) {
+		c.Each(func(s *signal.Signal) {
 			v.distrust(s)
 			v.putOnShelf(s)
 		})
 		v.unshelve()
-		v.left = c.leftOut()
+		v.left = c.LeftOut()
 	}
 	slices.SortFunc(v.Signals, sequence.Compare)
 	v.Signals = sequence.WithoutRepeats(v.Signals)

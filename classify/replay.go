@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"coroner/classify/quiet"
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -18,6 +19,19 @@ type Options struct {
 	// Strict: records that name nobody are nobody's, for they come from everywhere and
 	// not from a folder about one runner.
 	Strict bool
+}
+
+// question is what decides which of the quiet signals matter.
+func (o Options) question() quiet.Question {
+	r := NewRoster()
+	q := quiet.Question{Names: func(s *signal.Signal) []string {
+		n := r.namesOf(s)
+		return n.all()
+	}}
+	if o.Runner != "" {
+		q.Asked = o.asksFor
+	}
+	return q
 }
 
 // asksFor says whether a signal can be about the runner that is asked for.

@@ -86,6 +86,9 @@ type names struct {
 	anyUID    bool // what stood for the UID can be any pod's
 }
 
+// all are the names that tie a signal to others.
+func (n *names) all() []string { return append([]string{n.name, n.uid}, n.ids...) }
+
 // namesOf reads the identities of a signal. What a job can write speaks only
 // about the pod whose stream it stands in.
 func (r *Roster) namesOf(s *signal.Signal) names {
