@@ -90,18 +90,11 @@ const memoryGoal = 96 << 20
 // writes is read with a part of one processor, and to wake more of them for that
 // costs more than it saves. The environment can say otherwise.
 func modest() {
-	debug.SetMemoryLimit(memoryGoal)
+	daemon.AimAtMemory(memoryGoal)
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
 	}
-	collect(400) // reading the rulebook leaves a few MB, once
-}
-
-// collect says how much garbage there may be, in percent of what is in use.
-func collect(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
+	daemon.CollectAt(400) // reading the rulebook leaves a few MB, once
 }
 
 func main() {
@@ -163,7 +156,7 @@ func (c *cli) run(ctx context.Context) error {
 		Str("rulebook", a.RulebookHash()).
 		Msg("coroner-agent follows the node")
 	d.Ready()
-	collect(50)
+	daemon.CollectAt(50)
 	debug.FreeOSMemory() // of what the start took nearly all is done with
 	err = d.Run(ctx, a.Run)
 	d.Log.Info().Msg("coroner-agent stopped")

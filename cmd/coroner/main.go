@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ type about struct {
 const heapGoal = 260 << 20
 
 func main() {
-	debug.SetMemoryLimit(heapGoal)
+	daemon.AimAtMemory(heapGoal)
 	p := &program{
 		in:     os.Stdin,
 		out:    os.Stdout,

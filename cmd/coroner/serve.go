@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"coroner/classify/docket"
@@ -52,7 +51,7 @@ const (
 
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(p *program) error {
-	debug.SetGCPercent(garbage)
+	daemon.CollectAt(garbage)
 	limit := daemon.LimitMemory(c.MemoryLimit, usualMemory)
 	log := c.Logger(p.err, p.tty(p.err))
 	s, err := c.open(log, p.now)

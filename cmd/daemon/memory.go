@@ -21,10 +21,25 @@ func LimitMemory(bytes, usual int64) int64 {
 			bytes = int64(n)
 		}
 	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(bytes / 10 * goPart)
-	}
+	AimAtMemory(bytes / 10 * goPart)
 	return bytes
+}
+
+// AimAtMemory tells Go how many bytes it should stay under, unless the environment does.
+func AimAtMemory(bytes int64) {
+	if !memoryIsGiven() {
+		debug.SetMemoryLimit(bytes)
+	}
+}
+
+func memoryIsGiven() bool { return os.Getenv("GOMEMLIMIT") != "" }
+
+// CollectAt says how much garbage there may be, in percent of what is in use, unless the
+// environment does.
+func CollectAt(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 }
 
 // goPart is Go's part of the memory in tenths. The ledger's pages, and those of the
@@ -33,8 +48,11 @@ const goPart = 7
 
 // RaiseMemoryLimit raises the limit of Go's memory where more is in use than the collector can
 // stay under, until stop is called: else it would take half of the processor's time for nothing.
-// It is not for a server, whose limit is its container's.
+// It is not for a server, whose limit is its container's, nor over a limit of the environment's.
 func RaiseMemoryLimit() (stop func()) {
+	if memoryIsGiven() {
+		return func() {}
+	}
 	ticker, done := time.NewTicker(100*time.Millisecond), make(chan struct{})
 	go func() {
 		for {

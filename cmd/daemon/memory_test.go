@@ -20,8 +20,24 @@ func TestLimitMemory(t *testing.T) {
 	}
 	debug.SetMemoryLimit(12345)
 	t.Setenv("GOMEMLIMIT", "12345")
-	if LimitMemory(1000, 500); debug.SetMemoryLimit(-1) != 12345 {
-		t.Errorf("Go may have %d", debug.SetMemoryLimit(-1))
+	LimitMemory(1000, 500)
+	AimAtMemory(500)
+	RaiseMemoryLimit()()
+	if got := debug.SetMemoryLimit(-1); got != 12345 {
+		t.Errorf("Go may have %d", got)
+	}
+}
+
+// What the environment says of garbage counts.
+func TestCollectAt(t *testing.T) {
+	before := debug.SetGCPercent(111)
+	defer debug.SetGCPercent(before)
+	for said, want := range map[string]int{"": 50, "111": 111, "off": 111} {
+		debug.SetGCPercent(111)
+		t.Setenv("GOGC", said)
+		if CollectAt(50); debug.SetGCPercent(111) != want {
+			t.Errorf("GOGC=%s: not %d percent", said, want)
+		}
 	}
 }
 
