@@ -13,6 +13,7 @@ type layout struct {
 	contained bool // its containers have begun: what it says of the pod itself is over
 	value     int  // 1 + indentation of a key, below which its value goes on; 0 outside
 	free      bool // the value is sure to be what somebody wrote
+	list      int  // 1 + indentation of a chosen key, whose items may stand right below it; 0 outside
 	meta      int  // 1 + indentation of an open metadata:, 0 outside
 	metaAt    int  // indentation of its members
 	spec      int  // 1 + indentation of an open spec:, 0 outside
@@ -28,6 +29,11 @@ func (l *layout) holds(raw, s string) bool {
 		return true
 	}
 	l.value = 0
+	if l.list > 0 && len(raw)-len(s) == l.list-1 && strings.HasPrefix(s, "- ") {
+		l.value, l.free = l.list, true
+		return true
+	}
+	l.list = 0
 	return false
 }
 
@@ -59,6 +65,9 @@ func (l *layout) opens(p kv, of ingest.Entry) {
 	l.free = p.title && freeText[p.key] || !p.title && chosenKeys[p.key] && open || p.key == "value" || block
 	if l.free || !open && l.inside(of) {
 		l.value = p.indent + 1
+	}
+	if l.list = 0; l.free && open && !p.title {
+		l.list = l.value
 	}
 }
 
