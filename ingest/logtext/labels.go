@@ -23,7 +23,8 @@ func (l Labels) First(keys ...string) string {
 // The names of labels that say the same of where a line is from. Shippers have their own: those
 // of OpenTelemetry write k8s_ before theirs.
 var (
-	clusterLabels   = []string{"cluster", "k8s_cluster_name", "k8s.cluster.name"}
+	clusterLabels = []string{"cluster", "k8s_cluster_name", "k8s.cluster.name", "cluster_name", "k8s_cluster",
+		"kube_cluster", "kube_cluster_name", "kubernetes_cluster", "kubernetes_cluster_name", "eks_cluster"}
 	nodeLabels      = []string{"node", "nodename", "node_name", "hostname", "host", "_HOSTNAME", "k8s_node_name"}
 	namespaceLabels = []string{"namespace", "k8s_namespace_name"}
 	podLabels       = []string{"pod", "pod_name", "k8s_pod_name"}
@@ -134,13 +135,24 @@ func (l Labels) Unit() string { return l.First("unit", "systemd_unit", "_SYSTEMD
 // say beside that can be its own choice.
 func (l Labels) Containers() bool {
 	for name, v := range l {
-		if v != "" && (strings.HasPrefix(name, "k8s_") && name != "k8s_node_name" && name != "k8s_cluster_name" ||
-			containerLabels[name]) {
+		if v != "" && (containerLabels[name] || namesOwner(name)) {
 			return true
 		}
 	}
 	return l.serviceName() != "" || l["stream"] == "stdout" || l["stream"] == "stderr" ||
 		strings.HasPrefix(l["filename"], "/var/log/pods/") || strings.HasPrefix(l["filename"], "/var/log/containers/")
+}
+
+// namesOwner says whether a label of OpenTelemetry's names a pod, or what makes pods.
+func namesOwner(label string) bool {
+	kind, ok := strings.CutPrefix(label, "k8s_")
+	kind, _, _ = strings.Cut(kind, "_")
+	return ok && ownerKinds[kind]
+}
+
+var ownerKinds = map[string]bool{
+	"pod": true, "namespace": true, "container": true, "deployment": true, "replicaset": true, "statefulset": true,
+	"daemonset": true, "job": true, "cronjob": true,
 }
 
 var containerLabels = map[string]bool{

@@ -13,11 +13,17 @@ import (
 //	journald   Suppressed 900 messages from kubelet.service
 //	           Missed 12 kernel messages
 //	           /dev/kmsg buffer overrun, some messages lost.
+//	           Forwarding to syslog missed 900 messages.
+//	           Failed to write entry (24 items, 812 bytes), ignoring: No space left on device
 //	kernel     ** 900 printk messages dropped **
 //	           printk: 900 messages dropped
 //	           oom_kill_process: 5 callbacks suppressed
 //	rsyslogd   imjournal: 900 messages lost due to rate-limiting
+//	           imuxsock[pid 812]: begin to drop messages due to rate-limiting
+//	           imuxsock lost 900 messages from pid 812 due to rate-limiting, before 8
 //	           imklog: lost 900 messages
+//	           main Q: queue is full, dropping messages
+//	syslog-ng  Destination queue full, dropping message; ...
 
 // MayTellLoss says whether a line of a source, or of a unit that is none, may tell of lost lines.
 // It is quick, and true of a few others.
@@ -25,15 +31,30 @@ func MayTellLoss(by ingest.Source, unit string, text []byte) bool {
 	switch by {
 	case ingest.Systemd:
 		return bytes.HasPrefix(text, []byte("Suppressed ")) || bytes.HasPrefix(text, []byte("Missed ")) ||
-			bytes.HasPrefix(text, []byte("/dev/kmsg buffer overrun"))
+			bytes.HasPrefix(text, []byte("/dev/kmsg buffer overrun")) ||
+			bytes.HasPrefix(text, []byte(unforwarded)) || bytes.HasPrefix(text, []byte(unwritten))
 	case ingest.Kernel:
 		return bytes.HasSuffix(text, []byte(" dropped")) || bytes.HasSuffix(text, []byte(" dropped **")) ||
 			bytes.HasSuffix(text, []byte(" suppressed"))
 	case ingest.Unknown:
-		return unit == "rsyslogd" && bytes.HasPrefix(text, []byte("im"))
+		return isSyslog(unit) && (bytes.HasPrefix(text, []byte("im")) || bytes.Contains(text, []byte("queue")))
 	}
 	return false
 }
+
+// What journald says of an entry that it did not pass on, and of one that it did not keep.
+const (
+	unforwarded = "Forwarding to syslog missed "
+	unwritten   = "Failed to write entry "
+)
+
+// isSyslog says whether a unit is a syslog daemon: rsyslogd, rsyslogd-2177, syslog-ng.
+func isSyslog(unit string) bool {
+	return strings.HasPrefix(unit, "rsyslogd") || unit == "syslog-ng"
+}
+
+// hostSources are the sources of what the programs of a host and its kernel write.
+var hostSources = []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Systemd}
 
 // LostBy says whose lines were lost, by a line of a source or a unit; nil where the line says
 // nothing of that.
@@ -51,6 +72,9 @@ func LostBy(by ingest.Source, unit, text string) []ingest.Source {
 			strings.HasPrefix(text, "/dev/kmsg buffer overrun") {
 			return []ingest.Source{ingest.Kernel}
 		}
+		if strings.HasPrefix(text, unforwarded) || strings.HasPrefix(text, unwritten) {
+			return hostSources
+		}
 	case ingest.Kernel:
 		if strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
 			strings.HasPrefix(text, "printk: ") && strings.HasSuffix(text, " messages dropped") ||
@@ -59,11 +83,12 @@ func LostBy(by ingest.Source, unit, text string) []ingest.Source {
 		}
 	case ingest.Unknown:
 		switch {
-		case unit != "rsyslogd":
+		case !isSyslog(unit):
 		case strings.HasPrefix(text, "imklog: lost "):
 			return []ingest.Source{ingest.Kernel}
-		case strings.HasPrefix(text, "imjournal: ") && strings.Contains(text, " messages lost "):
-			return []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Systemd}
+		case strings.HasPrefix(text, "im") && strings.Contains(text, "rate-limiting") ||
+			strings.Contains(text, "queue is full") || strings.HasPrefix(text, "Destination queue full"):
+			return hostSources
 		}
 	}
 	return nil

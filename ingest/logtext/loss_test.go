@@ -30,6 +30,17 @@ func TestLostBy(t *testing.T) {
 		{ingest.Kernel, "", "eth0: 900 packets dropped", nil},
 		{ingest.Unknown, "rsyslogd", "imjournal: 900 messages lost due to " + limited, all},
 		{ingest.Unknown, "rsyslogd", "imklog: lost 900 messages", all[:1]},
+		{ingest.Unknown, "rsyslogd", "imuxsock[pid 812]: begin to drop messages due to rate-limiting", all},
+		{ingest.Unknown, "rsyslogd-2177", "imuxsock lost 50 messages from pid 812 due to rate-limiting", all},
+		{ingest.Unknown, "rsyslogd", "main Q: queue is full, dropping messages", all},
+		{ingest.Unknown, "rsyslogd", "imuxsock: Acquired UNIX socket '/dev/log'", nil},
+		{ingest.Unknown, "rsyslogd", "action-0 queue: 12 messages are kept", nil},
+		{ingest.Unknown, "syslog-ng", "Destination queue full, dropping message; queue_len='1000'", all},
+		{ingest.Systemd, "", "Forwarding to syslog missed 312 messages.", all},
+		{ingest.Systemd, "", "Failed to write entry (24 items, 812 bytes), ignoring: Bad message", all},
+		{ingest.Systemd, "", "Failed to write entry to /j/system.journal (24 items, 812 bytes) despite vacuuming, " +
+			"ignoring: No space left on device", all},
+		{ingest.Systemd, "", "Failed to write the state file", nil},
 		{ingest.Unknown, "mill", "imklog: lost 900 messages", nil},
 		{ingest.Kubelet, "kubelet", "Missed 12 kernel messages", nil},
 	} {
