@@ -57,11 +57,12 @@ func (r *Record) ofItsOwnPlace(s *signal.Signal) bool {
 	return s.Source.TellsOfOthers() && s.Pod != "" && r.ids.namesOf(s).namespace == s.Namespace
 }
 
-// leavesPlaceOut says whether a controller's word names a pod and not where it is: the real
-// ones name both.
+// leavesPlaceOut says whether a controller's word names a pod and not where it is. Controllers
+// name both; listeners seldom do, but a job has none where controllers are installed.
 func (r *Record) leavesPlaceOut(s *signal.Signal) bool {
 	n := r.ids.namesOf(s)
-	return s.Source.TellsOfOthers() && s.Pod != "" && n.name != "" && n.namespace == ""
+	return s.Source.TellsOfOthers() && s.Pod != "" && n.name != "" && n.namespace == "" &&
+		!controllersPlaces[s.Namespace]
 }
 
 // runsJobs says whether what is known of a pod makes it a runner.
