@@ -305,3 +305,39 @@ func TestAStoryIsNoAllClear(t *testing.T) {
 		t.Errorf("only %d stories were told: the gate shows nothing", tried)
 	}
 }
+
+// A runner that renews its job after an end that the job printed has not ended it: such a story
+// makes nobody well, whatever is known of the container's end.
+func TestARenewalVoidsAStory(t *testing.T) {
+	tried := 0
+	for _, g := range gates(t) {
+		last := -1
+		for i := range g.list {
+			if e := &g.list[i]; e.Source == ingest.Runner && strings.Contains(e.Text, "Successfully renew job") {
+				last = i
+			}
+		}
+		if last < 0 || g.ask == "" || !g.was.Label.Death() || g.list[last].At.IsZero() {
+			continue
+		}
+		tried++
+		renewal := g.list[last]
+		all := slices.Clone(g.list)
+		for i := range all {
+			if e := &all[i]; e.Doc == renewal.Doc && e.Line >= renewal.Line {
+				e.Line += len(stories)
+			}
+		}
+		for i, text := range stories {
+			e := carriers["the job's stdout"](text, renewal.At.Add(-time.Millisecond), &g)
+			e.Doc, e.Line = renewal.Doc, renewal.Line+i
+			all = append(all, e)
+		}
+		if v := g.judge(all); !v.Label.Death() {
+			t.Errorf("%s: %s of %s", g.name, said(v), said(g.was))
+		}
+	}
+	if tried < 40 {
+		t.Errorf("only %d stories were told: the gate shows nothing", tried)
+	}
+}
