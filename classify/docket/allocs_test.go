@@ -7,6 +7,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/ledger"
+	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -22,6 +23,10 @@ const (
 
 func withinTenth(t *testing.T, what string, got float64, recorded int) {
 	t.Helper()
+	if fixtures.UnderRace { // where a sync.Pool forgets some of what it is given
+		t.Logf("%s: the race detector allocates too, so what the code allocates is not shown", what)
+		return
+	}
 	switch limit := float64(recorded) * 1.1; {
 	case got > limit:
 		t.Errorf("%s: %.0f allocations, more than a tenth over the %d that are recorded", what, got, recorded)
