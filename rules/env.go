@@ -100,7 +100,8 @@ func (b *Rulebook) caseEnvironment(c *casefile.Case, f casefile.Findings) map[st
 	for family, none := range b.empty {
 		env[family] = none
 	}
-	lists := &recordLists{c: c, died: f.Died, waiting: map[string][]int{}, families: map[string]map[string]any{}}
+	lists := &recordLists{c: c, died: f.Died, waiting: map[string][]int{}, families: map[string]map[string]any{},
+		names: map[string]any{}}
 	for i := range c.Evidence {
 		name := c.Evidence[i].Def.Name
 		lists.waiting[name] = append(lists.waiting[name], i)
@@ -116,6 +117,14 @@ type recordLists struct {
 	died     time.Time
 	waiting  map[string][]int          // signal -> its evidence, until its records are made
 	families map[string]map[string]any // the case's own, which have records
+	names    map[string]any            // of nodes and containers, as values that many records share
+}
+
+func (l *recordLists) nameValue(name string) any {
+	if l.names[name] == nil {
+		l.names[name] = name
+	}
+	return l.names[name]
 }
 
 // listsKey is where an environment keeps them; no expression can spell it.
@@ -136,7 +145,7 @@ func (l *recordLists) makeRecords(env map[string]any, signals []*signal.Def) {
 		}
 		list := make([]any, len(numbers))
 		for i, number := range numbers {
-			list[i] = recordOf(l.c, number, l.died)
+			list[i] = l.recordOf(number)
 		}
 		family[memberName(d.Name)] = list
 	}
@@ -162,8 +171,8 @@ func valuesOf(sources []ingest.Source) map[ingest.Source]any {
 const nearBefore, nearAfter = 15.0, 10.0
 
 // recordOf is the i-th evidence of a case as expressions see it.
-func recordOf(c *casefile.Case, i int, died time.Time) map[string]any {
-	e := &c.Evidence[i]
+func (l *recordLists) recordOf(i int) map[string]any {
+	c, died, e := l.c, l.died, &l.c.Evidence[i]
 	m := make(map[string]any, len(recordBase)+8)
 	e.PutCaptures(m)
 	lag, timed := 0.0, !e.At.IsZero() && !died.IsZero()
@@ -181,9 +190,9 @@ func recordOf(c *casefile.Case, i int, died time.Time) map[string]any {
 	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
 	m["outlived"], m["went_on"] = c.SpokeAfter(e), c.LogWentOn(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
-	m["source"], m["node"], m["text"] = sourceValues[e.Source], e.Node, e.Text
+	m["source"], m["node"], m["text"] = sourceValues[e.Source], l.nameValue(e.Node), e.Text
 	name := c.ContainerOf(e)
-	m["container"], m["own"] = name, !c.Sandboxes[casefile.ContainerID(e)] && c.MayBeRunners(name)
+	m["container"], m["own"] = l.nameValue(name), !c.Sandboxes[casefile.ContainerID(e)] && c.MayBeRunners(name)
 	return m
 }
 
