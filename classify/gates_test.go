@@ -242,6 +242,52 @@ func TestGateClocks(t *testing.T) {
 	t.Logf("%d shifts", shifted)
 }
 
+// A pod object is deleted after its runner's end, as every one is, and the API's clock is
+// behind: where the node's programs were read over the end, that confirms no stop.
+func TestGateDeletedAfterwards(t *testing.T) {
+	tried := 0
+	for _, g := range gates(t) {
+		end := g.was.DiedAt
+		if g.ask == "" || end == nil || g.was.Label == rules.SIGTERMDrain || len(g.was.Missing) > 4 {
+			continue
+		}
+		for _, behind := range []time.Duration{20, 45, 60, 120, 600} {
+			at := end.Add(5*time.Second - behind*time.Second)
+			deleted := ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested,
+				Namespace: g.was.Namespace, Pod: g.was.Runner, PodUID: g.was.PodUID, Node: g.was.Node,
+				Cluster: g.list[0].Cluster, Text: "pod deleting", Fields: map[string]string{"msg": "pod deleting",
+					"deletion_timestamp": at.Add(30 * time.Second).Format(time.RFC3339), "grace_seconds": "30"}}
+			tried++
+			v := g.judge(append(slices.Clone(g.list), deleted))
+			if v.Confidence == rules.Confirmed && v.Label != g.was.Label {
+				t.Errorf("%s: deleted by a clock that is %d s behind: %s, was %s", g.name, behind, said(v), said(g.was))
+			}
+		}
+	}
+	if tried < 200 {
+		t.Errorf("%d deletions only", tried)
+	}
+}
+
+// A kill that the container went on after for seconds may have been a child's, and the end
+// somebody else's.
+func TestGateKillsThatAreOutlived(t *testing.T) {
+	tried := 0
+	for _, g := range gates(t) {
+		if g.was.Rule != "cgroup-OOM-kernel-kill" || g.was.Confidence != rules.Confirmed || g.was.Exit.Code == nil {
+			continue
+		}
+		tried++
+		earlier := shift(g.list, ingest.Kernel, -12*time.Second, func(*ingest.Entry) bool { return true })
+		if v := g.judge(earlier); v.Confidence == rules.Confirmed {
+			t.Errorf("%s: killed 12 s before the end: %s", g.name, said(v))
+		}
+	}
+	if tried < 5 {
+		t.Errorf("%d kills only", tried)
+	}
+}
+
 // shift moves the times of those entries of a source, those in an object's
 // fields too.
 func shift(list []ingest.Entry, source ingest.Source, by time.Duration, those func(*ingest.Entry) bool) []ingest.Entry {
