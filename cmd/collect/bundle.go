@@ -41,11 +41,12 @@ func (f Flags) Bundle(ctx context.Context, what []string, now time.Time, note fu
 		return "", usageError{err}
 	}
 	var notes []string
-	c := &Collector{API: api, Sink: sink, Now: func() time.Time { return now }, Note: func(text string) {
+	c := &Collector{API: api, Sink: sink, Cluster: f.Cluster, Now: func() time.Time { return now }}
+	c.Note = func(text string) {
 		text = strings.Join(strings.Fields(text), " ")
 		notes = append(notes, text)
 		note(text)
-	}}
+	}
 	err = c.collect(ctx, namespace, name)
 	text := "What this bundle does not hold, and why:\n" + strings.Join(notes, "\n") + "\n"
 	if len(notes) > 0 {

@@ -29,6 +29,8 @@ type Collector struct {
 	Note func(text string) // is told what could not be had
 	Now  func() time.Time
 
+	Cluster Cluster // as the flags name it, for commands that are told
+
 	oldest  time.Time // when the oldest of the pods was made
 	sets    map[string]bool
 	nodes   map[string]bool
@@ -240,10 +242,7 @@ func (c *Collector) node(ctx context.Context, name string) error {
 		"/api/v1/namespaces/default/events", about(name)); err != nil {
 		return err
 	}
-	query := url.Values{"query": {"kubelet", "containerd"}, "sinceTime": {c.since().Format(time.RFC3339)}}
-	return c.save(ctx, "node-"+name+"-journal.log", "the journal of the node "+name+
-		" (on the node: journalctl -o json > journal.jsonl, into the bundle)",
-		"/api/v1/nodes/"+name+"/proxy/logs/", query)
+	return c.journal(ctx, name)
 }
 
 // lookBack is how long before the oldest pod the logs of others begin, and how long before now

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,7 +126,8 @@ func bundle(t *testing.T, f collect.Flags, what ...string) (files map[string]str
 
 // Everything that can be had is in the bundle, and what cannot is one line of it each.
 func TestBundle(t *testing.T) {
-	files, notes, err := bundle(t, collect.Flags{Cluster: cluster(t, answers())}, "pod/amber-1")
+	at := cluster(t, answers())
+	files, notes, err := bundle(t, collect.Flags{Cluster: at}, "pod/amber-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +145,8 @@ func TestBundle(t *testing.T) {
 	want := []string{
 		"the log of container dind of amber-1: you may not read it (403)",
 		"the events of the node build-7: the API server answers 504 Timeout",
-		"the journal of the node build-7 (on the node: journalctl -o json > journal.jsonl, into the bundle): " +
-			"you may not read it (403)",
+		"the journal of the node build-7: you may not read it (403); by hand, in the bundle's folder: " +
+			byHand(at.Kubeconfig),
 	}
 	if !slices.Equal(notes, want) || len(files) != 8 {
 		t.Errorf("notes %q, files %d", notes, len(files))
@@ -152,6 +154,76 @@ func TestBundle(t *testing.T) {
 	for _, n := range notes {
 		if !strings.Contains(files[collect.NotCollected], n+"\n") {
 			t.Errorf("the bundle does not say %q", n)
+		}
+	}
+}
+
+// byHand is what a person is told to run with a kubeconfig: the whole journal of the time.
+func byHand(kubeconfig string) string {
+	return strings.Replace(journalByHand, "FILE", kubeconfig, 1)
+}
+
+const journalByHand = `echo | kubectl --kubeconfig 'FILE' debug node/build-7 -q -i --image=busybox --profile=sysadmin -- ` +
+	`chroot /host sh -c 'read go; journalctl -o export --since "2026-03-01 08:50:00 UTC" ` +
+	`--until "2026-03-01 10:00:00 UTC"' > node-build-7-journal.export`
+
+// A kubelet that knows no queries answers with the page of a folder: that is no journal. A
+// line that only holds such words is.
+func TestListingIsNoJournal(t *testing.T) {
+	const path = "/api/v1/nodes/build-7/proxy/logs/"
+	for answer, want := range map[string]bool{
+		"<!doctype html>\n<meta name=\"viewport\">\n<pre>\n<a href=\"journal/\">": false,
+		"<pre>\n<a href=\"pods/\">pods/</a>\n</pre>\n":                            false,
+		"Mar 01 09:30:00 build-7 kubelet[7]: <pre> <!doctype html>\n":             true,
+		"-- No entries --\n": true,
+		"":                   true,
+	} {
+		all := answers()
+		all[path] = answer
+		at := cluster(t, all)
+		files, notes, err := bundle(t, collect.Flags{Cluster: at}, "amber-1")
+		_, has := files["node-build-7-journal.log"]
+		told := strings.Contains(strings.Join(notes, "\n"),
+			"NodeLogQuery is off); by hand, in the bundle's folder: "+byHand(at.Kubeconfig))
+		if err != nil || has != want || told == want {
+			t.Errorf("%q: saved %v, told %v: %v", answer, has, told, err)
+		}
+	}
+}
+
+// A shell takes the command as it is meant, whatever the kubeconfig's context is called: kubectl
+// has each word whole, and what it prints is in the bundle's file.
+func TestJournalByHandInAShell(t *testing.T) {
+	at, bin, dir := cluster(t, answers()), t.TempDir(), t.TempDir()
+	config, err := os.ReadFile(at.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const odd = `it's $(id); "x"`
+	named := strings.ReplaceAll(string(config), "current-context: x", "current-context: none")
+	named = strings.Replace(named, "{name: x, context:", "{name: '"+strings.ReplaceAll(odd, "'", "''")+"', context:", 1)
+	at.Kubeconfig, at.Context = filepath.Join(bin, "config"), odd
+	script := "#!/bin/sh\nread go && printf '[%s]\\n' \"$@\"\n"
+	err = errors.Join(os.WriteFile(at.Kubeconfig, []byte(named), 0o600),
+		os.WriteFile(filepath.Join(bin, "kubectl"), []byte(script), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, notes, err := bundle(t, collect.Flags{Cluster: at}, "amber-1")
+	_, command, ok := strings.Cut(strings.Join(notes, "\n"), "in the bundle's folder: ")
+	if err != nil || !ok {
+		t.Fatalf("%v %q", err, notes)
+	}
+	shell := exec.Command("sh", "-c", command)
+	shell.Dir, shell.Env = dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "node-build-7-journal.export"))
+	for _, want := range []string{"[" + odd + "]\n[debug]\n[node/build-7]\n", "[--]\n[chroot]\n[/host]\n[sh]\n[-c]\n" +
+		`[read go; journalctl -o export --since "2026-03-01 08:50:00 UTC" --until "2026-03-01 10:00:00 UTC"]`} {
+		if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("kubectl has\n%s, want %s: %v", got, want, err)
 		}
 	}
 }
