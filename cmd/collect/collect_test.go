@@ -163,8 +163,8 @@ func byHand(kubeconfig string) string {
 	return strings.Replace(journalByHand, "FILE", kubeconfig, 1)
 }
 
-const journalByHand = `echo | kubectl --kubeconfig 'FILE' debug node/build-7 -q -i --image=busybox --profile=sysadmin -- ` +
-	`chroot /host sh -c 'read go; journalctl -o export --since "2026-03-01 08:50:00 UTC" ` +
+const journalByHand = `echo | kubectl --kubeconfig 'FILE' debug node/build-7 -q -i --image=busybox ` +
+	`--profile=sysadmin -- chroot /host sh -c 'read go; journalctl -o export --since "2026-03-01 08:50:00 UTC" ` +
 	`--until "2026-03-01 10:00:00 UTC"' > node-build-7-journal.export`
 
 // A kubelet that knows no queries answers with the page of a folder: that is no journal. A
@@ -184,7 +184,7 @@ func TestListingIsNoJournal(t *testing.T) {
 		files, notes, err := bundle(t, collect.Flags{Cluster: at}, "amber-1")
 		_, has := files["node-build-7-journal.log"]
 		told := strings.Contains(strings.Join(notes, "\n"),
-			"NodeLogQuery is off); by hand, in the bundle's folder: "+byHand(at.Kubeconfig))
+			"enableSystemLogQuery is off); by hand, in the bundle's folder: "+byHand(at.Kubeconfig))
 		if err != nil || has != want || told == want {
 			t.Errorf("%q: saved %v, told %v: %v", answer, has, told, err)
 		}

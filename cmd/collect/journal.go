@@ -15,7 +15,7 @@ func (c *Collector) journal(ctx context.Context, node string) error {
 	query := url.Values{"query": {"kubelet", "containerd"}, "sinceTime": {c.since().Format(time.RFC3339)}}
 	data, cut, err := c.API.get(ctx, "/api/v1/nodes/"+node+"/proxy/logs/", query)
 	if err == nil && isListing(data) {
-		err = fmt.Errorf("the kubelet lists files instead (its feature NodeLogQuery is off)")
+		err = fmt.Errorf("the kubelet lists files instead (its option enableSystemLogQuery is off)")
 	}
 	if err != nil {
 		c.Note(what + ": " + err.Error() + "; by hand, in the bundle's folder: " + c.journalByHand(node))
