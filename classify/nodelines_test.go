@@ -128,12 +128,15 @@ func TestFloodDisplacesNoOtherKind(t *testing.T) {
 func TestTroublesThatPassed(t *testing.T) {
 	const at, later = "Aug 02 16:40:10 teasel-n7 kubelet[1203]: I0802 16:40:10.300100    1203 ",
 		"Aug 02 16:44:55 teasel-n7 kubelet[1203]: I0802 16:44:55.120044    1203 "
-	for trouble, passed := range map[string]string{
-		`kubelet_node_status.go:590] Node became not ready: {Type:Ready Status:False Reason:KubeletNotReady ` +
-			`Message:PLEG is not healthy: pleg was last seen active 3m2.1s ago; threshold is 3m0s}`: `kubelet_node_status.go:420] Recording NodeReady event message for node teasel-n7`,
-		`eviction_manager.go:366] "Eviction manager: attempting to reclaim" resourceName="nodefs"`: `eviction_manager.go:373] "Eviction manager: able to reduce resource pressure without evicting pods." ` +
-			`resourceName="nodefs"`,
+	for _, c := range [][2]string{
+		{`kubelet_node_status.go:590] Node became not ready: {Type:Ready Status:False Reason:KubeletNotReady ` +
+			`Message:PLEG is not healthy: pleg was last seen active 3m2.1s ago; threshold is 3m0s}`,
+			`kubelet_node_status.go:420] Recording NodeReady event message for node teasel-n7`},
+		{`eviction_manager.go:366] "Eviction manager: attempting to reclaim" resourceName="nodefs"`,
+			`eviction_manager.go:373] "Eviction manager: able to reduce resource pressure without evicting ` +
+				`pods." resourceName="nodefs"`},
 	} {
+		trouble, passed := c[0], c[1]
 		b := loadBook(t)
 		if v := replayText(b, "kubelet.log", at+trouble+"\n"+later+passed+"\n")[0]; v.Death() {
 			t.Errorf("%s: %s by %s", passed, v.Label, v.Rule)
