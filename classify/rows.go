@@ -1,10 +1,10 @@
 package classify
 
 import (
-	"strings"
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules/casefile"
 	"coroner/rules/signal"
 )
 
@@ -40,22 +40,7 @@ func (r *Roster) unties(p *Pod, s *signal.Signal) bool {
 	return p.UID != "" || event && r.ages[p] > 0 && ageOf(s) > r.ages[p]+clocksApart
 }
 
-// ageOf is the age in a row, 0 where it has none: `5m`, `3d4h`, `84s (x3 over 2m)`.
+// ageOf is the age in a row, 0 where it has none.
 func ageOf(s *signal.Signal) time.Duration {
-	text, _, _ := strings.Cut(s.Str("age"), " ")
-	seconds, number := 0.0, 0.0
-	for _, c := range []byte(text) {
-		if c >= '0' && c <= '9' {
-			number = number*10 + float64(c-'0')
-			continue
-		}
-		seconds, number = seconds+number*ageUnits[c], 0
-	}
-	return time.Duration(min(seconds, maxAge)) * time.Second
+	return time.Duration(casefile.SecondsOfAge(s.Str("age"))) * time.Second
 }
-
-// ageUnits are the letters behind the numbers of an age, in seconds.
-var ageUnits = map[byte]float64{'s': 1, 'm': 60, 'h': 60 * 60, 'd': 24 * 60 * 60, 'y': 365 * 24 * 60 * 60}
-
-// maxAge is the greatest age that a row is believed to have, in seconds: 31 years.
-const maxAge = 1e9

@@ -26,6 +26,7 @@ type Rulebook struct {
 // Fact is a named expression that rules use like a word.
 type Fact struct {
 	Name, Doc string
+	Alive     bool // its lines are signs of life: they refute suspicions of a death before them
 	value     *program
 }
 

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"coroner/rules/casefile"
 	"coroner/rules/phrase"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
@@ -53,17 +52,8 @@ func (h hyphenNames) flattenNames(s string) string {
 
 var exprOptions = []expr.Option{
 	expr.Function("seen", func(p ...any) (any, error) { return len(p[0].([]any)) > 0, nil }, new(func([]any) bool)),
-	expr.Function(
-		"clock",
-		func(p ...any) (any, error) { return clockText(p[0].(time.Time)), nil },
-		new(func(time.Time) string),
-	),
-	expr.Function("size", func(p ...any) (any, error) { return sizeText(p[0].(int)), nil }, new(func(int) string)),
-	expr.Function(
-		"secs",
-		func(p ...any) (any, error) { return secondsText(p[0].(float64)), nil },
-		new(func(float64) string),
-	),
+	functionOf("clock", phrase.Clock), functionOf("size", phrase.Size), functionOf("secs", phrase.Seconds),
+	functionOf("aged", casefile.SecondsOfAge),
 	expr.Function("gist", func(p ...any) (any, error) { return phrase.Gist(p[0]), nil }, new(func(any) string)),
 	expr.Function("victim", func(p ...any) (any, error) { return phrase.Victim(p[0]), nil }, new(func(any) string)),
 	expr.Function(
@@ -73,31 +63,9 @@ var exprOptions = []expr.Option{
 	),
 }
 
-func clockText(t time.Time) string {
-	if t.IsZero() {
-		return "an unknown time"
-	}
-	return t.UTC().Format("15:04:05Z")
-}
-
-func sizeText(n int) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.0f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
-// secondsText is a duration in words of a sentence.
-func secondsText(s float64) string {
-	if s >= 0 && math.Round(s) == 0 {
-		return "less than 1s"
-	}
-	return time.Duration(math.Round(s) * float64(time.Second)).String()
+// functionOf makes a function of one value known to expressions.
+func functionOf[From, To any](name string, f func(From) To) expr.Option {
+	return expr.Function(name, func(p ...any) (any, error) { return f(p[0].(From)), nil }, new(func(From) To))
 }
 
 // expression compiles s in a scope; want is what it must yield ("" = any).

@@ -90,7 +90,7 @@ type finding struct {
 func (b *Rulebook) examineCase(c *casefile.Case) *finding {
 	f := &finding{Findings: casefile.Examine(c), c: c, confidence: Suspected}
 	f.env = b.caseEnvironment(c, f.Findings)
-	if f.rule, f.decisive = b.firstFit(c.Kind, f.env, c.SignalNames()); f.rule != nil {
+	if b.takeFirstFit(f, c.SignalNames()); f.rule != nil {
 		f.confidence = f.confidenceOf()
 	}
 	return f
@@ -191,17 +191,20 @@ func repository(owner, name string) string {
 	return owner + "/" + name
 }
 
-// firstFit evaluates the rules from the highest precedence down.
-func (b *Rulebook) firstFit(kind casefile.Kind, env map[string]any, seen map[string]bool) (*Rule, []map[string]any) {
+// takeFirstFit evaluates the rules from the highest precedence down, and takes the first that
+// fits and that the runner's life does not refute.
+func (b *Rulebook) takeFirstFit(f *finding, seen map[string]bool) {
 	for _, r := range b.Rules {
-		if r.Kind != kind {
+		if r.Kind != f.c.Kind {
 			continue
 		}
-		if decisive, ok := r.firesOn(env, seen); ok {
-			return r, decisive
+		if decisive, ok := r.firesOn(f.env, seen); ok {
+			if f.rule, f.decisive = r, decisive; !f.isRefuted(b) {
+				return
+			}
 		}
 	}
-	return nil, nil
+	f.rule, f.decisive = nil, nil
 }
 
 // fillCause fills in what the winning rule says.
@@ -276,17 +279,14 @@ func (f *finding) confidenceOf() Confidence {
 // loose says whether the verdict stands on loose sentences only: no time, no
 // writer and no program's frame around them. Whoever tells of a death quotes such.
 func (f *finding) loose() bool {
-	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
-		e := &f.c.Evidence[d[indexKey].(int)]
-		return !e.Unsigned || e.Clock != ingest.NoClock
-	})
+	framed := func(e *casefile.Evidence) bool { return !e.Unsigned || e.Clock != ingest.NoClock }
+	return len(f.decisive) > 0 && !slices.ContainsFunc(f.evidenceOf(f.decisive), framed)
 }
 
 // isDoubtful says whether all that the verdict stands on is.
 func (f *finding) isDoubtful() bool {
-	return len(f.decisive) > 0 && !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
-		return f.c.Evidence[d[indexKey].(int)].Doubt != casefile.Doubtful
-	})
+	certain := func(e *casefile.Evidence) bool { return e.Doubt != casefile.Doubtful }
+	return len(f.decisive) > 0 && !slices.ContainsFunc(f.evidenceOf(f.decisive), certain)
 }
 
 // openWhose says whether what the verdict stands on tells of one container of the
@@ -299,8 +299,7 @@ func (f *finding) openWhose() bool {
 	if f.Exit.Known && !c.OpenWhose(f.Exit.ID, f.Exit.Container, f.Died) || !f.Exit.Known && len(f.decisive) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(f.decisive, func(d map[string]any) bool {
-		e := &c.Evidence[d[indexKey].(int)]
+	return !slices.ContainsFunc(f.evidenceOf(f.decisive), func(e *casefile.Evidence) bool {
 		return !e.Mine || !c.OpenWhose(c.ContainerIDOf(e), c.ContainerOf(e), e.At)
 	})
 }

@@ -21,6 +21,7 @@ type LabelDef struct {
 	ByLine        []LineAdvice // what to do where the cause says more
 	Death         bool         // false: it ends without harm
 	BeforeStart   bool         // it is of a pod that never got to run
+	LivesOn       bool         // the runner can live on after it, where its rules do not say otherwise
 	Confused      []Confusion
 	Needs         string          // what would decide it
 	Sources       []ingest.Source // who would say it
@@ -116,6 +117,7 @@ func (b *builder) compileLabel(s labelSpec) {
 		Retry:       b.errs.OneOf(s.retry, "retry", "unknown", retries...),
 		Death:       ownTrait(&b.errs, s.death, name, "death", name.Death()),
 		BeforeStart: ownTrait(&b.errs, s.beforeStart, name, "before_start", name.BeforeStart()),
+		LivesOn:     b.errs.OneOf(s.livesOn, "lives_on", "false", "true", "false") == "true",
 	}
 	if len(s.sources) > 0 {
 		l.Sources = signal.Sources(s.sources, s.name.Pos, &b.errs)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"coroner/ingest"
 	"coroner/rules/casefile"
 )
 
@@ -21,7 +22,7 @@ func standingOf(f *finding) (l Standing) {
 		if l.Since == nil || at.Before(*l.Since) {
 			l.Since = &at
 		}
-		last = later(last, at)
+		last = ingest.LaterOf(last, at)
 	}
 	proven := slices.ContainsFunc(f.decisive, f.isProven)
 	for _, d := range recordsOf(f.rule.over, f.env) {
@@ -45,11 +46,4 @@ func (f *finding) isProven(d map[string]any) bool { return f.c.Evidence[d[indexK
 func (f *finding) canEnd(d map[string]any) bool {
 	e := &f.c.Evidence[d[indexKey].(int)]
 	return e.Proven || f.c.Kind == casefile.OfPool && e.Mine && e.Signal.Proven()
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strconv"
 
 	"coroner/ingest"
 	"coroner/rules/casefile"
@@ -40,6 +41,7 @@ type conditions struct {
 	sure     *program // else the verdict is one step weaker
 	waits    *program // what it says keeps the pod from starting, so that nothing ends
 	decisive []*program
+	LivesOn  bool       // the runner can live on after what the rule tells of: its life refutes nothing
 	lines    []string   // the signals that those look at: without any of them no line can decide
 	over     []*program // lines that show, after the decisive ones, that it is over
 }
@@ -104,6 +106,10 @@ func (b *builder) compileRule(s ruleSpec) {
 		Retry:      b.errs.OneOf(s.retry, "retry", def.Retry, retries...),
 	}
 	_ = r.Kind.UnmarshalText([]byte(b.errs.OneOf(s.kind, "kind", kinds[0], kinds...))) // it never fails
+	r.LivesOn = b.errs.OneOf(s.livesOn, "lives_on", strconv.FormatBool(def.LivesOn), "true", "false") == "true"
+	if s.livesOn.Value != "" && (r.Kind != casefile.OfRunner || !b.book.isDeath(label)) {
+		b.errs.Add(s.livesOn.Pos, "lives_on of rule %s has no use: it tells of no runner's death", r.ID)
+	}
 	if len(s.needs) > 0 {
 		r.Needs = signal.Sources(s.needs, s.id.Pos, &b.errs)
 	}
@@ -186,11 +192,12 @@ func (b *builder) compileFact(s factSpec) {
 		b.errs.Add(s.name.Pos, "fact %q has the name of something else", s.name.Value)
 		return
 	}
-	p := b.expression(s.value, b.scope, "")
+	alive := b.errs.OneOf(s.alive, "alive", "false", "true", "false") == "true"
+	p := b.expression(s.value, b.scope, map[bool]string{true: "[]interface {}"}[alive])
 	if p == nil {
 		return
 	}
-	f := &Fact{s.name.Value, s.doc.Value, p}
+	f := &Fact{s.name.Value, s.doc.Value, alive, p}
 	b.book.Facts, b.facts[f.Name] = append(b.book.Facts, f), f
 	b.scope.add(f.Name, factType(p))
 }

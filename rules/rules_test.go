@@ -79,6 +79,11 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 			"a.yaml:2:33", "was named before"},
 		{"families that overlap", "order:\n  - {family: f, at: 3, rules: [x]}\n" +
 			"verdicts:\n  - {id: x, verdict: unknown, when: ended, summary: s}\n", "a.yaml:2:14", "count down to -1"},
+		{"a sign of life that is no list", "facts:\n  - {name: f, alive: true, value: ended}\n", "a.yaml:2:35",
+			"must be []"},
+		{"lives on after no death",
+			"verdicts:\n  - {id: x, verdict: completed, when: ended, lives_on: true, summary: s}\n",
+			"a.yaml:2:56", "has no use"},
 		{"beside no rule",
 			"verdicts:\n  - id: x\n    verdict: unknown\n    when: ended\n    before: evicted-kubelt\n    summary: s\n",
 			"a.yaml:5:13", "did you mean evicted-kubelet?"},

@@ -13,7 +13,7 @@ import (
 // The spec types are the YAML as written, with positions; compile.go and
 // rule.go compile them.
 
-type factSpec struct{ name, doc, value yamlfile.Text }
+type factSpec struct{ name, doc, value, alive yamlfile.Text }
 
 type ruleSpec struct {
 	conditionsSpec
@@ -26,8 +26,8 @@ type ruleSpec struct {
 }
 
 type conditionsSpec struct {
-	when, sure, beforeStart yamlfile.Text
-	decisive, over          []yamlfile.Text
+	when, sure, beforeStart, livesOn yamlfile.Text
+	decisive, over                   []yamlfile.Text
 }
 
 // placeSpec is where a rule stands in the order, if it says so itself.
@@ -40,7 +40,7 @@ type textsSpec struct{ summary, advice, initiator, resource yamlfile.Text }
 
 type labelSpec struct {
 	name, doc, domain, retry, possible, needs, advice yamlfile.Text
-	death, beforeStart                                yamlfile.Text   // true or false
+	death, beforeStart, livesOn                       yamlfile.Text   // true or false
 	confused                                          []yamlfile.Pair // label -> how the two are told apart
 	sources                                           []yamlfile.Text
 	ruledOut                                          []ruledOutSpec
@@ -102,7 +102,7 @@ func (t RuleTest) Pos() string { return t.pos.String() }
 
 func (r reader) readFact(n *yaml.Node) (s factSpec) {
 	r.Object(n, "fact", map[string]func(*yaml.Node){
-		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "value": r.Text(&s.value),
+		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "value": r.Text(&s.value), "alive": r.Text(&s.alive),
 	})
 	return s
 }
@@ -125,8 +125,8 @@ func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 		"initiator": r.Text(&s.texts.initiator), "retry": r.Text(&s.retry),
 		"domain": r.Text(&s.domain), "summary": r.Text(&s.texts.summary), "advice": r.Text(&s.texts.advice),
 		"resource": r.Text(&s.texts.resource), "needs": r.Texts(&s.needs), "sure": r.Text(&s.sure),
-		"before_start": r.Text(&s.beforeStart),
-		"tests":        r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
+		"before_start": r.Text(&s.beforeStart), "lives_on": r.Text(&s.livesOn),
+		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
 	})
 	return s
 }
@@ -148,7 +148,7 @@ func (r reader) readLabel(n *yaml.Node) (s labelSpec) {
 	r.Object(n, "label", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "domain": r.Text(&s.domain), "retry": r.Text(&s.retry),
 		"possible": r.Text(&s.possible), "needs": r.Text(&s.needs), "advice": r.Text(&s.advice),
-		"death": r.Text(&s.death), "before_start": r.Text(&s.beforeStart),
+		"death": r.Text(&s.death), "before_start": r.Text(&s.beforeStart), "lives_on": r.Text(&s.livesOn),
 		"confused_with": r.Pairs(&s.confused), "sources": r.Texts(&s.sources),
 		"ruled_out": r.List(func(n *yaml.Node) {
 			var o ruledOutSpec

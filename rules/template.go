@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/rules/phrase"
 	"coroner/rules/yamlfile"
 )
 
@@ -69,7 +70,7 @@ func valueText(v any) string {
 	case string:
 		return clipValue(v)
 	case time.Time:
-		return clockText(v)
+		return phrase.Clock(v)
 	case float64:
 		return fmt.Sprintf("%.4g", v)
 	}

@@ -126,15 +126,17 @@ type LogRead struct {
 // Alarmed says whether a line that speaks of a death can speak of the runner's; of
 // nobody's what no pod explains.
 func (c *Case) Alarmed() bool {
-	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
-		switch {
-		case !e.Def.Alarm:
-			return false
-		case c.Nobody():
-			return !e.Others && !isExplained(c.Evidence, &e)
-		}
-		return e.Mine && c.MayBeRunners(c.ContainerOf(&e)) && !c.SpokeAfter(&e)
-	})
+	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return raisesAlarm(c, &e) })
+}
+
+func raisesAlarm(c *Case, e *Evidence) bool {
+	switch {
+	case !e.Def.Alarm:
+		return false
+	case c.Nobody():
+		return !e.Others && !isExplained(c.Evidence, e)
+	}
+	return e.Mine && c.MayBeRunners(c.ContainerOf(e)) && !c.SpokeAfter(e)
 }
 
 // isExplained says whether the same source names a pod in the moment of a line that

@@ -104,6 +104,9 @@ func writeRule(w io.Writer, r *rules.Rule) {
 	if len(r.Signals) > 0 {
 		fmt.Fprintf(w, "    looks at  %s\n", strings.Join(slices.Clone(r.Signals), ", "))
 	}
+	if r.LivesOn {
+		fmt.Fprintf(w, "    lives on  the runner can live on after it, so its life refutes nothing\n")
+	}
 	for _, n := range r.Needs {
 		fmt.Fprintf(w, "    needs     %s read over the death\n", n)
 	}
