@@ -123,3 +123,41 @@ func TestLifeRefutesSuspicionsOnly(t *testing.T) {
 		t.Errorf("%d deaths only", tried)
 	}
 }
+
+// A node that was not ready hours before and is again, or that began the pod since, lost nothing.
+func TestNodesThatCameBack(t *testing.T) {
+	const notReady, ready = "   Normal    NodeNotReady   node/build-7   Node build-7 status is now: NodeNotReady\n",
+		"   Normal    NodeReady      node/build-7   Node build-7 status is now: NodeReady\n"
+	events := func(rows ...string) string {
+		return "LAST SEEN   TYPE      REASON         OBJECT         MESSAGE\n" + strings.Join(rows, "")
+	}
+	for what, c := range map[string]struct {
+		text string
+		want rules.Label
+	}{
+		"it is gone":                  {events("9m " + notReady), rules.NodeLost},
+		"it is back":                  {events("9h "+notReady, "8h "+ready), rules.None},
+		"back, read newest first":     {events("8h "+ready, "9h "+notReady), rules.None},
+		"back in the same hour":       {events("9h "+notReady, "9h "+ready), rules.None},
+		"gone again":                  {events("9h "+ready, "9m "+notReady), rules.NodeLost},
+		"its pod is ready":            {describedOn("9h", "True"), rules.None},
+		"its pod is not ready":        {describedOn("2m", "False"), rules.NodeLost},
+		"the kubelet's condition too": {events("9h "+notReady) + "\n" + events("3m "+ready), rules.None},
+	} {
+		for _, v := range replayText(loadBook(t), "describe.txt", c.text) {
+			if v.Label != c.want || v.Confidence == rules.Confirmed {
+				t.Errorf("%s: %s, want %s", what, said(v), c.want)
+			}
+		}
+	}
+}
+
+// describedOn is a pod that runs on a node that was called not ready some time before.
+func describedOn(age, ready string) string {
+	return "Name:             teal-runner-4kx2m\nNamespace:        ci\nNode:             build-7/10.0.0.7\n" +
+		"Status:           Running\nContainers:\n  runner:\n    State:          Running\n      Started:      " +
+		"Sun, 01 Mar 2026 10:00:00 +0000\n    Ready:          True\nConditions:\n  Type              Status\n" +
+		"  Ready             " + ready + "\nEvents:\n  Type     Reason        Age   From             Message\n" +
+		"  ----     ------        ----  ----             -------\n  Warning  NodeNotReady  " + age +
+		"    node-controller  Node is not ready\n"
+}

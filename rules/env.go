@@ -21,6 +21,7 @@ var recordBase = types.Map{
 	"near":      types.Bool,    // within 15 s before and 10 s after the death, or a time is unknown
 	"before":    types.Bool,    // before the death, or a time is unknown
 	"mine":      types.Bool,    // the line names this pod
+	"others":    types.Bool,    // the line names another pod
 	"proven":    types.Bool,    // nobody in the job could have written it
 	"timed":     types.Bool,    // the line has a time
 	"sandbox":   types.Bool,    // the container it names is the pod's sandbox
@@ -187,7 +188,7 @@ func (l *recordLists) recordOf(i int) map[string]any {
 	}
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
-	m["mine"], m["proven"], m["line"] = e.Mine, e.Proven, e.Line
+	m["mine"], m["others"], m["proven"], m["line"] = e.Mine, e.Others, e.Proven, e.Line
 	m["outlived"], m["went_on"] = c.SpokeAfter(e), c.LogWentOn(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = sourceValues[e.Source], l.nameValue(e.Node), e.Text
