@@ -118,3 +118,40 @@ func TestRowsOfOtherContainers(t *testing.T) {
 		}
 	}
 }
+
+// A container that alone is stopped, while the pod is shown ready or another one of it runs, is
+// not the runner; one with a runner's name is, and so is one of a pod that is stopped whole.
+func TestOneContainerIsStopped(t *testing.T) {
+	rows := "NAME     READY   STATUS    RESTARTS   AGE\nreed-1   2/2     Running   1          12m\n\n"
+	events := "LAST SEEN   TYPE     REASON    OBJECT       MESSAGE\n"
+	stops := func(container string) string {
+		return "2m          Normal   Killing   pod/reed-1   Stopping container " + container + "\n"
+	}
+	pod := "Name:             reed-1\nNamespace:        ci\nStatus:           Running\nContainers:\n  agent:\n" +
+		"    State:          Running\n      Started:      Sun, 01 Mar 2026 10:00:00 +0000\n  shipper:\n" +
+		"    State:          STATE\n"
+	ended := "Terminated\n      Reason:       Error\n      Exit Code:    143\n      Started:      Sun, 01 Mar 2026 " +
+		"10:00:00 +0000\n      Finished:     Sun, 01 Mar 2026 10:05:00 +0000"
+	told := func(state, container string) string {
+		return strings.Replace(pod, "STATE", state, 1) + "Events:\n  Type    Reason   Age  From     Message\n" +
+			"  ----    ------   ---- ----     -------\n  Normal  Killing  4m   kubelet  Stopping container " +
+			container + "\n"
+	}
+	for what, c := range map[string]struct {
+		text string
+		want rules.Label
+	}{
+		"a sidecar of a ready pod":    {rows + events + stops("shipper"), rules.None},
+		"the runner of a ready pod":   {rows + events + stops("runner"), rules.SIGTERMDrain},
+		"both":                        {rows + events + stops("shipper") + stops("agent"), rules.SIGTERMDrain},
+		"nothing is known of the pod": {events + stops("shipper"), rules.SIGTERMDrain},
+		"another one runs":            {told("Waiting", "shipper"), rules.None},
+		"one of two unknown ended":    {told(ended, "shipper"), rules.SIGTERMDrain},
+	} {
+		for _, v := range replayText(loadBook(t), "pod.txt", c.text) {
+			if v.Label != c.want || v.Confidence != rules.Suspected && v.Death() {
+				t.Errorf("%s: %s, want %s", what, said(v), c.want)
+			}
+		}
+	}
+}

@@ -226,6 +226,11 @@ func (c *Case) OpenWhose(id, name string, at time.Time) bool {
 			named++
 		}
 	}
+	for other := range l.runs {
+		if name != "" && other != name && !slices.Contains(slices.Collect(maps.Values(c.Containers)), other) {
+			named++
+		}
+	}
 	if nameless > 0 && len(c.Sandboxes) == 0 {
 		nameless-- // it can be the sandbox
 	}
@@ -266,6 +271,7 @@ type life struct {
 	sandboxOver        bool      // its sandbox, or the whole pod, is over
 	proven             bool      // some line of the pod is proven
 
+	runs     map[string]bool      // names of the containers that a status without ids shows running
 	over     map[string]time.Time // containers of which an end was read, by their ids
 	earlier  map[string]time.Time // of those, what ended in other lives of the pod
 	killedIn map[string]string    // process id -> id of its container
@@ -276,7 +282,7 @@ func (c *Case) workedOutLife() *life {
 	if c.life != nil && c.life.over != nil {
 		return c.life
 	}
-	l := &life{main: mainOf(c), over: map[string]time.Time{}, killedIn: killedIn(c.Evidence)}
+	l := &life{main: mainOf(c), over: map[string]time.Time{}, runs: map[string]bool{}, killedIn: killedIn(c.Evidence)}
 	if c.life != nil {
 		l.earlier = c.life.earlier
 		maps.Copy(l.over, l.earlier)
@@ -298,6 +304,9 @@ func (l *life) addLine(c *Case, e *Evidence) {
 			l.over[id] = e.At
 		}
 		l.sandboxOver = l.sandboxOver || c.Sandboxes[id] || id == "" && c.ContainerOf(e) == ""
+	}
+	if name := e.Str("container"); e.Def.Starts && id == "" && name != "" && !isHelper(name) {
+		l.runs[name] = true
 	}
 	at := e.At
 	if began, _ := e.Value("started_at").(time.Time); e.Def.Exit && !began.IsZero() {
