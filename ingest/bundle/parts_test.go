@@ -98,6 +98,30 @@ func TestSettingsAreSkipped(t *testing.T) {
 	}
 }
 
+// What is piped in has no name: it is somebody's settings by its form alone, and a line of a
+// log that happens to be a key and a value is read.
+func TestSettingsWithoutAName(t *testing.T) {
+	for text, want := range map[string]bool{
+		"replicas: 2\nimage:\n  repository: registry.example/plum\n  tag: \"4\"\nlabels: [forge]\n": true,
+		"error: the pod was OOMKilled\n":                               false,
+		"level: error\nerror: the pod was OOMKilled\n":                 false,
+		"State:\n  Reason: OOMKilled\nReady: False\n":                  false,
+		"state:\n  terminated:\n    reason: OOMKilled\nready: false\n": false,
+		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: amber-1\n":      false,
+	} {
+		b, err := Open([]string{"-"}, Options{Stdin: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range b.Entries(nil) {
+		}
+		skipped := len(b.Problems()) == 1 && strings.Contains(b.Problems()[0].Text, "no Kubernetes object")
+		if skipped != want {
+			t.Errorf("%q: skipped %v, want %v; problems %v", text, skipped, want, b.Problems())
+		}
+	}
+}
+
 // A guide and a difference are passed over whatever they are called; what a container
 // printed is its log.
 func TestGuidesAndDifferences(t *testing.T) {

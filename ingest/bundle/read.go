@@ -198,7 +198,8 @@ func (r *reading) document(d rawDocument) error {
 
 // noEvidence says why a document is passed over, or "": notes tell what people
 // think, a guide what errors mean, a difference how a source changed, and a YAML file
-// that is no object what they want, not what programs wrote.
+// that is no object what they want, not what programs wrote. What has no name that says
+// so, as what is piped in, is YAML by its form alone.
 func noEvidence(d rawDocument) string {
 	if len(d.head) == 0 || len(d.head) >= headSize {
 		return ""
@@ -215,9 +216,9 @@ func noEvidence(d rawDocument) string {
 		if wrapping.Prose(d.head) {
 			return "is prose and no log: skipped; what it quotes of logs belongs into a file of its own"
 		}
-	case ".yaml", ".yml":
-		head := decodedText(d.head)
-		if !kube.Sniff(head) && !streamName.MatchString(hintName(d.name)) && kube.Config(head) {
+	case ".yaml", ".yml", "":
+		head, named := decodedText(d.head), path.Ext(d.name) != ""
+		if !kube.Sniff(head) && !streamName.MatchString(hintName(d.name)) && kube.Config(head, named) {
 			return "is YAML and no Kubernetes object: skipped"
 		}
 	}

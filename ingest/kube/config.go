@@ -20,7 +20,9 @@ var setting = regexp.MustCompile(`^[A-Za-z_][\w.-]*$`)
 
 // Config says whether a text is whole YAML that holds nothing of an object and no
 // text of several lines: somebody's settings, or a workflow.
-func Config(text []byte) bool {
+// Unless the file is named as YAML, a part of it must be of several levels with names as
+// settings have them: a line of a log can be a key and a value.
+func Config(text []byte, named bool) bool {
 	var doc yaml.Node
 	if len(text) > maxYAML || yaml.Unmarshal(text, &doc) != nil || len(doc.Content) != 1 {
 		return false
@@ -29,7 +31,20 @@ func Config(text []byte) bool {
 	if top.Kind == yaml.SequenceNode && len(top.Content) > 0 {
 		top = top.Content[0]
 	}
-	return top.Kind == yaml.MappingNode && !holdsObject(doc.Content[0])
+	return top.Kind == yaml.MappingNode && !holdsObject(doc.Content[0]) && (named || hasLevels(top))
+}
+
+// hasLevels says whether a mapping of several names, none of which begins with a capital
+// letter, has another mapping in it.
+func hasLevels(top *yaml.Node) bool {
+	deep := false
+	for i := 0; i < len(top.Content); i += 2 {
+		if first := top.Content[i].Value[:1]; first != strings.ToLower(first) {
+			return false
+		}
+		deep = deep || top.Content[i+1].Kind == yaml.MappingNode
+	}
+	return deep && len(top.Content) > 2
 }
 
 func holdsObject(n *yaml.Node) bool {
