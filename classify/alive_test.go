@@ -161,3 +161,48 @@ func describedOn(age, ready string) string {
 		"  ----     ------        ----  ----             -------\n  Warning  NodeNotReady  " + age +
 		"    node-controller  Node is not ready\n"
 }
+
+// What goes on after a trouble shows that it passed; without that, or with it before the trouble,
+// it may have ended something.
+func TestGoingOnAfterTrouble(t *testing.T) {
+	for _, c := range [][2]string{
+		{"2026-03-01T10:00:50Z\tERROR\tlistener-app.listener\tfailed to get message, retrying\t" +
+			`{"error": "Get \"https://sedge.example/runnerscalesets/3/messages\": net/http: TLS handshake timeout"}`,
+			"2026-03-01T10:01:43Z\tINFO\tlistener-app.listener\tJob started message received.\t" +
+				`{"RequestId": 55, "RunnerId": 8}`},
+		{`2026-03-01 10:05:10 WARN   Failed to ping: Get "https://agent.buildkite.com/v3/ping": ` +
+			"context deadline exceeded",
+			"2026-03-01 10:06:00 INFO   Assigned job 0191-aa. Accepting..."},
+		{`{"level":"error","time":"2026-03-01T10:00:00Z","message":"grpc error: next(): code: Unavailable desc = ` +
+			`transport: Error while dialing: dial tcp 10.0.0.1:9000: connect: connection refused"}`,
+			`{"level":"info","time":"2026-03-01T10:01:30Z","message":"received new workflow","workflow_id":"7"}`},
+		{`time="2026-03-01T10:00:00Z" level=error msg="failed to fetch task" error="unavailable: dial tcp ` +
+			`10.0.0.1:3000: connect: connection refused"`,
+			`time="2026-03-01T10:00:10Z" level=info msg="task 12 repo is sedge/mill https://act.example ` +
+				`https://git.example"`},
+		{"[RUNNER 2026-03-01 10:01:00Z ERR  JobDispatcher] Catch exception during renew runner job 1b2c.",
+			"[RUNNER 2026-03-01 10:01:20Z INFO JobDispatcher] Successfully renew job 1b2c, job is valid till then"},
+		{"2026-03-01 10:02:00Z: Runner connect error: The HTTP request timed out. Retrying until reconnected.",
+			"[WORKER 2026-03-01 10:03:00Z INFO StepsRunner] Processing step: DisplayName='Run tests'"},
+		{`WARNING: Failed to pull image with policy "always": image pull failed: Back-off pulling image "sedge:4"`,
+			"Job succeeded"},
+	} {
+		trouble, passed := c[0]+"\n", c[1]+"\n"
+		if v := firstDeath(replayText(loadBook(t), "runner.log", trouble+passed)); v != "" {
+			t.Errorf("%s though it passed: %q", v, c[0])
+		}
+		if firstDeath(replayText(loadBook(t), "runner.log", trouble)) == "" {
+			t.Errorf("alone it is none: %q", c[0])
+		}
+	}
+}
+
+// firstDeath is the first verdict that tells of a death, "" where none does.
+func firstDeath(all []rules.Verdict) string {
+	for _, v := range all {
+		if v.Death() {
+			return said(v)
+		}
+	}
+	return ""
+}
