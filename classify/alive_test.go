@@ -180,6 +180,17 @@ func TestGoingOnAfterTrouble(t *testing.T) {
 			`10.0.0.1:3000: connect: connection refused"`,
 			`time="2026-03-01T10:00:10Z" level=info msg="task 12 repo is sedge/mill https://act.example ` +
 				`https://git.example"`},
+		{"[2026-04-01 09:00:00,100]   WARN - buildServer.AGENT.registration - Error while asking server. " +
+			"Will try later. Cause: java.net.ConnectException: Connection refused",
+			"[2026-04-01 09:00:30,100]   INFO - buildServer.AGENT.registration - Registered: id:12"},
+		{`{"level":"error","error":"Post \"https://drone.example/rpc/v2/stage\": dial tcp: i/o timeout",` +
+			`"msg":"cannot request stage","time":"2026-04-01T09:00:00Z"}`,
+			`{"level":"debug","msg":"stage received","stage.id":7,"time":"2026-04-01T09:01:30Z"}`},
+		{`Apr 01 09:00:00 build-3 kubelet[900]: E0401 09:00:00.100000     900 controller.go:145] "Failed to ensure ` +
+			`lease exists, will retry" err="Get \"https://10.0.0.1:6443/apis/coordination.k8s.io/v1/leases/b-3\": ` +
+			`net/http: request canceled (Client.Timeout exceeded while awaiting headers)" interval="200ms"`,
+			`Apr 01 09:00:10 build-3 kubelet[900]: I0401 09:00:10.100000     900 kubelet_node_status.go:724] ` +
+				`"Recording event message for node" node="build-3" event="NodeReady"`},
 		{"[RUNNER 2026-03-01 10:01:00Z ERR  JobDispatcher] Catch exception during renew runner job 1b2c.",
 			"[RUNNER 2026-03-01 10:01:20Z INFO JobDispatcher] Successfully renew job 1b2c, job is valid till then"},
 		{"2026-03-01 10:02:00Z: Runner connect error: The HTTP request timed out. Retrying until reconnected.",
