@@ -2,6 +2,8 @@ package classify_test
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,39 @@ func TestNameOfEarlierLife(t *testing.T) {
 		}
 	}
 }
+
+// The same holds for a log that is read newest first, with times of whole seconds: what stands
+// below another line of its second was written before it.
+func TestNameOfEarlierLifeNewestFirst(t *testing.T) {
+	b := loadBook(t)
+	for what, end := range earlierEnds {
+		for _, turned := range []bool{false, true} {
+			l := &reused{ended: time.Date(2026, 3, 1, 10, 0, 0, 250e6, time.UTC)}
+			l.begin(l.ended.Add(-10*time.Minute), earlierUID)
+			end(l)
+			l.begin(l.ended.Add(50*time.Millisecond), laterUID)
+			l.kubelet(l.ended.Add(5*time.Minute), `"SyncLoop (housekeeping)"`)
+			if turned {
+				slices.Reverse(l.lines)
+			}
+			text := parts.ReplaceAllString(strings.Join(l.lines, "\n")+"\n", "$1")
+			for _, v := range replayText(b, "journal.log", text) {
+				if v.PodUID == laterUID && v.Label != "none" {
+					t.Errorf("%s, newest first %v: the living pod is %s (%s) by %s", what, turned, v.Label,
+						v.Confidence, v.Rule)
+				}
+				for _, e := range v.Evidence {
+					if strings.Contains(e.Where, ":-") {
+						t.Errorf("%s: evidence at %s", what, e.Where)
+					}
+				}
+			}
+		}
+	}
+}
+
+// parts are those of seconds in a time.
+var parts = regexp.MustCompile(`(\d\d:\d\d:\d\d)\.\d+`)
 
 // What is told of the name afterwards is told of the later pod, and as surely as if
 // it were the only one.

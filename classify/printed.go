@@ -14,7 +14,7 @@ type printed map[string]span
 // span is some lines of a document, neither the first nor the last one with them.
 type span struct{ first, last int }
 
-func (l span) some() bool { return l.first > 0 && l.first < l.last }
+func (l span) some() bool { return l.first != 0 && l.last != 0 && l.first < l.last }
 
 // has says whether a job wrote a line that looks like somebody else's.
 func (p printed) has(s *signal.Signal) bool {
@@ -30,7 +30,7 @@ func (p printed) doubtOf(s *signal.Signal) casefile.Doubt {
 	case p.has(s):
 		return casefile.Doubtful
 	case s.Source.Forgeable():
-	case l.first > 0 && l.first < s.Line, l.first == 0 && s.Line < l.last:
+	case l.first != 0 && l.first < s.Line, l.first == 0 && l.last != 0 && s.Line < l.last:
 		return casefile.Beside
 	}
 	return casefile.NoDoubt
@@ -51,8 +51,8 @@ func findPrinted(signals []*signal.Signal) printed {
 		switch {
 		case s.Def.Name == "runner.job-running" && (in.first == 0 || s.Line < in.first):
 			in.first = s.Line
-		case jobEnds[s.Def.Name]:
-			in.last = max(in.last, s.Line)
+		case jobEnds[s.Def.Name] && (in.last == 0 || s.Line > in.last):
+			in.last = s.Line
 		}
 		out[s.Doc] = in
 	}

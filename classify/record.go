@@ -27,6 +27,7 @@ type Record struct {
 	ids     *Roster         // reads names, knows nobody
 	shelves map[repeatKey]*firstAndLast
 	mixed   map[string]bool
+	falling map[string]bool // documents whose newest line stands first
 	jobs    jobPlaces
 	live    bool // the operator says which pods are controllers
 	printed printed
@@ -313,6 +314,7 @@ func (r *Record) finishReading() {
 	for _, t := range r.tails {
 		r.Signals = append(r.Signals, t.lastWords(r.book)...)
 	}
+	r.orderLines()
 	r.printed = findPrinted(r.Signals)
 	if !r.live {
 		r.jobs = r.jobPlaces()
@@ -335,6 +337,7 @@ func (r *Record) viewFor(o Options) *Record {
 		c := r.quiet.Choose(slices.Concat(r.Signals, r.streamSignals()), o.question())
 		v.shelves = map[repeatKey]*firstAndLast{}
 		c.Each(func(s *signal.Signal) {
+			r.orderLine(s)
 			v.distrust(s)
 			v.putOnShelf(s)
 		})

@@ -188,7 +188,7 @@ func (l *recordLists) recordOf(i int) map[string]any {
 	}
 	m["near"] = !timed || (lag <= nearBefore && lag >= -nearAfter)
 	m["before"] = !timed || lag >= 0 || lag > -1 && died.Nanosecond() == 0 // whole seconds may be cut
-	m["mine"], m["others"], m["proven"], m["line"] = e.Mine, e.Others, e.Proven, e.Line
+	m["mine"], m["others"], m["proven"], m["line"] = e.Mine, e.Others, e.Proven, e.LineNumber()
 	m["outlived"], m["went_on"] = c.SpokeAfter(e), c.LogWentOn(e)
 	m["seq"], m["sandbox"] = i, c.Sandboxes[e.Str("container_id")]
 	m["source"], m["node"], m["text"] = sourceValues[e.Source], l.nameValue(e.Node), e.Text

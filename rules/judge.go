@@ -342,8 +342,8 @@ func lineOf(e *casefile.Evidence, decisive bool) EvidenceLine {
 		), Node: limitText(e.Node, maxName), Signal: e.Def.Name, Text: limitText(e.Text, maxLineText),
 		Decisive: decisive, Mine: e.Mine, Of: limitText(e.Of, maxName), Where: limitText(e.Doc, maxWords),
 	}
-	if e.Line > 0 {
-		l.Where = fmt.Sprintf("%s:%d", l.Where, e.Line)
+	if line := e.LineNumber(); line > 0 {
+		l.Where = fmt.Sprintf("%s:%d", l.Where, line)
 	}
 	if !e.At.IsZero() {
 		at := e.At

@@ -15,7 +15,7 @@ func LivedAfter(c *Case, signs, lines []*Evidence) bool {
 // the same document, or is so much later that what was printed before cannot still be on its way.
 func (e *Evidence) comesAfter(than *Evidence) bool {
 	timed := !e.At.IsZero() && !than.At.IsZero()
-	if e.Doc == than.Doc && e.Line > 0 && than.Line > 0 && !(timed && e.At.Before(than.At)) {
+	if e.Doc == than.Doc && e.Line*than.Line > 0 && !(timed && e.At.Before(than.At)) {
 		return e.Line > than.Line
 	}
 	return timed && e.At.Sub(than.At) > spokeOn

@@ -159,8 +159,11 @@ type Signal struct {
 	words []string // what the line has for each capture of Def
 	Text  string
 	Doc   string
-	Line  int
+	Line  int // place in Doc: by time, so that it is below 0 where the newest line stands first
 }
+
+// LineNumber is the number of the signal's line in its document, 0 where it has none.
+func (s *Signal) LineNumber() int { return max(s.Line, -s.Line) }
 
 // Proven says whether the signal's line comes from a source that the job
 // cannot write, through an envelope that it cannot forge.
