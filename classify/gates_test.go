@@ -48,6 +48,12 @@ func (g *gate) judge(list []ingest.Entry) rules.Verdict {
 	return classify.Replay(slices.Values(list), g.book, classify.Options{Runner: g.ask})[0]
 }
 
+// clears reports whether a verdict says that all is well of a runner that most likely died.
+func (g *gate) clears(v rules.Verdict) bool {
+	died := g.was.Death() && g.was.Label != rules.Unknown && g.was.Confidence != rules.Suspected
+	return died && v.Confidence != rules.Suspected && !v.Label.Death() && !v.Label.Lasting()
+}
+
 func said(v rules.Verdict) string {
 	return fmt.Sprintf("%s (%s) by %s", v.Label, v.Confidence, v.Rule)
 }
@@ -103,6 +109,8 @@ func TestGateMutation(t *testing.T) {
 			v = g.judge(list)
 		}
 		switch {
+		case g.clears(v):
+			t.Errorf("%s: without the lines that decide it the all-clear %s, was %s", g.name, said(v), said(g.was))
 		case v.Label != g.was.Label || v.Confidence != g.was.Confidence:
 			changed++
 		case g.was.Confidence == rules.Confirmed:
@@ -219,8 +227,7 @@ func TestGateNoise(t *testing.T) {
 func TestGateClocks(t *testing.T) {
 	shifted := 0
 	for _, g := range gates(t) {
-		for _, source := range []ingest.Source{ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Runner,
-			ingest.Kube, ingest.Controller} {
+		for _, source := range ingest.Sources {
 			if !slices.ContainsFunc(g.list, func(e ingest.Entry) bool { return e.Source == source && !e.At.IsZero() }) {
 				continue
 			}
@@ -233,6 +240,8 @@ func TestGateClocks(t *testing.T) {
 				} {
 					if v := g.judge(off); v.Confidence == rules.Confirmed && v.Label != g.was.Label {
 						t.Errorf("%s: %s %d s off: %s, was %s", g.name, what, by, said(v), said(g.was))
+					} else if g.clears(v) {
+						t.Errorf("%s: %s %d s off: the all-clear %s, was %s", g.name, what, by, said(v), said(g.was))
 					}
 					shifted++
 				}

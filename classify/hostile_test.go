@@ -251,6 +251,7 @@ func (g *gate) changed(texts []string, carry func(string, time.Time, *gate) inge
 	case g.was.Confidence == rules.Confirmed && g.was.Label.Death() &&
 		(v.Label != g.was.Label || v.Confidence != g.was.Confidence):
 	case v.Confidence == rules.Confirmed && v.Label.Death() && v.Label != g.was.Label:
+	case g.clears(v):
 	default:
 		return ""
 	}

@@ -238,6 +238,12 @@ func TestIncidentsInAnyWrapping(t *testing.T) {
 			}
 			wrong := v.Label.Death() && !same && v.Label != rules.Unknown && v.Confidence == rules.Confirmed
 			surer := same && sureness[v.Confidence] > sureness[rules.Confidence(in.Want.Confidence)]
+			clear := sureness[rules.Confidence(in.Want.Confidence)] > 1 && v.Confidence != rules.Suspected &&
+				rules.Label(in.Want.Verdict).Death() && !v.Label.Death() && !v.Label.Lasting() &&
+				in.Want.Verdict != string(rules.Unknown) && (w.gone == "" || v.Label != rules.None)
+			if clear {
+				t.Errorf("%s, %s: the all-clear %s, want %s", in.Name, w.name, said(v), in.Want.Verdict)
+			}
 			if wrong || surer && (w.gone == "" || v.Confidence == rules.Confirmed) {
 				t.Errorf("%s, %s: %s, want %s (%s)", in.Name, w.name, said(v), in.Want.Verdict, in.Want.Confidence)
 			}
