@@ -429,6 +429,13 @@ func TestRunnerTables(t *testing.T) {
 		{"NAMESPACE   NAME                      RUNNERID   STATUS   JOBDISPLAYNAME   MESSAGE   AGE\n" +
 			"ci          mill-x7k2m-runner-aq2wz   7          Failed                    not up    4h\n",
 			"ci/mill-x7k2m-runner-aq2wz ephemeral runner phase=Failed pool=mill runner_id=7 message=\"not up\""},
+		{"NAME                                        GITHUB CONFIG URL     RUNNERID   STATUS   MESSAGE   AGE\n" +
+			"ephemeralrunner.actions.github.com/mill-x7k2m-runner-aq2wz   https://x/y   7   Failed   not up   4h\n",
+			"/mill-x7k2m-runner-aq2wz ephemeral runner phase=Failed pool=mill message=\"not up 4h\""},
+		{"NAME                      GITHUB CONFIG URL     RUNNERID   STATUS   MESSAGE   AGE\n" +
+			"mill-x7k2m-runner-aq2wz   https://github/mill   7          Failed   did not come up at all   4h\n",
+			"/mill-x7k2m-runner-aq2wz ephemeral runner phase=Failed pool=mill runner_id=7 " +
+				"message=\"did not come up at all   4h\""},
 		{"NAME         DESIREDREPLICAS   CURRENTREPLICAS   PENDING RUNNERS   RUNNING RUNNERS\n" +
 			"mill-x7k2m   3                 2                                   1\n",
 			"/ ephemeral runner set wanted=3 current=2 running=1 pool=mill"},

@@ -105,6 +105,9 @@ func allIn(words []string, set map[string]bool) bool {
 func (t *runnersTable) readRow(s string) (f Fact, ok bool) {
 	cells := t.cells(s)
 	name := cells["NAME"]
+	if kind, of, typed := strings.Cut(name, "/"); typed && strings.Contains(kind, "runner") {
+		name = of // kubectl get of several kinds at once
+	}
 	if name == "" || !logtext.IsDNSName(name) || len(cells) < 3 {
 		return f, false
 	}
@@ -119,8 +122,9 @@ func (t *runnersTable) readRow(s string) (f Fact, ok bool) {
 	return f, true
 }
 
-// cells are what stands below each head. A row whose cells are not where the heads are
-// is none of this table.
+// cells are what stands below each head. A row whose first cells are not where the heads
+// are is none of this table, unless it says in what state a runner is; the later ones move
+// where a cell is longer than its column.
 func (t *runnersTable) cells(s string) map[string]string {
 	out := map[string]string{}
 	for i, h := range t.heads {
@@ -128,10 +132,13 @@ func (t *runnersTable) cells(s string) map[string]string {
 			break
 		}
 		if h.at > 0 && s[h.at-1] != ' ' {
-			return nil
+			if i < 3 {
+				return t.wordsOf(s)
+			}
+			break
 		}
 		end := len(s)
-		if i+1 < len(t.heads) && t.heads[i+1].at < end {
+		if i+1 < len(t.heads) && t.heads[i+1].at < end && s[t.heads[i+1].at-1] == ' ' {
 			end = t.heads[i+1].at
 		}
 		if v := strings.TrimSpace(s[h.at:end]); v != "" {
@@ -139,4 +146,24 @@ func (t *runnersTable) cells(s string) map[string]string {
 		}
 	}
 	return out
+}
+
+// runnerPhases are the states of a runner.
+var runnerPhases = wordSet("Pending", "Running", "Succeeded", "Failed", "Finished", "Outdated")
+
+// runnerName is the end of the name that actions-runner-controller gives a runner.
+var runnerName = regexp.MustCompile(`-runner-[0-9a-z]{5}$`)
+
+// wordsOf are the cells of a runner's row that is out of line: its name, and its state.
+func (t *runnersTable) wordsOf(s string) map[string]string {
+	words := strings.Fields(s)
+	if len(words) == 0 || t.heads[0].name != "NAME" || !runnerName.MatchString(words[0]) {
+		return nil
+	}
+	for i, w := range words[:min(len(words), 5)] {
+		if i > 1 && runnerPhases[w] {
+			return map[string]string{"NAME": words[0], "STATUS": w, "MESSAGE": strings.Join(words[i+1:], " ")}
+		}
+	}
+	return nil
 }
