@@ -161,10 +161,8 @@ func nothingDied(all []rules.Verdict, book *rules.Rulebook, files *caseFiles) ru
 func byDeath(all []rules.Verdict) []rules.Verdict {
 	slices.SortStableFunc(all, func(a, b rules.Verdict) int {
 		switch {
-		case a.Death() != b.Death():
-			return boolFirst(a.Death())
-		case a.Wrong() != b.Wrong():
-			return boolFirst(a.Wrong())
+		case rank(a) != rank(b):
+			return rank(a) - rank(b)
 		case a.Confidence != b.Confidence:
 			return boolFirst(a.Confidence.Better(b.Confidence))
 		case a.DiedAt != nil && b.DiedAt != nil && !a.DiedAt.Equal(*b.DiedAt):
@@ -176,6 +174,24 @@ func byDeath(all []rules.Verdict) []rules.Verdict {
 			cmp.Compare(a.Cluster, b.Cluster))
 	})
 	return all
+}
+
+// rank puts first what has a cause and is more than suspected, deaths before what is wrong
+// with a pool or a job. An end that nothing explains says the least of what is wrong.
+func rank(v rules.Verdict) int {
+	suspected := 0
+	if v.Confidence == rules.Suspected {
+		suspected = 2
+	}
+	switch {
+	case v.Death() && v.Label != rules.Unknown:
+		return suspected
+	case v.Wrong() && !v.Death():
+		return suspected + 1
+	case v.Death():
+		return 4
+	}
+	return 5
 }
 
 func boolFirst(b bool) int {
