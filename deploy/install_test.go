@@ -173,3 +173,77 @@ func TestPageSpeaksOfRealValues(t *testing.T) {
 		t.Errorf("only %d values found in %q", checked, said)
 	}
 }
+
+// chartValues are the values of Grafana's k8s-monitoring that the page may use, by the first
+// line of its block: as they stand in the charts' values.yaml and templates of 4.3 and 3.8. A
+// dash stands for an item of a list.
+var chartValues = map[string][]string{
+	"# k8s-monitoring 4": {
+		"destinations.coroner.type", "destinations.coroner.url", "destinations.coroner.auth.type",
+		"destinations.coroner.auth.bearerToken", "destinations.coroner.tls.ca",
+		"nodeLogs.enabled", "nodeLogs.journalLabels.transport", "podLogsViaLoki.enabled",
+		"collectors.alloy-logs.presets",
+	},
+	"# k8s-monitoring 2 and 3": {
+		"destinations.-.name", "destinations.-.type", "destinations.-.url", "destinations.-.auth.type",
+		"destinations.-.auth.bearerToken", "destinations.-.tls.ca",
+		"nodeLogs.enabled", "nodeLogs.extraDiscoveryRules", "nodeLogs.labelsToKeep", "podLogs.enabled",
+		"alloy-logs.enabled",
+	},
+}
+
+// leaves are the paths to a value's leaves; a list of names is one.
+func leaves(path string, v any, found map[string]any) {
+	switch v := v.(type) {
+	case thing:
+		for key, of := range v {
+			leaves(strings.TrimPrefix(path+"."+key, "."), of, found)
+		}
+		return
+	case []any:
+		if _, objects := v[0].(thing); objects {
+			for _, of := range v {
+				leaves(path+".-", of, found)
+			}
+			return
+		}
+	}
+	found[path] = v
+}
+
+// The values for k8s-monitoring are those of its chart, and what coroner needs is among them.
+func TestShipperValues(t *testing.T) {
+	seen := 0
+	for _, b := range fenced.FindAllStringSubmatch(docs(t, "install.md"), -1) {
+		head, text, _ := strings.Cut(b[2], "\n")
+		known, found := chartValues[head]
+		if !found {
+			if strings.Contains(text, "nodeLogs:") {
+				t.Errorf("values of which release? %s", b[2])
+			}
+			continue
+		}
+		seen++
+		said := map[string]any{}
+		leaves("", things(t, text)[0], said)
+		for path := range said {
+			if !slices.Contains(known, path) {
+				t.Errorf("%s has no value %s", head, path)
+			}
+		}
+		for _, path := range known {
+			if said[path] == nil {
+				t.Errorf("%s: %s is missing", head, path)
+			}
+		}
+		kept, _ := said["nodeLogs.labelsToKeep"].([]any)
+		rules, _ := said["nodeLogs.extraDiscoveryRules"].(string)
+		if said["nodeLogs.journalLabels.transport"] != "transport" &&
+			(!slices.Contains(kept, any("transport")) || !strings.Contains(rules, `["__journal__transport"]`)) {
+			t.Errorf("%s: the kernel's lines have no transport", head)
+		}
+	}
+	if seen != len(chartValues) {
+		t.Errorf("values of %d releases, want %d", seen, len(chartValues))
+	}
+}

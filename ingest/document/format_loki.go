@@ -126,7 +126,7 @@ func (f *lokiLines) setLabels(d *draft, l logtext.Labels) {
 		d.Source, d.Trust = ingest.Job, ingest.Claimed
 	case !all.Journals():
 		d.unidentified = true
-	case all.First("transport", "_TRANSPORT") == "kernel":
+	case all.OfKernel():
 		d.Source, d.Trust, d.Unit = ingest.Kernel, ingest.Attested, ""
 	case ingest.ProgramSource(all.Unit()) != ingest.Unknown:
 		d.Source, d.Trust = ingest.ProgramSource(all.Unit()), ingest.Attested

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,39 @@ func TestServiceName(t *testing.T) {
 		)
 		if len(got) != 1 || got[0].Source != want || (got[0].Trust == ingest.Attested) != (want == ingest.Kubelet) {
 			t.Errorf("service_name=%q: %+v, want %s", service, got, want)
+		}
+	}
+}
+
+// What k8s-monitoring gives the kernel's lines: the transport tells them from others; its
+// releases differ in what service_name says, and Alloy names the job where nobody else does.
+func TestLabelsOfKernelLines(t *testing.T) {
+	f := Document{}.Feed()
+	const job = "integrations/kubernetes/journal"
+	for _, c := range []struct {
+		job, service, transport, unit string
+		want                          ingest.Source
+	}{
+		{job, "", "kernel", "", ingest.Kernel},
+		{job, job, "kernel", "", ingest.Kernel},
+		{job, "kernel", "kernel", "", ingest.Kernel},
+		{"loki.source.journal.worker", "loki.source.journal.worker", "kernel", "", ingest.Kernel},
+		{"loki.source.journal.worker", "kubelet.service", "stdout", "kubelet.service", ingest.Kubelet},
+		{job, "kubelet.service", "stdout", "kubelet.service", ingest.Kubelet},
+		{job, "kernel", "stdout", "", ingest.Job},
+		{job, "kernel", "stdout", "kubelet.service", ingest.Job},
+		{job, "kernel", "", "", ingest.Job},
+		{job, "web", "kernel", "", ingest.Job},
+		{"loki.source.file.worker", "", "kernel", "", ingest.Unknown},
+	} {
+		set := map[string]string{"job": c.job, "instance": "n-1", "source": "journal", "level": "INFO",
+			"priority_keyword": "INFO", "service_name": c.service, "transport": c.transport, "unit": c.unit}
+		maps.DeleteFunc(set, func(_, v string) bool { return v == "" })
+		got := f.Shipped(at("2026-05-04T10:00:00Z"), set, "x")
+		believed := c.want == ingest.Kernel || c.want == ingest.Kubelet
+		if len(got) != 1 || got[0].Source != c.want || (got[0].Trust == ingest.Attested) != believed ||
+			got[0].Node != "n-1" {
+			t.Errorf("%v: %+v, want %s", set, got, c.want)
 		}
 	}
 }

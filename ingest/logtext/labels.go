@@ -120,13 +120,22 @@ func (l Labels) WithMetadata(metadata iter.Seq2[string, string]) Labels {
 func originName(label string) string { return cmp.Or(originOf[label], label) }
 
 // serviceName is the label service_name, unless Loki itself made it (since 3.0) of
-// the label job or of nothing, or k8s-monitoring of the systemd unit.
+// the label job or of nothing, or k8s-monitoring of the systemd unit or, in its release 3,
+// of the kernel's identifier.
 func (l Labels) serviceName() string {
-	if s := l["service_name"]; s != l["job"] && s != "unknown_service" && s != l.Unit() {
+	switch s := l["service_name"]; {
+	case s == l["job"], s == "unknown_service", s == l.Unit(), s == "kernel" && l.transport() == s:
+		return ""
+	default:
 		return s
 	}
-	return ""
 }
+
+// transport says how a line came to journald: kernel, stdout, syslog.
+func (l Labels) transport() string { return l.First("transport", "_TRANSPORT") }
+
+// OfKernel says whether journald had a line from the kernel.
+func (l Labels) OfKernel() bool { return l.transport() == "kernel" }
 
 // Unit is the systemd unit that journald says a line is from.
 func (l Labels) Unit() string { return l.First("unit", "systemd_unit", "_SYSTEMD_UNIT") }
@@ -170,14 +179,18 @@ func (l Labels) Journals() bool {
 	case job != "":
 		return journalJob(job) || l["source"] == "journal" && strings.Contains(job, "kubernetes")
 	}
-	return l.Unit() != "" || l.First("transport", "_TRANSPORT") != ""
+	return l.Unit() != "" || l.transport() != ""
 }
 
 // journalJob says whether a job of that name reads a journal: systemd-journal,
 // integrations/kubernetes/journal, node_journal. With other words in its last part it is a
-// program that has such a name, as namespace/journal-worker.
+// program that has such a name, as namespace/journal-worker. Alloy has its component's name
+// for it, loki.source.journal.NAME, where nobody gave it another.
 func journalJob(name string) bool {
 	name = name[strings.LastIndexByte(name, '/')+1:]
+	if strings.HasPrefix(name, "loki.source.journal.") {
+		return true
+	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 	reads := false
 	for _, word := range words {
