@@ -96,6 +96,7 @@ const (
 func (l *Loop) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
+	defer l.Metrics.waiting.DeleteLabelValues(l.Receiver)
 	for {
 		leads, err := l.List.Leads(ctx, l.Now())
 		if leads && err == nil {

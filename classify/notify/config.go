@@ -2,8 +2,10 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path"
@@ -61,38 +63,53 @@ func Load(file string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return c, nil
+	return Parse(file, data)
 }
 
-// Parse reads the text of one.
-func Parse(data []byte) (*Config, error) {
-	c := &Config{}
+// Parse reads the text of a file. What is wrong with it is one line that begins with FILE:LINE.
+func Parse(file string, data []byte) (*Config, error) {
+	c, places := &Config{}, struct{ Receivers, Routes []yaml.Node }{}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(c); err != nil {
-		return nil, err
+		return nil, misread(file, err)
+	}
+	if err := yaml.Unmarshal(data, &places); err != nil {
+		return nil, misread(file, err)
 	}
 	var names []string
 	for i := range c.Receivers {
 		r := &c.Receivers[i]
+		err := r.check()
 		if slices.Contains(names, r.Name) {
-			return nil, fmt.Errorf("receiver %q is there twice", r.Name)
+			err = errors.New("it is there twice")
 		}
 		names = append(names, r.Name)
-		if err := r.check(); err != nil {
-			return nil, fmt.Errorf("receiver %q: %w", r.Name, err)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: receiver %q: %w", file, places.Receivers[i].Line, r.Name, err)
 		}
 	}
 	for i := range c.Routes {
 		if err := c.Routes[i].check(names); err != nil {
-			return nil, fmt.Errorf("route %d: %w", i+1, err)
+			return nil, fmt.Errorf("%s:%d: route %d: %w", file, places.Routes[i].Line, i+1, err)
 		}
 	}
 	return c, nil
+}
+
+// misread is the error of text that is no YAML of the kind that is wanted.
+func misread(file string, err error) error {
+	var one *yaml.LoadError
+	var several *yaml.LoadErrors
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%s:1: nothing is in it", file)
+	case errors.As(err, &several):
+		one = several.Errors[0]
+	case !errors.As(err, &one):
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return fmt.Errorf("%s:%d: %s", file, max(one.Mark.Line, 1), one.Message)
 }
 
 func (r *Receiver) check() (err error) {
@@ -109,7 +126,7 @@ func (r *Receiver) check() (err error) {
 	_, e1 := r.address()
 	_, e2 := r.token()
 	_, e3 := r.secret()
-	if err := errors.Join(e1, e2, e3); err != nil {
+	if err := cmp.Or(e1, e2, e3); err != nil {
 		return err
 	}
 	r.text, err = parseTemplate(r.Template)

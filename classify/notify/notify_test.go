@@ -103,7 +103,7 @@ func newScene(t *testing.T, kind, extra, route string) *scene {
 
 func (s *scene) open(t *testing.T, dir, config string) {
 	t.Helper()
-	c, err := Parse([]byte(config))
+	c, err := Parse("notify.yaml", []byte(config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,25 +287,33 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A file that cannot work is refused with what is wrong.
+// A file that cannot work is refused by one line, with where it is wrong and what.
 func TestConfigMistakes(t *testing.T) {
 	for text, says := range map[string]string{
-		"receivers: [{name: a, kind: pager, url: 'http://x'}]":                           "webhook, slack",
-		"receivers: [{name: a, kind: slack}]":                                            "url or url_file",
-		"receivers: [{name: a, kind: slack, url: 'ftp://x'}]":                            "http://HOST",
-		"receivers: [{name: 'a b', kind: slack, url: 'http://x'}]":                       "its name",
-		"receivers: [{name: a, kind: slack, url_file: /nowhere/x}]":                      "no such file",
-		"receivers: [{name: a, kind: slack, url: 'http://x', template: '{{.Nothing}}'}]": "Nothing",
-		"receivers: [{name: a, kind: slack, url: 'http://x', template: '{{'}]":           "template",
-		"receivers: [{name: a, kind: cloudevents, url: 'http://x', template: x}]":        "no template",
-		"receivers: [{name: a, kind: slack, url: 'http://x', colour: red}]":              "colour",
+		"": "notify.yaml:1: nothing is in it",
+		"receivers:\n  - name: a\n    kind: slack\n    url: http://x\n    colour: red\n":    "notify.yaml:5: ",
+		"receivers:\n  - name: a\n    kind: slack\n   url: http://x\n":                      "notify.yaml:4: ",
+		"receivers: []\n\nroutes:\n  - {to: a, every: often}\n":                             "notify.yaml:4: ",
+		"receivers: [\n{name: a, kind: slack, url: 'http://x'},\n{name: b}]\n":              "notify.yaml:3: receiver",
+		"receivers: [{name: a, kind: slack, url: 'http://x'}]\nroutes:\n- to: a\n\n- to: b": "notify.yaml:5: route 2",
+		"receivers: [{name: a, kind: pager, url: 'http://x'}]":                              "webhook, slack",
+		"receivers: [{name: a, kind: slack}]":                                               "url or url_file",
+		"receivers: [{name: a, kind: slack, url: 'ftp://x'}]":                               "http://HOST",
+		"receivers: [{name: 'a b', kind: slack, url: 'http://x'}]":                          "its name",
+		"receivers: [{name: a, kind: slack, url_file: /nowhere/x}]":                         "no such file",
+		"receivers: [{name: a, kind: slack, url: 'http://x', template: '{{.Nothing}}'}]":    "Nothing",
+		"receivers: [{name: a, kind: slack, url: 'http://x', template: '{{'}]":              "template",
+		"receivers: [{name: a, kind: cloudevents, url: 'http://x', template: x}]":           "no template",
+		"receivers: [{name: a, kind: slack, url: 'http://x', colour: red}]":                 "colour",
 		"routes: [{to: b}]": "no such receiver",
 		"receivers: [{name: a, kind: slack, url: 'http://x'}]\nroutes: [{to: a, pools: ['[']}]":         "no glob",
 		"receivers: [{name: a, kind: slack, url: 'http://x'}]\nroutes: [{to: a, confidence: sure}]":     "confidence",
 		"receivers: [{name: a, kind: slack, url: 'http://x'}]\nroutes: [{to: a, every: -1h}]":           "below zero",
 		"receivers: [{name: a, kind: slack, url: 'http://x'}, {name: a, kind: slack, url: 'http://x'}]": "twice",
 	} {
-		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
+		_, err := Parse("notify.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") ||
+			!strings.HasPrefix(err.Error(), "notify.yaml:") {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}
@@ -395,7 +403,7 @@ func TestDocumentedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := Parse([]byte(strings.ReplaceAll(text, "/etc/coroner", dir)))
+	c, err := Parse("notify.yaml", []byte(strings.ReplaceAll(text, "/etc/coroner", dir)))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

@@ -36,6 +36,10 @@ func TestVerdictsAreSentOn(t *testing.T) {
 	if err := os.WriteFile(routes, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	token := filepath.Join(dir, "operator")
+	if err := os.WriteFile(token, []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var serve struct{ serveCmd }
 	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"},
 		kong.Configuration(daemon.Config), units.Option())
@@ -43,6 +47,7 @@ func TestVerdictsAreSentOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := p.Parse([]string{"--ledger", filepath.Join(dir, "l.db"), "--notify.config-file", routes,
+		"--web.operator-token-file", token,
 		"--otlp.logs-url", receiver.URL + "/v1/logs", "--web.external-url", "https://coroner.example"}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +78,16 @@ func TestVerdictsAreSentOn(t *testing.T) {
 			paths[path] = body
 		case <-time.After(time.Second):
 		}
+	}
+	if err := os.WriteFile(routes, []byte(text+"  - {to: nobody}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reload := httptest.NewRequest(http.MethodPost, "/-/reload", http.NoBody)
+	reload.Header.Set("Authorization", "Bearer sesame")
+	answer := httptest.NewRecorder()
+	s.daemon.Mux.ServeHTTP(answer, reload)
+	if answer.Code != http.StatusInternalServerError || !strings.HasPrefix(answer.Body.String(), routes+":3: ") {
+		t.Errorf("a file with a mistake: %d %s", answer.Code, answer.Body)
 	}
 	cancel()
 	if err := <-served; err != nil {

@@ -91,7 +91,6 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 		Began:  time.Now(),
 	}
 	reg.MustRegister(docket.NewState(s.ledger, now))
-	s.daemon.Reload, s.daemon.Content = s.reloadBook, func() (string, error) { return daemon.RulebookContent(c.Rules) }
 	if c.Loki != "" {
 		s.loki = &publish.Loki{
 			Ledger:  s.ledger,
@@ -103,12 +102,17 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	}
 	s.addRoutes(reg, now)
 	s.connectGitHub(now)
-	tasks, err := c.Outlets.Tasks(outlet.Parts{
+	work, err := c.Outlets.Work(outlet.Parts{
 		Ledger: s.ledger, Gather: s.docket.Gather, Book: s.docket.Book, Registry: reg, Log: log, Now: now,
 		GitHubURL: c.GitHubURL, GitHubToken: c.GitHubToken, GitHubPace: c.GitHubPace,
 	})
-	s.more = append(s.more, tasks...)
-	return s, errors.Join(err, s.guardDoor(now), s.watchKube(now))
+	if err != nil {
+		return nil, err
+	}
+	s.more = append(s.more, work.Tasks...)
+	s.daemon.Reload = func() error { return errors.Join(s.reloadBook(), work.Reload()) }
+	s.daemon.Content = func() (string, error) { return work.Content(daemon.RulebookContent(c.Rules)) }
+	return s, errors.Join(s.guardDoor(now), s.watchKube(now))
 }
 
 // docketOptions are the flags that the docket obeys.

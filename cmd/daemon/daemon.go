@@ -120,7 +120,7 @@ func New(f *Flags, log zerolog.Logger) *Daemon {
 		Door:     &access.Door{Operate: Token(f.Operator), Web: f.webAuth},
 		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "coroner_config_last_reload_successful",
-			Help: "1 when the rulebook was loaded the last time that it was tried.",
+			Help: "1 when the last reload found no mistake in the rulebook and the notify configuration.",
 		}),
 		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "coroner_config_last_reload_success_timestamp_seconds",

@@ -79,7 +79,7 @@ func (d *Daemon) reloadIfChanged(r *reloads, now time.Time) error {
 func (d *Daemon) loadAndTell() error {
 	if err := d.Reload(); err != nil {
 		d.reloaded.Set(0)
-		d.Log.Error().Err(err).Msg("the rulebook has mistakes; the one before stays in force")
+		d.Log.Error().Err(err).Msg("a file has mistakes; the one before stays in force")
 		return err
 	}
 	d.reloaded.Set(1)

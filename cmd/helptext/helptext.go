@@ -70,7 +70,7 @@ var Vars = kong.Vars{
 	"github_scope": "Repositories that --github.annotate and --github.rerun are for, with * for any; may be " +
 		"given several times.",
 	"serve_notify_config_file": "File that says who is told of which verdicts: webhooks, Slack, Teams, " +
-		"Alertmanagers, CloudEvents. It is read at the start.",
+		"Alertmanagers, CloudEvents. Read again on SIGHUP and POST /-/reload.",
 	"serve_otlp_logs_url": "OpenTelemetry collector that gets every verdict as a log event, " +
 		"http://HOST:4318/v1/logs. Default: none.",
 	"serve_web_grafana_datasource": "Uid of the data source in that Grafana that has the logs of runners and " +

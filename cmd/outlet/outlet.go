@@ -131,18 +131,12 @@ func (o *Outlets) Check(token string) error {
 			return err
 		}
 	}
-	if _, err := o.notifyConfig(); err != nil {
-		return fmt.Errorf("--notify.config-file: %w", err)
+	if o.Notify != "" {
+		if _, err := notify.Load(o.Notify); err != nil {
+			return fmt.Errorf("--notify.config-file: %w", err)
+		}
 	}
 	return cmp.Or(o.GitHub.check(token), o.GitLab.check())
-}
-
-// notifyConfig reads who is told of what; nobody where there is no file.
-func (o *Outlets) notifyConfig() (*notify.Config, error) {
-	if o.Notify == "" {
-		return &notify.Config{}, nil
-	}
-	return notify.Load(o.Notify)
 }
 
 func (g *GitHub) check(token string) error {
@@ -185,29 +179,48 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// Tasks are what runs beside the server, until its context is done.
-func (o *Outlets) Tasks(p Parts) ([]func(context.Context) error, error) {
+// Work is what runs beside the server.
+type Work struct {
+	Tasks []func(context.Context) error // each until its context is done
+
+	notices *notices
+}
+
+// Reload reads the notify configuration again. Where it has mistakes the one before stays in force.
+func (w *Work) Reload() error { return w.notices.load() }
+
+// Content is the content of all that a reload reads: of, and that of the notify configuration.
+func (w *Work) Content(of string, err error) (string, error) { return of + w.notices.content(), err }
+
+// Work makes the tasks that the flags ask for.
+func (o *Outlets) Work(p Parts) (*Work, error) {
 	metrics, reruns := deliver.NewMetrics(p.Registry), rerun.NewMetrics(p.Registry)
-	var loops []*deliver.Loop
+	loop := func(receiver string, send deliver.Send, age time.Duration) *deliver.Loop {
+		return &deliver.Loop{Receiver: receiver, List: p.Ledger.Deliveries(receiver), Send: send, Age: age,
+			Log: p.Log, Now: p.Now, Metrics: metrics}
+	}
+	w := &Work{}
 	add := func(receiver string, send deliver.Send, age time.Duration) {
-		loops = append(
-			loops,
-			&deliver.Loop{Receiver: receiver, List: p.Ledger.Deliveries(receiver), Send: send, Age: age,
-				Log: p.Log, Now: p.Now, Metrics: metrics},
-		)
+		w.Tasks = append(w.Tasks, loop(receiver, send, age).Run)
 	}
 	if o.Acts() {
 		o.addGitHub(p, reruns, add)
 	}
 	o.addGitLab(p, add)
-	if err := errors.Join(o.addNotify(p, add), o.addOTLP(add)); err != nil {
+	if err := o.addOTLP(add); err != nil {
 		return nil, err
 	}
-	var tasks []func(context.Context) error
-	for _, l := range loops {
-		tasks = append(tasks, l.Run)
+	client := notify.NewClient()
+	w.notices = &notices{file: o.Notify, changed: make(chan *notify.Config, 1), log: p.Log}
+	w.notices.loop = func(c *notify.Config, r notify.Receiver) *deliver.Loop {
+		s := &notify.Sender{Receiver: r, Routes: c.To(r.Name), Ledger: p.Ledger, Pages: o.Pages, HTTP: client,
+			Now: p.Now}
+		return loop("notify-"+r.Name, s.Send, 0)
 	}
-	return tasks, nil
+	if o.Notify != "" {
+		w.Tasks = append(w.Tasks, w.notices.run)
+	}
+	return w, w.notices.load()
 }
 
 // paced sends requests no faster than it may.
@@ -223,26 +236,6 @@ func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // addFunc adds a receiver.
 type addFunc func(receiver string, send deliver.Send, age time.Duration)
-
-func (o *Outlets) addNotify(p Parts, add addFunc) error {
-	config, err := o.notifyConfig()
-	if err != nil {
-		return err
-	}
-	client := notify.NewClient()
-	for _, r := range config.Receivers {
-		s := &notify.Sender{
-			Receiver: r,
-			Routes:   config.To(r.Name),
-			Ledger:   p.Ledger,
-			Pages:    o.Pages,
-			HTTP:     client,
-			Now:      p.Now,
-		}
-		add("notify-"+r.Name, s.Send, 0)
-	}
-	return nil
-}
 
 func (o *Outlets) addOTLP(add addFunc) error {
 	if o.OTLP == "" {
