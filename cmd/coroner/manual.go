@@ -33,8 +33,8 @@ func (c *rulesDocsCmd) Run(p *program) error {
 	if err := site.Write(c.Dir, files); err != nil {
 		return unreadable("%w", err)
 	}
-	fmt.Fprintf(p.out, "%d pages, listed in %s; facts and signals in %s and %s\n",
-		len(pages), filepath.Join(c.Dir, manual.IndexName), manual.FactsName, manual.SignalsName)
+	fmt.Fprintf(p.out, "%d pages, listed in %s; facts and signals in %s and %s, what each label takes in %s\n",
+		len(pages), filepath.Join(c.Dir, manual.IndexName), manual.FactsName, manual.SignalsName, manual.ReadingName)
 	return nil
 }
 

@@ -186,3 +186,52 @@ verdicts:
 		t.Error("a label that is not there has a page")
 	}
 }
+
+// What each label can be follows from its rules: the sources of their deciding lines, whether a
+// job could have written them, and the logs that they need whole.
+func TestReadings(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sure, likely, maybe = rules.Confirmed, rules.Probable, rules.Suspected
+	for label, want := range map[rules.Label][3]rules.Confidence{
+		rules.CgroupOOM:    {sure, sure, likely},    // by the kernel's line; by the controller's OOMKilled
+		rules.NodeOOM:      {sure, sure, ""},        // only the node tells
+		rules.HostTeardown: {sure, sure, maybe},     // by the node's programs; by words
+		rules.GuestOOM:     {likely, likely, maybe}, // the runner's samples need the kernel's silence
+		rules.Completed:    {sure, sure, sure},      // the listener tells
+	} {
+		for i, r := range manual.Readings {
+			if got, by, ok := r.Best(b, label); got != want[i] || ok != (want[i] != "") || ok != (len(by) > 0) {
+				t.Errorf("%s, %s: %q by %v, want %q", label, r.Title, got, by, want[i])
+			}
+		}
+	}
+	page := manual.Lists(b)[manual.ReadingName]
+	for _, l := range b.LabelOrder() {
+		if strings.Count(page, "\n| ["+string(l)+"](") != 1 {
+			t.Errorf("the table has no line of %s", l)
+		}
+	}
+	if !strings.Contains(page, "| [node-OOM](node-OOM.md) | confirmed | confirmed | **unknown** |") {
+		t.Error("the table does not say that a node's OOM is lost")
+	}
+}
+
+// A rule of one's own counts as those that are built in.
+func TestReadingsOfOwnRules(t *testing.T) {
+	own := fstest.MapFS{"own.yaml": {Data: []byte("signals:\n" +
+		"  - {name: runner.own-oom, source: runner, doc: d, match: own OOM}\n" +
+		"verdicts:\n" +
+		"  - {id: own-oom, verdict: node-OOM, before: node-OOM-victim, confidence: confirmed, doc: d,\n" +
+		"     confirmed_because: x, decisive: 'filter(runner.own-oom, .mine)', summary: s}\n")}}
+	b, err := rules.Load(book.Files, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, by, _ := manual.Readings[2].Best(b, rules.NodeOOM) // a job can print what the runner prints
+	if got != rules.Probable || !slices.Equal(by, []string{"own-oom"}) {
+		t.Errorf("%s by %v", got, by)
+	}
+}

@@ -50,6 +50,7 @@ func Index(pages []Page) string {
 			"In what a verdict says, ‹name› stands for a value and […] for words that are there only where they apply.",
 		),
 	)
+	d.writeLine("What each of them takes, and what is lost without the agent: [%s](%s).", "what is read", ReadingName)
 	d.writeTable("| label | meaning |", "|---|---|")
 	for _, p := range pages {
 		d.writeTable(fmt.Sprintf("| %s | %s |", linkTo(p.Label), tableCell(p.Meaning)))
@@ -220,10 +221,12 @@ const (
 	SignalsName = "signals.md"
 )
 
-// Lists are the words that a rule can be written in: each fact and each signal of
-// the rulebook with one line on what it means, by file name.
+// Lists are the words that a rule can be written in, each fact and each signal of
+// the rulebook with one line on what it means, and what each label takes, by file name.
 func Lists(book *rules.Rulebook) map[string]string {
-	return map[string]string{FactsName: factsPage(book), SignalsName: signalsPage(book)}
+	return map[string]string{
+		FactsName: factsPage(book), SignalsName: signalsPage(book), ReadingName: readingPage(book),
+	}
 }
 
 func factsPage(book *rules.Rulebook) string {
