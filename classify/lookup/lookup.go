@@ -164,12 +164,27 @@ type API struct {
 
 // Register adds the API's routes.
 func (a *API) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v1/verdicts", a.verdicts)
-	mux.HandleFunc("GET /api/v1/runners/{name...}", a.Places.Bounded(a.runner))
+	mux.HandleFunc("GET /api/v1/verdicts", a.dated(a.verdicts))
+	mux.HandleFunc("GET /api/v1/runners/{name...}", a.dated(a.Places.Bounded(a.runner)))
 	mux.HandleFunc("GET /api/v1/labels", a.Places.Bounded(a.labels))
 	mux.HandleFunc("GET /api/v1/labels/{label}", a.Places.Bounded(a.label))
-	mux.HandleFunc("GET /api/v1/search", a.Places.Bounded(a.search))
-	mux.HandleFunc("GET /api/v1/incidents/{id}", a.Places.Bounded(a.incident))
+	mux.HandleFunc("GET /api/v1/search", a.dated(a.Places.Bounded(a.search)))
+	mux.HandleFunc("GET /api/v1/incidents/{id}", a.dated(a.Places.Bounded(a.incident)))
+}
+
+// AsOfHeader says of an answer from the ledger as of when it is, by the server's clock: what
+// was recorded later may be missing. What could not be answered has none.
+const AsOfHeader = "X-Coroner-As-Of"
+
+// AsOf is a time as AsOfHeader has it.
+func AsOf(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// dated adds AsOfHeader to what f answers.
+func (a *API) dated(f http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(AsOfHeader, AsOf(a.Now()))
+		f(w, r)
+	}
 }
 
 // longest is how long a question may take: a ledger that is busy with one is
@@ -357,6 +372,7 @@ func answer(w http.ResponseWriter, code int, body any) {
 }
 
 func fail(w http.ResponseWriter, code int, err error) {
+	w.Header().Del(AsOfHeader)
 	if errors.Is(err, errBusy) {
 		code = http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "1")

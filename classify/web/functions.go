@@ -29,6 +29,7 @@ var functions = template.FuncMap{
 	"proof":  func(s string) string { return cutMiddle(cleanText(s), 220, 110) },
 	"add":    func(a, b int) int { return a + b },
 	"died":   timeOfDeath,
+	"second": func(t time.Time) string { return t.UTC().Format(time.TimeOnly) },
 	"clock":  func(t *time.Time) string { return clockTime(*t) },
 }
 

@@ -89,6 +89,7 @@ type view struct {
 	Refresh  int    // seconds after which the page asks again, 0 = never
 	Data     any
 	Now      time.Time
+	AsOf     time.Time // when the ledger was asked for what the page shows
 }
 
 // clusters are those that are known, nil where it is one: then no page need name it.
@@ -130,9 +131,12 @@ func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-cache")
+		asked := p.Now()
 		v, err := f(w, r)
 		if err != nil {
 			v = p.failedView(r, err)
+		} else if v.AsOf = asked; v.template == "list" || v.template == "runner" {
+			h.Set(lookup.AsOfHeader, lookup.AsOf(asked))
 		}
 		if v.Now = p.Now(); v.template != "" {
 			p.writePage(w, r, v)

@@ -478,6 +478,47 @@ func TestServerFails(t *testing.T) {
 	}
 }
 
+// What the ledger holds is told with the time as of which it is: that at which it was asked
+// for. A server that cannot read its ledger shows nothing that looks current, and what comes
+// from no ledger has no such time.
+func TestAsOf(t *testing.T) {
+	s := open(t)
+	s.add("amber", t0, nil)
+	const header, told = "X-Coroner-As-Of", "2026-05-04T11:00:00Z"
+	pages := []string{"/", "/runners/ci/amber", "/?q=nobody"}
+	answers := []string{"/api/v1/verdicts", "/api/v1/runners/amber", "/api/v1/search?q=amber",
+		"/api/v1/runners/nobody"}
+	for _, path := range pages {
+		now := t0.Add(time.Hour)
+		s.pages.Now = func() time.Time { // each look at the clock finds it later
+			defer func() { now = now.Add(time.Minute) }()
+			return now
+		}
+		w, body := s.get(path)
+		if text := visible(t, body); w.Header().Get(header) != told || !strings.Contains(text, "as of 11:00:00 UTC") {
+			t.Errorf("%s: %q, %s", path, w.Header().Get(header), text)
+		}
+	}
+	for _, path := range answers {
+		if w, _ := s.get(path); w.Header().Get(header) != told {
+			t.Errorf("%s: %d, as of %q", path, w.Code, w.Header().Get(header))
+		}
+	}
+	if err := s.ledger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(append(pages, answers...), "/api/v1/verdicts?limit=none", "/api/v1/labels/none") {
+		w, body := s.get(path)
+		if w.Code < 400 || w.Header().Get(header) != "" || strings.Contains(visible(t, body), "as of") {
+			t.Errorf("%s without a ledger: %d, as of %q", path, w.Code, w.Header().Get(header))
+		}
+	}
+	if w, body := s.get("/verdicts/cgroup-OOM"); w.Code != 200 || w.Header().Get(header) != "" ||
+		strings.Contains(body, `id="asof"`) {
+		t.Errorf("what the rulebook says has a time: %d, %q", w.Code, w.Header().Get(header))
+	}
+}
+
 // Styles and script are there, and may be kept as long as they are the same.
 func TestAssets(t *testing.T) {
 	s := open(t)

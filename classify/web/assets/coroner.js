@@ -89,14 +89,24 @@ function busy() {
     || !getSelection().isCollapsed;
 }
 
+// doubt says of what is shown that it is of earlier: the server did not give it again.
+function doubt() {
+  const asof = document.getElementById("asof");
+  if (!asof || asof.classList.contains("old")) return;
+  asof.classList.add("old");
+  asof.append(" – the server could not answer since: this is not the present state");
+  said.textContent = asof.textContent;
+}
+
 // renew asks for the page again and puts it in place of what is shown; what was unfolded
 // stays so.
 async function renew() {
   if (busy()) return;
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(20000) });
     const text = await answer.text();
-    if (!answer.ok || busy()) return;
+    if (!answer.ok) { doubt(); return; }
+    if (busy()) return;
     behind = Date.parse(answer.headers.get("Date")) - Date.now() || 0;
     const page = new DOMParser().parseFromString(text, "text/html"), fresh = page.getElementById("main");
     if (!fresh) return;
@@ -107,7 +117,7 @@ async function renew() {
     document.title = page.title;
     showButtons();
     tellTimes();
-  } catch { /* the server is away: what is shown stays */ }
+  } catch { doubt(); /* the server is away: what is shown stays */ }
 }
 if (main.dataset.refresh) setInterval(renew, 1000 * main.dataset.refresh);
 
