@@ -3,6 +3,7 @@ package docket
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"coroner/rules"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
 )
 
 // story is what comes in of one incident, in some order, as its cluster's.
@@ -49,6 +52,12 @@ func judgedLive(t *testing.T, b *rules.Rulebook, o Options, told []ingest.Entry)
 	t.Helper()
 	c := &clock{time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}
 	d, l := newDocket(t, filepath.Join(t.TempDir(), "l.db"), b, o, c)
+	return judgedBy(t, d, l, c, told)
+}
+
+// judgedBy are the verdicts of a docket that was told a story, after which its ledger is closed.
+func judgedBy(t *testing.T, d *Docket, l *ledger.Ledger, c *clock, told []ingest.Entry) map[string][]rules.Verdict {
+	t.Helper()
 	defer l.Close()
 	for part := range slices.Chunk(slices.Clone(told), 1+len(told)/3) {
 		if err := d.Receive(context.Background(), part); err != nil {
@@ -113,6 +122,119 @@ func TestClustersStayApart(t *testing.T) {
 	}
 	if count < 110/fixtures.Each() {
 		t.Errorf("only %d pairs were tried", count)
+	}
+}
+
+// The names that all of fifty clusters use, and the moment at which the runner dies in each.
+const sameRunner, sameNode, sameSpace, sameUID = "runner-7", "worker-3", "runners-of-ci",
+	"6d1c9c2e-0a54-4d8f-9f0e-3b0d5c1f7a11"
+
+var sameMoment = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+// renamed are an incident's records by the names that all clusters use, as if it died when all
+// do. Where each was read says of which cluster it is.
+func renamed(cluster string, entries []ingest.Entry, want *rules.Verdict) []ingest.Entry {
+	names := strings.NewReplacer(want.PodUID, sameUID, want.Runner, sameRunner, want.Node, sameNode,
+		want.Namespace, sameSpace)
+	later := sameMoment.Sub(*want.DiedAt)
+	move := func(t *time.Time) {
+		if !t.IsZero() {
+			*t = t.Add(later)
+		}
+	}
+	all := slices.Clone(entries)
+	for i := range all {
+		e := &all[i]
+		for _, text := range []*string{&e.Text, &e.Node, &e.Namespace, &e.Pod, &e.PodUID} {
+			*text = names.Replace(*text)
+		}
+		e.Cluster, e.Doc, e.Fields = cluster, cluster+"/"+e.Doc, maps.Clone(e.Fields)
+		for k, v := range e.Fields {
+			e.Fields[k] = names.Replace(v)
+		}
+		move(&e.At)
+		move(&e.After)
+		if e.Mark != nil {
+			mark := *e.Mark
+			move(&mark.From)
+			move(&mark.To)
+			e.Mark = &mark
+		}
+	}
+	return all
+}
+
+// oneOfFifty is what comes in of one of the clusters, and the verdict that it gets alone.
+type oneOfFifty struct {
+	cluster string
+	told    []ingest.Entry
+	alone   rules.Verdict
+}
+
+// fiftyAlike are the stories of fifty clusters in which a runner of one name dies on a node of one
+// name at one moment, each of something else, with the verdicts that they have alone, in a file.
+func fiftyAlike(t *testing.T, b *rules.Rulebook, seed uint64) (all []oneOfFifty) {
+	for len(all) < 50 {
+		before := len(all)
+		live(t, b, func(_ fixtures.Incident, entries []ingest.Entry, want rules.Verdict) {
+			if len(all) == 50 || want.DiedAt == nil || len(want.Node) < 5 || len(want.Namespace) < 5 || want.PodUID == "" {
+				return
+			}
+			cluster := fmt.Sprintf("cluster-%02d", len(all))
+			dead := rules.Verdict{Runner: sameRunner, Namespace: sameSpace, PodUID: sameUID}
+			told := story(cluster, renamed(cluster, entries, &want), &dead, seed+uint64(len(all)))
+			c := &clock{time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}
+			l, err := ledger.Open(filepath.Join(t.TempDir(), "alone.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := New(l, b, Options{}, NewMetrics(prometheus.NewRegistry()), zerolog.Nop(), c.now)
+			alone := judgedBy(t, d, l, c, told)[cluster]
+			if len(alone) == 1 && alone[0].Label == want.Label {
+				all = append(all, oneOfFifty{cluster, told, alone[0]})
+			}
+		})
+		if len(all) == before {
+			t.Fatal("no incident keeps its verdict by other names")
+		}
+	}
+	return all
+}
+
+// Fifty clusters have a node, a namespace and a runner of the same names, and the runner dies at
+// the same moment in each. Their records come in any order: each has the verdict that it has
+// alone, and no line of another's.
+func TestFiftyClustersOfTheSameNames(t *testing.T) {
+	b := loadBook(t)
+	for seed := range uint64(2) {
+		fifty := fiftyAlike(t, b, 100*seed)
+		var stories [][]ingest.Entry
+		labels := map[rules.Label]bool{}
+		for _, one := range fifty {
+			stories = append(stories, one.told)
+			labels[one.alone.Label] = true
+		}
+		got := judgedLive(t, b, Options{}, woven(seed, stories...))
+		lines := 0
+		for _, one := range fifty {
+			some := got[one.cluster]
+			if len(some) != 1 {
+				t.Errorf("seed %d: %s has %d verdicts", seed, one.cluster, len(some))
+				continue
+			}
+			for _, e := range some[0].Evidence {
+				if lines++; !strings.HasPrefix(e.Where, one.cluster+"/") {
+					t.Errorf("seed %d: the verdict of %s has a line of %s: %s", seed, one.cluster, e.Where, e.Text)
+				}
+			}
+			if diff := cmp.Diff(one.alone, some[0]); diff != "" {
+				t.Errorf("seed %d: %s: %s", seed, one.cluster, diff)
+			}
+		}
+		t.Logf("seed %d: %d clusters, %d labels, %d lines of evidence", seed, len(got), len(labels), lines)
+		if len(got) != 50 || len(labels) < 5 || lines < 300 {
+			t.Errorf("seed %d: too little was tried", seed)
+		}
 	}
 }
 
