@@ -544,11 +544,12 @@ func TestBenchReplicas(t *testing.T) {
 }
 
 // What it costs that 20,000 nodes in 50 clusters say that nothing happened, beside what happens.
-// The servers ask them to say so every 30 seconds (X-Coroner-Pace).
+// How often they say so is what the servers ask for (X-Coroner-Pace).
 func TestBenchIdleNodes(t *testing.T) {
 	benched(t)
 	const nodes, clusters, servers = 20_000, 50, 3
 	b, db := loadBook(t), postgres.Start(t, true, "what idle nodes cost a PostgreSQL")
+	pace := paceOf(nodes, 2*time.Minute)
 	url := db.Database(t)
 	x := newLoad(t, b, nodes)
 	var handlers []*push.Handler
@@ -558,7 +559,7 @@ func TestBenchIdleNodes(t *testing.T) {
 		handlers = append(handlers, push.NewHandler(push.Limits{}, nil, d.Receive, func(string) {}))
 	}
 	idle := func() (all []sentPush) {
-		x.clock.at = x.clock.at.Add(30 * time.Second)
+		x.clock.at = x.clock.at.Add(pace)
 		for i := range nodes {
 			node := x.town.node(i)
 			marks := x.town.marks(node, x.began, x.clock.at)
@@ -584,7 +585,7 @@ func TestBenchIdleNodes(t *testing.T) {
 	mark, p99 := measure(idle())
 	push, _ := measure(lines)
 	line := push * time.Duration(len(lines)) / time.Duration(busy.lines)
-	const each = nodes / 30
+	each := time.Duration(nodes / pace.Seconds())
 	idleWork, work := percent(each*mark), percent(5000*line)
 	t.Logf("the database takes %s for a push that says that nothing happened, %s for a line: %d of those and 5,000 "+
 		"of these in a second are %.1f %% and %.1f %% of a processor, the former %.1f %% of both",

@@ -44,7 +44,8 @@ func (p *pace) renew(ctx context.Context) error {
 	return nil
 }
 
-// paceOf is the pace of so many agents: well below what counts as silence.
+// paceOf is the pace of so many agents. Where one mark is lost the next one comes after two
+// paces, and a tenth of what counts as silence is left for its way.
 func paceOf(agents int, silent time.Duration) time.Duration {
-	return min(time.Duration(agents)*time.Second/idlePushes, silent/4)
+	return min(time.Duration(agents)*time.Second/idlePushes, silent*9/20)
 }

@@ -25,7 +25,7 @@ type pushRequest struct {
 // wait: each keeps one of the places in which the server takes pushes.
 const (
 	waitFor  = 100 * time.Millisecond
-	mostWait = 8
+	mostWait = 12
 )
 
 // waitForOthers waits until the request was filed with others, or is to be filed now.
