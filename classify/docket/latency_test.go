@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"coroner/classify/publish"
 	"coroner/fixtures/bench"
+	"coroner/fixtures/postgres"
 	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/rules"
@@ -32,49 +34,80 @@ func TestBenchLatency(t *testing.T) {
 		open, rates = 10_000, []int{500, 2000, 4000}
 	}
 	for _, perSecond := range rates {
-		latency(t, perSecond, open)
+		latency(t, filepath.Join(t.TempDir(), "l.db"), 1, perSecond, open)
 	}
 }
 
-const settle = time.Second // so long after a death its evidence must be complete
+// The same of three servers on one PostgreSQL that syncs each commit, without and with a standby
+// that each commit waits for. All of it is on this machine.
+func TestBenchLatencyOverPostgres(t *testing.T) {
+	benched(t)
+	for _, standby := range []bool{false, true} {
+		db := postgres.Start(t, true, "how soon three servers on one PostgreSQL judge")
+		if standby {
+			db.Standby(t)
+		}
+		for _, perSecond := range []int{300, 1000} {
+			t.Logf("three servers, standby %v:", standby)
+			latency(t, db.Database(t), 3, perSecond, 1000)
+		}
+	}
+}
 
-func latency(t *testing.T, perSecond, open int) {
-	d, l := newDocket(t, filepath.Join(t.TempDir(), "l.db"), loadBook(t),
-		Options{MaxOpen: 1 << 30, Settle: settle, Silent: time.Hour, Deadline: time.Hour, Publish: true},
-		&clock{time.Now()})
-	defer l.Close()
-	d.now = time.Now
-	began := time.Now()
+const (
+	settle  = time.Second             // so long after a death its evidence must be complete
+	soon    = 1500 * time.Millisecond // in which a verdict is to be there
+	lasting = 15 * time.Second
+)
+
+// latency offers lines to servers on a ledger, and tells how soon they judge.
+func latency(t *testing.T, place string, servers, perSecond, open int) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	loki := &mailbox{arrived: map[string]time.Time{}}
+	server := httptest.NewServer(loki)
+	defer server.Close()
+	var all []*Docket
+	var tasks []func(context.Context) error
+	for range servers {
+		d, l := newDocket(t, place, loadBook(t),
+			Options{MaxOpen: 1 << 30, Settle: settle, Silent: time.Hour, Deadline: time.Hour, Publish: true},
+			&clock{time.Now()})
+		defer l.Close()
+		d.now = l.NewClock(time.Now).Now
+		p := &publish.Loki{
+			Ledger:  l,
+			Sender:  &push.Sender{URL: server.URL, Client: server.Client()},
+			Log:     zerolog.Nop(),
+			Now:     d.now,
+			Metrics: publish.NewMetrics(prometheus.NewRegistry()),
+		}
+		all, tasks = append(all, d), append(tasks, d.Run, p.Run)
+	}
+	d, began := all[0], time.Now()
 	x := &load{
 		t:      t,
 		Docket: d,
-		ledger: l,
+		ledger: d.ledger,
 		clock:  &clock{began.Add(-24 * time.Hour)},
 		town:   town{nodes: 100},
 		began:  began.Add(-25 * time.Hour),
 	}
-	x.send = func(entries []ingest.Entry) error { return d.Receive(context.Background(), entries) }
-	x.fill(open)
-	loki := &mailbox{arrived: map[string]time.Time{}}
-	server := httptest.NewServer(loki)
-	defer server.Close()
-	p := &publish.Loki{
-		Ledger:  l,
-		Sender:  &push.Sender{URL: server.URL, Client: server.Client()},
-		Log:     zerolog.Nop(),
-		Now:     time.Now,
-		Metrics: publish.NewMetrics(prometheus.NewRegistry()),
+	var turn atomic.Int64
+	x.send = func(entries []ingest.Entry) error {
+		return all[int(turn.Add(1))%servers].Receive(context.Background(), entries)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	var tasks sync.WaitGroup
-	tasks.Go(func() { _ = d.Run(ctx) })
-	tasks.Go(func() { _ = p.Run(ctx) })
+	x.fill(open)
+	var running sync.WaitGroup
+	for _, task := range tasks {
+		running.Go(func() { _ = task(ctx) })
+	}
 	used := bench.CPU()
-	last := x.offer(perSecond, 15*time.Second)
-	took, wall := bench.CPU()-used, 15*time.Second
+	last := x.offer(perSecond, lasting)
+	took := bench.CPU() - used
 	time.Sleep(3 * time.Second)
 	stop()
-	tasks.Wait()
+	running.Wait()
 	var waits []time.Duration
 	for pod, at := range last {
 		if got, ok := loki.arrived[pod]; ok {
@@ -87,15 +120,16 @@ func latency(t *testing.T, perSecond, open int) {
 	}
 	of := func(percent int) time.Duration { return waits[len(waits)*percent/100].Round(time.Millisecond) }
 	t.Logf(
-		"%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s, most %s; "+
-			"%.0f %% of a core",
+		"%d cases open, %d lines/s offered, %d verdicts: last evidence to Loki p50 %s, p99 %s (the bar is %s), "+
+			"most %s; %.0f %% of a core",
 		open,
 		perSecond,
 		len(waits),
 		of(50),
 		of(99),
+		soon,
 		waits[len(waits)-1].Round(time.Millisecond),
-		100*took.Seconds()/wall.Seconds(),
+		100*took.Seconds()/lasting.Seconds(),
 	)
 }
 
