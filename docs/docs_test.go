@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"image/png"
 	"io/fs"
 	"os"
 	"slices"
@@ -21,5 +22,28 @@ func TestAllPagesAreHeld(t *testing.T) {
 	}
 	if others, err := fs.Glob(os.DirFS("."), "*/*/*"); err != nil || len(others) > 0 {
 		t.Errorf("%v is in no page: %v", others, err)
+	}
+}
+
+// The pictures show the pages as a desk's screen does, not as a phone's, and are light
+// enough for a README.
+func TestPicturesAreWide(t *testing.T) {
+	pictures, err := fs.Glob(Files, "*.png")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal("no picture", err)
+	}
+	for _, name := range pictures {
+		f, err := Files.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		size, err := png.DecodeConfig(f)
+		if err != nil || size.Width < 1000 {
+			t.Errorf("%s is %d pixels wide: %v", name, size.Width, err)
+		}
+		if info, err := f.Stat(); err != nil || info.Size() > 200_000 {
+			t.Errorf("%s has more than 200 kB: %v", name, err)
+		}
 	}
 }
