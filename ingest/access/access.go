@@ -187,7 +187,7 @@ func (d *Door) unproven(r *http.Request) (id push.Identity, err error) {
 		return id, nil
 	}
 	return id, Forbidden{"no-credential", "this server has no credential configured, so it takes pushes from its own " +
-		"machine only: give it --push.agent-account or --push.token-file, or --push.open to believe everybody"}
+		"machine only: give it --push.agent-account or --push.token-file, or --push.open to let everybody push"}
 }
 
 // whatToSend says what to send.
