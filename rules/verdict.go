@@ -60,7 +60,7 @@ var Labels = []Label{
 }
 
 // Lasting says whether a label names what is wrong with something that need not be
-// dead: a runner that lives and is of no use, a job that waits, a pool that makes no
+// dead: a runner that is still running, but not working, a job that waits, a pool that makes no
 // runners. It can end by itself.
 func (l Label) Lasting() bool {
 	switch l {

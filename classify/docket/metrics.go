@@ -64,10 +64,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		matches: vec("coroner_rule_matches_total", "Verdicts by the rule that gave them, revisions included.", "rule"),
 		filed:   vec("coroner_entries_total", "Entries received, by what became of them.", "kind"),
 		dropped: vec("coroner_dropped_lines_total", "Lines received and not kept, by reason.", "reason"),
-		gaps:    vec("coroner_coverage_gaps_total", "Gaps in what was read, as told by readers.", "source"),
+		gaps:    vec("coroner_coverage_gaps_total", "Gaps in the logs, as their readers report them.", "source"),
 		removed: vec("coroner_swept_total", "What retention removed.", "kind"),
 		short: f.NewCounter(prometheus.CounterOpts{Name: "coroner_short_lines_total",
-			Help: "Lines that hold so much that looks like signals that not all of it was matched."}),
+			Help: "Lines with so many possible signals that not all of them were checked."}),
 		forced: f.NewCounter(prometheus.CounterOpts{Name: "coroner_cases_forced_total",
 			Help: "Open cases judged early because there were too many."}),
 	}

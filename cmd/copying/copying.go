@@ -22,7 +22,7 @@ import (
 // Args are the command's arguments.
 type Args struct {
 	From string `arg:"" help:"The ledger's file, or postgres://USER@HOST/DATABASE."`
-	To   string `arg:"" help:"An empty one, or one that a copy was begun into."`
+	To   string `arg:"" help:"An empty ledger, or one with an unfinished copy."`
 }
 
 // Help is shown by coroner ledger copy --help.

@@ -115,7 +115,8 @@ var Vars = kong.Vars{
 	"serve_push_client_node":    "san: client certificates name the node.",
 	"serve_push_max_concurrent": "Pushes handled at one time. The server asks other clients to retry.",
 	"serve_push_open":           "Anyone who can reach the port can push, if no credential is configured.",
-	"serve_push_review":         "API of another cluster with agents.",
+	"serve_push_review": "Kubeconfig of another cluster, whose API reviews the tokens of the agents there; " +
+		"may be given several times.",
 	"serve_push_relay_token_file": "File with the token of the relays of CLUSTER, read at each use; may be given " +
 		"several times. Who has it says what the cluster's Kubernetes API says.",
 	"serve_push_token_file": "File with the token that agents and shippers must send (Authorization: Bearer); " +
@@ -128,10 +129,10 @@ var Vars = kong.Vars{
 		"again on SIGHUP and POST /-/reload.",
 	"serve_runner": "Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods " +
 		"that print a runner's lines, that a controller speaks of, or with -runner- in their name.",
-	"serve_job_wait": "How long a job waits for a runner at least before it is stranded, however soon others of its " +
-		"pool were taken. Known by GitHub's webhook.",
-	"serve_job_wait_most": "How long a job waits at most before it is stranded, however long others of its pool " +
-		"waited.",
+	"serve_job_wait": "Shortest time that a job waits for a runner before it counts as stranded, even if the other " +
+		"jobs of its pool started sooner. Needs GitHub's webhook.",
+	"serve_job_wait_most": "Time after which a job that waits for a runner counts as stranded, even if other jobs " +
+		"of its pool waited longer.",
 	"serve_ledger": "The ledger: a file, or the URL of a PostgreSQL database that several servers can share, " +
 		"postgres://USER@HOST/DATABASE. The password is best left to PGPASSFILE or PGPASSWORD.",
 	"serve_settle_after":    "How long evidence must be complete after a death before the case is judged.",

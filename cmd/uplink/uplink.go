@@ -23,7 +23,7 @@ type Uplink struct {
 	Token  string `name:"server.token-file" help:"${server_token_read}" placeholder:"FILE"`
 	CA     string `name:"server.ca-file" help:"${server_ca_system}" placeholder:"FILE"`
 	Cert   string `name:"server.cert-file" help:"Client certificate, for mutual TLS." placeholder:"FILE"`
-	Key    string `name:"server.key-file" help:"Its key." placeholder:"FILE"`
+	Key    string `name:"server.key-file" help:"Key of the client certificate." placeholder:"FILE"`
 	Name   string `name:"server.name" help:"${server_name}" placeholder:"NAME"`
 }
 

@@ -41,7 +41,7 @@ func newMetrics(r prometheus.Registerer, s *spool.Spool) *metrics {
 		contextLines: one("context_lines_total", "Last words sent."),
 		spoolErrors:  one("spool_errors_total", "Failed writes to the spool."),
 		short: one("short_lines_total",
-			"Lines that hold so much that looks like signals that not all of it was matched."),
+			"Lines with so many possible signals that not all of them were checked."),
 		bookErrors: one("rulebook_errors_total", "Failed fetches of the server's rulebook."),
 		lag: f.NewGaugeVec(prometheus.GaugeOpts{Name: "coroner_agent_lag_seconds",
 			Help: "How far behind now a source is read."}, []string{"source"}),

@@ -128,8 +128,8 @@ func TestSays(t *testing.T) {
 		"completed-job-log": "The runner is healthy[; a step ended with code ‹code›[, which is SIGKILL; memory is " +
 			"the usual cause]].",
 		"runner-crash-signal": "The container's main process died by its own fault (exit ‹code›, signal ‹number›).",
-		"completed-exit": "The container ended with 0[; without the runner's output that hides a crash as well " +
-			"as a success].",
+		"completed-exit": "The container ended with 0[; the runner's output was not read, so it may have crashed " +
+			"all the same].",
 	} {
 		i := slices.IndexFunc(all, func(r manual.Rule) bool { return r.ID == id })
 		if got := all[i].Says; got != want {
