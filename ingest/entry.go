@@ -10,7 +10,11 @@
 // clock or starts a goroutine.
 package ingest
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // MaxText is the longest text of an entry in bytes. Longer lines are cut at a
 // rune boundary and Entry.Cut says how many bytes went.
@@ -144,4 +148,12 @@ type Mark struct {
 	To    time.Time `json:"to,omitzero"`
 	Lines int       `json:"lines,omitzero"` // Covered of a stream: how many lines it had
 	Why   string    `json:"why,omitzero"`   // Gap: what lost the records, in words for the reader
+}
+
+// Word makes a value one word of an entry's text, so that no value can add fields of its own.
+func Word(v string) string {
+	if strings.ContainsAny(v, " \t\"=\\'") {
+		return strconv.Quote(v)
+	}
+	return v
 }

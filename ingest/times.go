@@ -17,3 +17,12 @@ func EarlierOf(a, b time.Time) time.Time {
 	}
 	return b
 }
+
+// Nanos is a time in nanoseconds since 1970, with 0 for the zero time: what is written
+// has no sign for none.
+func Nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}

@@ -72,20 +72,17 @@ func (a *Annotator) putComments(ctx context.Context, repository string, job *git
 // putComment writes the section of a job into the commit's comment, which it makes where there
 // is none.
 func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job *github.Job, t annotation) error {
-	had, err := a.findComment(ctx, fmt.Sprintf("%s/%d/comments", issues, on), job.Commit, t)
-	if err != nil {
+	all := fmt.Sprintf("%s/%d/comments", issues, on)
+	had, err := a.findComment(ctx, all, job.Commit, t)
+	body, changed := commentWith(had.Body, job.Commit, job.Name, t)
+	if err != nil || !changed {
 		return err
 	}
-	body, changed := withSection(had.Body, job.Name, t)
-	switch {
-	case !changed:
-		return nil
-	case had.ID != 0:
+	if had.ID != 0 {
 		address := fmt.Sprintf("%s/comments/%d", issues, had.ID)
 		return a.GitHub.Send(ctx, http.MethodPatch, address, comment{Body: body}, nil)
 	}
-	body = ofCommit(job.Commit) + body
-	return a.GitHub.Send(ctx, http.MethodPost, fmt.Sprintf("%s/%d/comments", issues, on), comment{Body: body}, nil)
+	return a.GitHub.Send(ctx, http.MethodPost, all, comment{Body: body}, nil)
 }
 
 // findComment looks for the comment about a commit that coroner itself wrote, that with the
@@ -142,6 +139,15 @@ func sectionMark(id string) string {
 
 // sectionMarks are where sections begin and end: the case, as a digest, and the revision.
 var sectionMarks = regexp.MustCompile(`(?s)(<!-- coroner [0-9a-f]{24} )(\d{1,9}) -->\n.*?<!-- end -->`)
+
+// commentWith is a commit's comment with a job's section; had is "" where there is none yet.
+func commentWith(had, commit, job string, t annotation) (body string, changed bool) {
+	body, changed = withSection(had, job, t)
+	if had == "" {
+		body = ofCommit(commit) + body
+	}
+	return body, changed
+}
 
 // withSection is a comment with a job's section as it has to be. It changes nothing where that
 // or a later one is there, nor to take back what was never said.

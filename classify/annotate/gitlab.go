@@ -179,17 +179,14 @@ type placed struct {
 // there is none.
 func (g *GitLab) putNote(ctx context.Context, place string, job *labJob, t annotation) error {
 	had, err := g.findNote(ctx, place, job.Commit.ID, t)
-	if err != nil {
+	body, changed := commentWith(had.Body, job.Commit.ID, job.Name, t)
+	if err != nil || !changed {
 		return err
 	}
-	body, changed := withSection(had.Body, job.Name, t)
-	switch {
-	case !changed:
-		return nil
-	case had.at != "":
+	if had.at != "" {
 		return Failure(g.API.Send(ctx, http.MethodPut, had.at, note{Body: body}, nil))
 	}
-	return Failure(g.API.Send(ctx, http.MethodPost, place, note{Body: ofCommit(job.Commit.ID) + body}, nil))
+	return Failure(g.API.Send(ctx, http.MethodPost, place, note{Body: body}, nil))
 }
 
 // findNote looks for the comment about a commit that coroner itself wrote, that with the section

@@ -62,13 +62,10 @@ func (o *Outbox) Ready() <-chan struct{} { return o.ready }
 // their verdicts.
 func (o *Outbox) Due(ctx context.Context, now time.Time, limit int) (out []OutboxItem, err error) {
 	err = o.conn.UseAlone(ctx, func() (err error) {
-		out, err = o.dueItems(now, limit)
-		for i := range out {
-			if err == nil {
-				err = o.fillItem(&out[i])
-			}
+		if out, err = o.dueItems(now, limit); err != nil {
+			return err
 		}
-		return err
+		return o.fillItems(out)
 	})
 	return out, err
 }
@@ -111,17 +108,17 @@ func (o *Outbox) Take(ctx context.Context, now time.Time, limit int) ([]OutboxIt
 		return cmp.Or(a.Recorded.Compare(b.Recorded), strings.Compare(a.Case, b.Case),
 			cmp.Compare(a.Verdict.Revision, b.Verdict.Revision))
 	})
-	return out, o.conn.UseAlone(ctx, func() (err error) {
-		for i := range out {
-			if err == nil {
-				err = o.fillItem(&out[i])
-			}
-		}
-		return err
-	})
+	return out, o.conn.UseAlone(ctx, func() error { return o.fillItems(out) })
 }
 
-// fillItem reads the verdict of an item.
+// fillItems reads the verdicts of items.
+func (o *Outbox) fillItems(items []OutboxItem) (err error) {
+	for i := 0; i < len(items) && err == nil; i++ {
+		err = o.fillItem(&items[i])
+	}
+	return err
+}
+
 func (o *Outbox) fillItem(item *OutboxItem) error {
 	if v, ok := o.verdictCache.Get(item.verdictOf()); ok {
 		item.Verdict = *v

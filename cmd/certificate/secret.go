@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 
+	"coroner/ingest/kubehttp"
+
 	"k8s.io/client-go/rest"
 )
 
@@ -34,13 +36,9 @@ const madeBy = "coroner/certificate"
 
 // NewSecret returns the Secret of that name; it asks nothing yet.
 func NewSecret(config *rest.Config, namespace, name string) (*Secret, error) {
-	client, err := rest.HTTPClientFor(config)
+	client, base, err := kubehttp.New(config)
 	if err != nil {
-		return nil, fmt.Errorf("the API server's configuration: %w", err)
-	}
-	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("the API server's address: %w", err)
+		return nil, err
 	}
 	all := base.JoinPath("/api/v1/namespaces", namespace, "secrets").String()
 	return &Secret{client: client, all: all, name: name}, nil

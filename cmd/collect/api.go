@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"coroner/ingest/kubehttp"
+
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -46,11 +48,7 @@ func (c Cluster) Connect() (*API, error) {
 		return nil, fmt.Errorf("no namespace: %w", err)
 	}
 	config.WarningHandler, config.UserAgent = rest.NoWarnings{}, "coroner"
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	base, _, err := rest.DefaultServerUrlFor(config)
+	client, base, err := kubehttp.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -238,13 +238,3 @@ func TestServerImageHoldsNothingElse(t *testing.T) {
 		t.Errorf("%v: %v, want %v", err, got, want)
 	}
 }
-
-// A time that is no time is refused, and says which variable it is.
-func TestEpoch(t *testing.T) {
-	if at, err := epochFrom("86400"); err != nil || at.Format(time.RFC3339) != "1970-01-02T00:00:00Z" {
-		t.Error(at, err)
-	}
-	if _, err := epochFrom("yesterday"); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
-		t.Error(err)
-	}
-}

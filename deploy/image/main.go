@@ -19,8 +19,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
+
+	"coroner/deploy/sbom"
 )
 
 func main() {
@@ -29,7 +30,7 @@ func main() {
 	prefix := flag.String("prefix", "localhost/", "put before the images' names")
 	tag := flag.String("tag", "dev", "tag of the images")
 	flag.Parse()
-	created, err := epochFrom(os.Getenv("SOURCE_DATE_EPOCH"))
+	created, err := sbom.Created(os.Getenv("SOURCE_DATE_EPOCH"))
 	if err == nil {
 		err = errors.Join(os.MkdirAll(*out, 0o755), packImages(*bin, *out, *prefix, *tag, created))
 	}
@@ -37,19 +38,6 @@ func main() {
 		fmt.Fprintf(os.Stderr, "image: %v\n", err)
 		os.Exit(1)
 	}
-}
-
-// epochFrom is the time that an image bears: a fixed one, unless one is given in
-// seconds.
-func epochFrom(seconds string) (time.Time, error) {
-	if seconds == "" {
-		seconds = "0"
-	}
-	n, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH %s: want seconds", seconds)
-	}
-	return time.Unix(n, 0).UTC(), nil
 }
 
 // packImages packs both programs and says what came out.

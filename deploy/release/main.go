@@ -19,12 +19,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
-	"time"
 
 	"coroner/deploy/chart"
 	"coroner/deploy/licence"
+	"coroner/deploy/sbom"
 )
 
 func main() {
@@ -75,7 +74,7 @@ func addressesOf(owner, url, home string) (addresses, error) {
 
 // makeRelease makes the archives, the manifest and the checksums.
 func makeRelease(out string, at addresses) error {
-	created, err := epochTime()
+	created, err := sbom.Created(os.Getenv("SOURCE_DATE_EPOCH"))
 	if err != nil {
 		return err
 	}
@@ -113,17 +112,4 @@ func licences(out, program string) error {
 		}
 	}
 	return err
-}
-
-// epochTime is the time that the files of an archive bear.
-func epochTime() (time.Time, error) {
-	seconds := os.Getenv("SOURCE_DATE_EPOCH")
-	if seconds == "" {
-		return time.Unix(0, 0).UTC(), nil
-	}
-	n, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH %s: want seconds", seconds)
-	}
-	return time.Unix(n, 0).UTC(), nil
 }

@@ -10,13 +10,16 @@ package sbom
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1" // SPDX asks for it beside SHA-256
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,6 +47,16 @@ func New(name, version, url, purpose string, licences map[string]string) *Docume
 	d.addRelation("SPDXRef-DOCUMENT", "DESCRIBES", root)
 	d.packages = append(d.packages, d.describe(root, name, version, url, purpose))
 	return d
+}
+
+// Created is the time that a document and what it describes bear: a fixed one, unless
+// seconds are given, as SOURCE_DATE_EPOCH has them.
+func Created(seconds string) (time.Time, error) {
+	n, err := strconv.ParseInt(cmp.Or(seconds, "0"), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH %s: want seconds", seconds)
+	}
+	return time.Unix(n, 0).UTC(), nil
 }
 
 // Encode returns the document. The id tells it from all others of that name.

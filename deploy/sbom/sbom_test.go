@@ -115,3 +115,16 @@ func TestFiles(t *testing.T) {
 		t.Error("a script passes for a program of Go")
 	}
 }
+
+// A time that is no time is refused, and says which variable it is.
+func TestEpoch(t *testing.T) {
+	if at, err := Created("86400"); err != nil || at.Format(time.RFC3339) != "1970-01-02T00:00:00Z" {
+		t.Error(at, err)
+	}
+	if at, err := Created(""); err != nil || at.Unix() != 0 {
+		t.Error(at, err)
+	}
+	if _, err := Created("yesterday"); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
+		t.Error(err)
+	}
+}

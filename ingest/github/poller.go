@@ -257,7 +257,7 @@ func jobEntry(j *Job, repository string, at time.Time) ingest.Entry {
 func addField(e *ingest.Entry, key, value string) {
 	if v := oneLine(value); v != "" {
 		e.Fields[key] = v
-		e.Text += " " + key + "=" + quoteWord(v)
+		e.Text += " " + key + "=" + ingest.Word(v)
 	}
 }
 
@@ -291,12 +291,4 @@ func oneLine(s string) string {
 		s = strings.ToValidUTF8(s[:400], "")
 	}
 	return strings.TrimSpace(s)
-}
-
-// quoteWord makes a value one word.
-func quoteWord(v string) string {
-	if strings.ContainsAny(v, " \t\"=\\'") {
-		return strconv.Quote(v)
-	}
-	return v
 }

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"coroner/ingest/access"
+	"coroner/ingest/kubehttp"
 	"coroner/ingest/push"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -90,13 +91,9 @@ const (
 
 // New returns a reviewer; it asks nothing yet.
 func New(config *rest.Config, o Options) (*Reviewer, error) {
-	client, err := rest.HTTPClientFor(config)
+	client, base, err := kubehttp.New(config)
 	if err != nil {
-		return nil, fmt.Errorf("the API server's configuration: %w", err)
-	}
-	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("the API server's address: %w", err)
+		return nil, err
 	}
 	r := &Reviewer{
 		options: o,

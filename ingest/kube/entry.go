@@ -2,7 +2,6 @@ package kube
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,18 +51,10 @@ func fieldsAndText(msg string, pairs []pair) (map[string]string, string, int) {
 			continue
 		}
 		m[p.key] = v
-		b.WriteString(" " + p.key + "=" + quoteWord(v))
+		b.WriteString(" " + p.key + "=" + ingest.Word(v))
 	}
 	text, cut := logtext.Shorten(b.String())
 	return m, text, cut
-}
-
-// quoteWord makes v one word of Text, so that no value can add fields of its own.
-func quoteWord(v string) string {
-	if strings.ContainsAny(v, " \t\"=\\'") {
-		return strconv.Quote(v)
-	}
-	return v
 }
 
 // escapes are the colours that a termination message has when the kubelet took

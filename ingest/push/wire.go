@@ -104,8 +104,8 @@ func metadata(e *ingest.Entry) (m push.LabelsAdapter) {
 			put(name, strconv.FormatInt(n, 10))
 		}
 	}
-	number("at", unixNanos(e.At))
-	number("after", unixNanos(e.After))
+	number("at", ingest.Nanos(e.At))
+	number("after", ingest.Nanos(e.After))
 	number("mono", int64(e.Mono))
 	number("clock", int64(e.Clock))
 	number("trust", int64(e.Trust))
@@ -125,8 +125,8 @@ func metadata(e *ingest.Entry) (m push.LabelsAdapter) {
 	}
 	if e.Mark != nil {
 		put("mark", markNames[e.Mark.Kind])
-		number("from", unixNanos(e.Mark.From))
-		number("to", unixNanos(e.Mark.To))
+		number("from", ingest.Nanos(e.Mark.From))
+		number("to", ingest.Nanos(e.Mark.To))
 		number("lines", int64(e.Mark.Lines))
 		put("why", e.Mark.Why)
 	}
@@ -139,13 +139,6 @@ var markNames = map[ingest.MarkKind]string{
 	ingest.Mixed:   "mixed",
 	ingest.Ended:   "ended",
 	ingest.Reached: "reached",
-}
-
-func unixNanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
 }
 
 var errWire = errors.New("not an agent's entry")

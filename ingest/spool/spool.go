@@ -22,6 +22,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"coroner/ingest"
 )
 
 // Class says what a file is worth.
@@ -44,17 +46,10 @@ type Item struct {
 }
 
 func (i Item) fileName() string {
-	return fmt.Sprintf("%016d-%s-%d-%d-%d.push", i.Seq, i.Class, i.Entries, nanos(i.From), nanos(i.To))
+	return fmt.Sprintf("%016d-%s-%d-%d-%d.push", i.Seq, i.Class, i.Entries, ingest.Nanos(i.From), ingest.Nanos(i.To))
 }
 
-// nanos and moment have 0 for the zero time: a file's name has no room for a minus.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
+// moment is the time that ingest.Nanos wrote into a file's name.
 func moment(nanos int64) time.Time {
 	if nanos == 0 {
 		return time.Time{}

@@ -42,7 +42,7 @@ func RecordID(e *ingest.Entry) []byte {
 	} {
 		text = append(append(text, part...), 0)
 	}
-	text = append(strconv.AppendInt(text, nanos(e.At), 10), 0)
+	text = append(strconv.AppendInt(text, ingest.Nanos(e.At), 10), 0)
 	text = append(strconv.AppendInt(text, int64(e.Mono), 10), 0)
 	text = append(append(text, e.Text...), 0)
 	text = append(append(text, fieldsText(e.Fields)...), 0)
@@ -51,7 +51,7 @@ func RecordID(e *ingest.Entry) []byte {
 		text = strconv.AppendInt(text, int64(e.Line), 10)
 	}
 	sum := sha256.Sum256(text)
-	second := uint32(max(0, nanos(e.At)) / int64(time.Second))
+	second := uint32(max(0, ingest.Nanos(e.At)) / int64(time.Second))
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+size), second), sum[:size]...)
 }
 
@@ -70,26 +70,18 @@ func MarkID(e *ingest.Entry) []byte {
 	h := sha256.New()
 	m := e.Mark
 	parts := []string{string(e.Source), e.Node, e.Boot, e.Namespace, e.Pod, e.PodUID, e.Container,
-		strconv.Itoa(int(m.Kind)), strconv.FormatInt(nanos(m.From), 10)}
+		strconv.Itoa(int(m.Kind)), strconv.FormatInt(ingest.Nanos(m.From), 10)}
 	if e.Cluster != "" {
 		parts = append(parts, e.Cluster+Within)
 	}
 	if m.Kind == ingest.Gap {
-		parts = append(parts, strconv.FormatInt(nanos(m.To), 10), m.Why)
+		parts = append(parts, strconv.FormatInt(ingest.Nanos(m.To), 10), m.Why)
 	}
 	for _, part := range parts {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}
 	return h.Sum(nil)[:size]
-}
-
-// nanos is a time as the ledger has it; 0 is none.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
 }
 
 // ReadRecord is the entry of a row of evidence.
