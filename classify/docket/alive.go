@@ -12,7 +12,7 @@ import (
 // lives is known by a watch that goes on and saw no end: coroner itself says so then, and
 // files that record beside the verdict, which stands on it.
 
-// hangWait is how long after the listener's last word of a runner its open case is judged
+// hangWait is how long after the last word of a runner's job its open case is judged
 // once more: its job may be over, and then it must end. The rulebook wants three minutes of
 // life after a job, and up to when it watches the server learns once a minute.
 const hangWait = 3*time.Minute + 90*time.Second
@@ -47,12 +47,12 @@ func lifeSign(c *ledger.Case, found []*classify.Scanned, now time.Time) *ingest.
 	}
 }
 
-// hangTime is when a case that stays open is judged once more; zero where the listener said
-// nothing of its runner, or long ago.
+// hangTime is when a case that stays open is judged once more; zero where neither the listener
+// nor GitHub said anything of its runner, or long ago.
 func hangTime(c *ledger.Case, found []*classify.Scanned, now time.Time) time.Time {
 	var said time.Time
 	for _, s := range found {
-		if s.Entry.Source == ingest.Listener && s.Entry.Mark == nil {
+		if (s.Entry.Source == ingest.Listener || s.Entry.Source == ingest.GitHub) && s.Entry.Mark == nil {
 			said = latestOf(said, s.Entry.At)
 		}
 	}

@@ -28,6 +28,17 @@ func (w *world) jobEnds() {
 	w.listenerSays("job completed message received.", `"RequestId": 7, "Result": "succeeded"`)
 }
 
+// githubSays files what a webhook says of a job that the runner has, or had until now.
+func (w *world) githubSays(id int, status string, more ...func(*ingest.Entry)) {
+	w.t.Helper()
+	e := w.job(id, w.clock.at.Add(-time.Minute), status, "mill")
+	e.Pod, e.Fields["runner_name"] = pod, pod
+	for _, change := range more {
+		change(&e)
+	}
+	w.tell(e)
+}
+
 // later lets minutes pass in which the watch goes on.
 func (w *world) later(minutes int) {
 	w.t.Helper()
@@ -100,6 +111,72 @@ func TestSilenceMakesNoZombie(t *testing.T) {
 	unseen.jobEnds()
 	unseen.later(20)
 	unseen.want("a pod that the watch never saw")
+}
+
+const ephemeral = "pool=mill owner=EphemeralRunner/" + pod
+
+// GitHub's own word that the job is over makes a zombie of a runner that goes on, and of no other.
+func TestGitHubTellsOfAZombie(t *testing.T) {
+	for what, c := range map[string]struct {
+		spec string
+		tell func(*world)
+		want []string
+	}{
+		"its job is over": {ephemeral, func(w *world) { w.githubSays(7, "completed") }, []string{pod + " zombie 1"}},
+		"its job runs":    {ephemeral, func(w *world) { w.githubSays(7, "in_progress") }, nil},
+		"it ends in seconds": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed")
+			w.pass(8 * time.Second)
+			w.ended(pod, "0")
+		}, []string{pod + " completed 1"}},
+		"it has another job": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed")
+			w.pass(20 * time.Second)
+			w.githubSays(8, "in_progress")
+		}, nil},
+		"it has ended its other job": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed")
+			w.pass(time.Second)
+			w.githubSays(8, "in_progress")
+			w.pass(20 * time.Second)
+			w.githubSays(8, "completed")
+		}, []string{pod + " zombie 1"}},
+		"a runner that stays": {"pool=mill owner=Runner/" + pod, func(w *world) { w.githubSays(7, "completed") }, nil},
+		"another cluster's": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed", func(e *ingest.Entry) { e.Cluster = "b" })
+		}, nil},
+		"another namespace's": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed", func(e *ingest.Entry) { e.Namespace = "else" })
+		}, nil},
+		"which namespace's is open": {ephemeral, func(w *world) {
+			for _, e := range w.watched(pod, "pod spec", "containers=runner node=n1 "+ephemeral) {
+				e.Namespace, e.PodUID = "else", "uid-else"
+				w.tell(e)
+			}
+			w.pass(5 * time.Second)
+			w.githubSays(7, "completed")
+		}, nil},
+		"an earlier pod's": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed", func(e *ingest.Entry) { e.At = e.At.Add(-time.Hour) })
+		}, nil},
+		"somebody's claim": {ephemeral, func(w *world) {
+			w.githubSays(7, "completed", func(e *ingest.Entry) { e.Trust = ingest.Claimed })
+		}, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.listed(pod, c.spec)
+			w.pass(2 * time.Minute)
+			c.tell(w)
+			w.later(10)
+			w.want("minutes later", c.want...)
+			for _, v := range w.verdicts() {
+				if got := w.verdict(pod).Verdict; v == pod+" zombie 1" && (got.State != rules.Open || got.Job.ID == "") {
+					t.Errorf("%s, job %q; want it open and the job known", got.State, got.Job.ID)
+				}
+			}
+		})
+	}
 }
 
 // What the listener says puts nothing off: a runner that it names and that never starts is
