@@ -32,6 +32,7 @@ type Filing struct {
 	Wide     string    // what it says of everything on its node, see Signal.Says; "": nothing
 	Ends     bool      // after it a container or a pod was over
 	Runner   bool      // it says that its subject is a runner
+	JobOver  bool      // it can say that its runner's job is over
 	Standing []Standing
 	Steady   string // of an entry about a pool only: what it says, the same for each that says the same
 	Short    bool   // not all of it was matched, see rules.Rulebook.ScanWithin
@@ -67,8 +68,15 @@ func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 	f.Short = short
 	for i := range signals {
 		f.addStanding(&signals[i], book)
+		f.JobOver = f.JobOver || SaysJobOver(&signals[i], book)
 	}
 	return f, len(signals) > 0
+}
+
+// SaysJobOver says whether a signal can say that its runner's job is over: a verdict on a
+// runner that lives can stand on it.
+func SaysJobOver(s *signal.Signal, book *rules.Rulebook) bool {
+	return book.Decides(casefile.OfRunner, s.Def.Name) && s.Str("status") != "in_progress"
 }
 
 // standingReach is what is about pools and jobs.

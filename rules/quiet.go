@@ -33,11 +33,11 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 	}
 }
 
-// Decides says whether the lines of a signal can be what a verdict on a case of that
-// kind stands on.
+// Decides says whether the lines of a signal can be what a verdict of a label that lasts, on
+// a case of that kind, stands on.
 func (b *Rulebook) Decides(kind casefile.Kind, signal string) bool {
 	return slices.ContainsFunc(b.Rules, func(r *Rule) bool {
-		return r.Kind == kind && slices.Contains(r.Deciding, signal)
+		return r.Kind == kind && r.Label.Lasting() && slices.Contains(r.Deciding, signal)
 	})
 }
 

@@ -1,21 +1,33 @@
 package docket
 
 import (
+	"slices"
 	"time"
 
 	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/rules"
+	"coroner/rules/signal"
 )
 
 // A runner that hangs after its job says nothing, and neither does anybody else. That it
 // lives is known by a watch that goes on and saw no end: coroner itself says so then, and
 // files that record beside the verdict, which stands on it.
 
-// hangWait is how long after the last word of a runner's job its open case is judged
-// once more: its job may be over, and then it must end. The rulebook wants three minutes of
-// life after a job, and up to when it watches the server learns once a minute.
-const hangWait = 3*time.Minute + 90*time.Second
+// hangLooks are when, after a word that its job is over, a runner's open case is judged. The
+// rulebook wants more than 45 seconds of life after a job, or three minutes where the runner was
+// asked to stop; up to when it watches the server learns every ten seconds, or once a minute from
+// a relay of an earlier version.
+var hangLooks = []time.Duration{47 * time.Second, 57 * time.Second, 3*time.Minute + 90*time.Second}
+
+// hangDue is when a case is judged for an entry that came now and says that its job is over.
+func hangDue(e *ingest.Entry, now time.Time) time.Time {
+	if e.At.IsZero() || e.At.After(now) {
+		return now.Add(hangLooks[0])
+	}
+	return ingest.LaterOf(now, e.At.Add(hangLooks[0]))
+}
 
 // stillWatched is how old the last word of a watch may be.
 const stillWatched = 2 * time.Minute
@@ -35,7 +47,7 @@ func lifeSign(c *ledger.Case, found []*classify.Scanned, now time.Time) *ingest.
 		case e.Mark == nil:
 			seen = seen || e.PodUID == c.UID && e.Trust == ingest.Attested
 		case e.Mark.Kind == ingest.Covered:
-			until = latestOf(until, e.Mark.To)
+			until = ingest.LaterOf(until, e.Mark.To)
 		}
 	}
 	if !seen || now.Sub(until) > stillWatched {
@@ -47,17 +59,20 @@ func lifeSign(c *ledger.Case, found []*classify.Scanned, now time.Time) *ingest.
 	}
 }
 
-// hangTime is when a case that stays open is judged once more; zero where neither the listener
-// nor GitHub said anything of its runner, or long ago.
-func hangTime(c *ledger.Case, found []*classify.Scanned, now time.Time) time.Time {
+// hangTime is when a case that stays open is judged once more; zero where nothing says that its
+// runner's job is over, or has long said so.
+func hangTime(c *ledger.Case, found []*classify.Scanned, book *rules.Rulebook, now time.Time) time.Time {
 	var said time.Time
 	for _, s := range found {
-		if (s.Entry.Source == ingest.Listener || s.Entry.Source == ingest.GitHub) && s.Entry.Mark == nil {
-			said = latestOf(said, s.Entry.At)
+		over := func(one signal.Signal) bool { return classify.SaysJobOver(&one, book) }
+		if s.Entry.At.After(said) && slices.ContainsFunc(s.Signals, over) {
+			said = s.Entry.At
 		}
 	}
-	if at := said.Add(hangWait); c.State == ledger.StateOpen && !said.IsZero() && at.After(now) {
-		return at
+	for _, wait := range hangLooks {
+		if at := said.Add(wait); c.State == ledger.StateOpen && at.After(now) {
+			return at
+		}
 	}
 	return time.Time{}
 }

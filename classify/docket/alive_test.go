@@ -3,6 +3,7 @@ package docket
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,9 +59,8 @@ func TestHungRunnerIsAZombieLive(t *testing.T) {
 	w.later(20)
 	w.want("while its job runs")
 	w.jobEnds()
-	w.later(3)
-	w.want("a little after its job")
-	w.later(3)
+	w.want("just after its job")
+	w.later(2)
 	w.want("minutes after its job", pod+" zombie 1")
 	v := w.verdict(pod).Verdict
 	if v.State != rules.Open || v.Confidence != rules.Probable || v.DiedAt != nil {
@@ -176,6 +176,96 @@ func TestGitHubTellsOfAZombie(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// runnerSays files a line of the runner's own.
+func (w *world) runnerSays(text string) {
+	w.t.Helper()
+	e := w.entry(ingest.Runner, text)
+	e.PodUID = "uid-" + pod
+	w.tell(e)
+}
+
+// seconds lets seconds pass in which the watch tells every ten how far it is, and gives those after
+// which a zombie was open first, 0 where none was.
+func (w *world) seconds(n int) (open int) {
+	w.t.Helper()
+	for i := range n {
+		w.pass(time.Second)
+		if i%10 == 9 {
+			w.tell(w.watch())
+		}
+		w.due()
+		if found := w.verdicts(); open == 0 && len(found) > 0 && strings.Contains(found[0], "zombie") {
+			open = i + 1
+		}
+	}
+	return open
+}
+
+// A runner that lives on is a zombie within a minute of the first word that its job is over, and
+// none before 45 seconds.
+func TestZombieWithinAMinute(t *testing.T) {
+	for what, says := range map[string]func(*world){
+		"the listener":              func(w *world) { w.jobEnds() },
+		"GitHub":                    func(w *world) { w.githubSays(7, "completed") },
+		"GitHub, five seconds late": func(w *world) { w.pass(-5 * time.Second); w.githubSays(7, "completed"); w.pass(5 * time.Second) },
+		"the runner": func(w *world) {
+			w.runnerSays(w.clock.at.Format("2006-01-02 15:04:05Z") + ": Job build completed with result: Succeeded")
+		},
+	} {
+		for _, offset := range []int{0, 9} { // from the watch's word to the job's end
+			w := newWorld(t, Options{})
+			w.listed(pod, ephemeral)
+			w.jobBegins()
+			w.later(5)
+			w.tell(w.watch())
+			w.seconds(offset)
+			says(w)
+			if after := w.seconds(90); after <= 40 || after > 60 {
+				t.Errorf("%s, the watch's word %d s old: a zombie after %d s, want more than 40 and at most 60", what,
+					offset, after)
+			}
+		}
+	}
+}
+
+// A runner that takes its time to end, works on for a hook, or was asked to stop is none.
+func TestSlowEndsAreNoZombies(t *testing.T) {
+	for what, c := range map[string]struct {
+		meanwhile func(*world)
+		after     int // seconds until it ends
+	}{
+		"it ends at once":       {func(*world) {}, 1},
+		"it ends in 30 seconds": {func(*world) {}, 30},
+		"it ends in 45 seconds": {func(*world) {}, 45},
+		"its hook works for two": {func(w *world) {
+			for range 6 {
+				w.seconds(20)
+				w.runnerSays("[WORKER " + w.clock.at.Format("2006-01-02 15:04:05Z") +
+					" INFO StepsRunner] Processing step: DisplayName='Run /hooks/job-completed.sh'")
+			}
+		}, 40},
+		"it was asked to stop": {func(w *world) {
+			w.seconds(5)
+			w.tell(w.watched(pod, "pod deleting", "grace_seconds=120")...)
+		}, 90},
+	} {
+		w := newWorld(t, Options{})
+		w.listed(pod, ephemeral)
+		w.jobBegins()
+		w.later(5)
+		w.jobEnds()
+		c.meanwhile(w)
+		if after := w.seconds(c.after); after > 0 {
+			t.Errorf("%s: a zombie", what)
+		}
+		w.ended(pod, "0")
+		w.later(5)
+		if v := w.verdict(pod).Verdict; v.Label == rules.Zombie || v.Revision > 1 {
+			t.Errorf("%s: %s, revision %d", what, v.Label, v.Revision)
+		}
 	}
 }
 

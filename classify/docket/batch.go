@@ -105,7 +105,7 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 	b.filer.wide.countFiled(wide)
 	b.evidence++
 	for _, s := range f.Subjects {
-		if err := b.touchCase(e, s, f.Runner, f.Ends); err != nil {
+		if err := b.touchCase(e, s, f); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,8 @@ func (b *batch) fileMark(e *ingest.Entry) error {
 		return err
 	}
 	runner := e.Source == ingest.Runner
-	return b.touchCase(e, classify.StreamSubject(e), runner, runner && m.Kind == ingest.Ended)
+	says := classify.Filing{Runner: runner, Ends: runner && m.Kind == ingest.Ended}
+	return b.touchCase(e, classify.StreamSubject(e), &says)
 }
 
 // noteReached notes that a node's agent lives and how far it has read. A shipper's gap
@@ -189,8 +190,8 @@ func (b *batch) noteReached(e *ingest.Entry) {
 	b.nodes[on] = n
 }
 
-// touchCase finds or opens the case of a pod that new evidence speaks of.
-func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, runner, ends bool) error {
+// touchCase finds or opens the case of a pod that new evidence speaks of, which says something.
+func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, says *classify.Filing) error {
 	c, again, err := b.cases.findCase(&s)
 	if err != nil || c == nil && !s.Named() {
 		return err
@@ -210,10 +211,12 @@ func (b *batch) touchCase(e *ingest.Entry, s classify.Subject, runner, ends bool
 	if b.filer.ledger.Shared() { // of another server's clock the same time can be another one
 		c.Version++
 	}
-	c.Runner = b.filer.options.isRunner(&c.Case, runner)
-	switch {
-	case ends || c.State == ledger.StateJudged:
+	c.Runner = b.filer.options.isRunner(&c.Case, says.Runner)
+	switch over := hangDue(e, b.now); {
+	case says.Ends || c.State == ledger.StateJudged:
 		b.noteEnd(&c.Case, e.At)
+	case says.JobOver && (c.Due.IsZero() || over.Before(c.Due)):
+		c.Due = over
 	case c.Due.IsZero() && e.Mark == nil && !e.Source.Forgeable():
 		c.Due = b.now.Add(b.filer.options.Deadline) // it may never start; then nothing will end
 	}
@@ -259,7 +262,7 @@ func (b *batch) mergeCases(c *cachedCase) (*cachedCase, error) {
 		learnNames(&c.Case, &ingest.Entry{Node: twin.Node}, names)
 	}
 	c.Runner = c.Runner || twin.Runner
-	c.Died = latestOf(c.Died, twin.Died)
+	c.Died = ingest.LaterOf(c.Died, twin.Died)
 	if twin.Opened.Before(c.Opened) {
 		c.Opened = twin.Opened
 	}
@@ -323,7 +326,7 @@ func (b *batch) endBatch() error {
 		if err := b.tx.AddTail(stream.name, ownerKey(e), lines, last, b.book.RedactTail); err != nil {
 			return err
 		}
-		if err := b.touchCase(e, classify.StreamSubject(e), true, false); err != nil {
+		if err := b.touchCase(e, classify.StreamSubject(e), &classify.Filing{Runner: true}); err != nil {
 			return err
 		}
 	}

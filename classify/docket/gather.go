@@ -141,7 +141,7 @@ func (g *gathering) surroundings() {
 	if g.first.IsZero() {
 		g.first = g.c.Opened
 	}
-	g.last = latestOf(g.last, g.c.Died)
+	g.last = ingest.LaterOf(g.last, g.c.Died)
 	from, to := classify.Window(g.first, g.last)
 	around, own := ledger.Owners{"controller", "kube:" + g.c.Namespace}, ledger.Owners{}
 	if g.c.Node != "" {
@@ -222,11 +222,4 @@ func (g *gathering) noteError(err error) {
 	if g.err == nil {
 		g.err = err
 	}
-}
-
-func latestOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

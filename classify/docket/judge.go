@@ -105,7 +105,7 @@ func (j *judge) judgeLives(ctx context.Context, q ledger.Questions, c *ledger.Ca
 	if err != nil {
 		return found, err
 	}
-	found.again = hangTime(c, all, j.now())
+	found.again = hangTime(c, all, book, j.now())
 	if found.sign = lifeSign(c, all, j.now()); found.sign != nil {
 		all = append(all, scanEntry(found.sign, book))
 	}
@@ -195,7 +195,7 @@ func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 	due := now.Due
 	now.State, now.Due = ledger.StateOpen, o.again
 	if !now.Heard.Equal(o.Heard) { // of which it was not judged yet
-		now.Due = at.Add(j.options.Deadline)
+		now.Due = at.Add(min(j.options.Deadline, hangLooks[0]))
 	}
 	if o.had {
 		now.State = ledger.StateJudged

@@ -88,9 +88,9 @@ func (b *batch) touchStandings(e *ingest.Entry, all []classify.Standing) error {
 		case !s.Telling:
 			continue
 		case s.Kind == casefile.OfJob:
-			due = latestOf(due, e.At.Add(b.filer.options.JobWait))
+			due = ingest.LaterOf(due, e.At.Add(b.filer.options.JobWait))
 		}
-		c.Heard, c.Died = b.now, latestOf(c.Died, e.At)
+		c.Heard, c.Died = b.now, ingest.LaterOf(c.Died, e.At)
 		if c.Due.IsZero() || due.Before(c.Due) {
 			c.Due = due
 		}
@@ -240,7 +240,7 @@ func resolvedAt(last *rules.Verdict, at time.Time) *rules.Verdict {
 func (o *episode) beganAt(from time.Time) time.Time {
 	switch {
 	case !o.isOpen() && o.last.Until != nil:
-		return latestOf(from, o.last.Until.Add(1))
+		return ingest.LaterOf(from, o.last.Until.Add(1))
 	case o.isOpen() && o.last.Since != nil && o.last.Since.Before(from):
 		return *o.last.Since
 	}

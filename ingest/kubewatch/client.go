@@ -44,6 +44,7 @@ func newClient(config *rest.Config, by codec) (rest.Interface, error) {
 	c.NegotiatedSerializer = by
 	c.AcceptContentTypes, c.ContentType = "application/json", "application/json"
 	c.UserAgent = "coroner"
+	c.QPS, c.Burst = 50, 100 // the library's 5 are too few for the watches of many namespaces
 	c.WarningHandler = rest.NoWarnings{}
 	return rest.UnversionedRESTClientFor(c)
 }

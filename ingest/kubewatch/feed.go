@@ -118,7 +118,7 @@ func (f *feed) noteMissed(uid types.UID, k *known) {
 }
 
 // markEvery is how often coverage that goes on is reported.
-const markEvery = 10 * time.Second
+const markEvery = 8 * time.Second
 
 // UpdateResourceVersion implements cache.ResourceVersionUpdater. It is called
 // after every change and at every bookmark: the server is there, and up to here

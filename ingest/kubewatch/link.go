@@ -55,8 +55,15 @@ func (l *link) listPods(ctx context.Context, o metav1.ListOptions) (runtime.Obje
 	return all, err
 }
 
+// podWatch is how many seconds a watch of a namespace's pods lasts. The server says two seconds
+// before its end how far it is, else once a minute, and that its pod lives tells a zombie.
+var podWatch int64 = 10
+
 func (l *link) watchPods(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
+	if l.name == "pods" && l.namespace != "" && o.SendInitialEvents == nil {
+		o.TimeoutSeconds = &podWatch
+	}
 	stream, err := l.newRequest(o).Watch(ctx)
 	first := o.SendInitialEvents != nil
 	if first && unsupported(err) {
