@@ -233,6 +233,9 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 	if v.Label.Lasting() {
 		v.Standing = standingOf(f)
 	}
+	if v.Label.Lasting() && f.c.Kind == casefile.OfRunner && (f.Ended || f.Exit.Known) {
+		v.State, v.Until = Resolved, v.DiedAt
+	}
 	v.Waits = b.beforeStart(r.Label) || r.waits != nil && r.waits.isTrue(env)
 	v.NoDeath = r.Label.Death() && !b.isDeath(r.Label)
 	if v.DiedAt == nil && v.Death() {

@@ -16,10 +16,7 @@ func standingOf(f *finding) (l Standing) {
 	var last time.Time
 	for _, d := range f.decisive {
 		at, _ := d["at"].(time.Time)
-		if at.IsZero() {
-			continue
-		}
-		if l.Since == nil || at.Before(*l.Since) {
+		if !at.IsZero() && (l.Since == nil || at.Before(*l.Since)) {
 			l.Since = &at
 		}
 		last = ingest.LaterOf(last, at)

@@ -58,6 +58,7 @@ func TestHungRunnerIsAZombieLive(t *testing.T) {
 	w.jobBegins()
 	w.later(20)
 	w.want("while its job runs")
+	over := w.clock.at
 	w.jobEnds()
 	w.want("just after its job")
 	w.later(2)
@@ -69,11 +70,80 @@ func TestHungRunnerIsAZombieLive(t *testing.T) {
 	w.tell(w.watched(pod, "pod condition", "type=Ready status=True")...)
 	w.later(10)
 	w.want("what it was judged by is on file, so that it stands", pod+" zombie 1")
+	ended := w.clock.at
 	w.ended(pod, "0")
 	w.later(3)
-	if v := w.verdict(pod).Verdict; v.Label == rules.Zombie || v.Revision != 2 {
-		t.Errorf("after its end: %s, revision %d", v.Label, v.Revision)
+	w.want("after its end", pod+" zombie 2")
+	v = w.verdict(pod).Verdict
+	if v.State != rules.Resolved || v.Since == nil || !v.Since.Equal(over) || v.Until == nil || !v.Until.Equal(ended) {
+		t.Errorf("after its end: %s since %v until %v, want it resolved, %v and %v", v.State, v.Since, v.Until, over, ended)
 	}
+	w.later(10)
+	w.want("nothing more is heard", pod+" zombie 2")
+}
+
+// The end of a zombie resolves it however it ended, unless the end is a death with its own
+// evidence: whoever takes it away does as he is told.
+func TestZombieEnds(t *testing.T) {
+	for what, c := range map[string]struct {
+		end  func(*world)
+		want string
+	}{
+		"by itself":                         {func(w *world) { w.ended(pod, "0") }, "zombie resolved"},
+		"with a code that nothing explains": {func(w *world) { w.ended(pod, "1") }, "zombie resolved"},
+		"deleted": {func(w *world) {
+			w.tell(w.watched(pod, "pod deleting", "grace_seconds=30")...)
+			w.pass(30 * time.Second)
+			w.ended(pod, "137")
+		}, "zombie resolved"},
+		"deleted at once": {func(w *world) { w.tell(w.watched(pod, "pod gone", "deletion=seen")...) }, "zombie resolved"},
+		"killed for memory": {func(w *world) {
+			at := w.clock.at.Format(time.RFC3339)
+			w.tell(w.watched(pod, "container terminated", "container=runner exit_code=137 reason=OOMKilled finished_at="+at+
+				" which=state restarts=0")...)
+		}, "cgroup-OOM "},
+		"evicted": {func(w *world) {
+			w.tell(w.watched(pod, "pod status", "phase=Failed reason=Evicted")...)
+			w.ended(pod, "137")
+		}, "evicted "},
+	} {
+		for _, swept := range []bool{false, true} {
+			w := newWorld(t, Options{})
+			w.listed(pod, ephemeral)
+			w.jobBegins()
+			w.jobEnds()
+			w.later(5)
+			w.want(what, pod+" zombie 1")
+			if swept { // its beginning is kept no longer
+				w.pass(50 * time.Hour)
+				w.tell(w.watch())
+				if err := w.Upkeep(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.end(w)
+			w.later(5)
+			v := w.verdict(pod).Verdict
+			if got := string(v.Label) + " " + string(v.State); got != c.want || v.Revision != 2 || v.DiedAt == nil {
+				t.Errorf("%s, swept %v: %q revision %d died %v, want %q", what, swept, got, v.Revision, v.DiedAt, c.want)
+			}
+		}
+	}
+}
+
+// A runner that was asked to stop while it worked, and that ends minutes later, was no zombie.
+func TestSlowStopIsNoZombie(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.listed(pod, ephemeral)
+	w.jobBegins()
+	w.later(5)
+	w.tell(w.watched(pod, "pod deleting", "grace_seconds=150")...)
+	w.pass(2 * time.Second)
+	w.jobEnds()
+	w.seconds(150)
+	w.ended(pod, "143")
+	w.later(5)
+	w.want("it was asked to stop", pod+" SIGTERM-drain 1")
 }
 
 // Silence alone makes no zombie: without a watch that goes on, or without the word that the

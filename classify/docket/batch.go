@@ -7,6 +7,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/ledger"
+	"coroner/classify/quota"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -96,13 +97,13 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 		b.filer.printed.countKept(e, 1)
 		b.kept = append(b.kept, e)
 	}
-	wide := keyOf(e, f.Wide, b.now)
-	added, err := b.tx.AddEvidence(e, append(f.Keys, standingKeys(e, f.Standing)...), b.filer.wide.hasRoom(wide))
+	wide := quota.SameOf(e, f.Wide, b.now)
+	added, err := b.tx.AddEvidence(e, append(f.Keys, standingKeys(e, f.Standing)...), b.filer.wide.HasRoom(wide))
 	if err != nil || !added {
 		b.repeated++
 		return err
 	}
-	b.filer.wide.countFiled(wide)
+	b.filer.wide.CountFiled(wide)
 	b.evidence++
 	for _, s := range f.Subjects {
 		if err := b.touchCase(e, s, f); err != nil {

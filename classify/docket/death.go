@@ -53,9 +53,22 @@ func verdictBefore(
 	if err != nil || !had {
 		return nil, false, err
 	}
+	last = &record.Verdict
 	lost, err := incomplete(ctx, q, c)
-	return &record.Verdict, lost || saysNothingNew(&record.Verdict, v), err
+	if lost && last.State == rules.Open && v.DiedAt != nil { // of which nothing is lost yet
+		lost = false
+		if !v.Death() || slices.Contains(endsOfTheUseless, v.Label) {
+			over := resolvedAt(last, *v.DiedAt)
+			over.DiedAt, over.Exit = v.DiedAt, v.Exit
+			*v = *over
+		}
+	}
+	return last, lost || saysNothingNew(last, v), err
 }
+
+// endsOfTheUseless are deaths that only end what was of no use: it was taken away, or nothing says
+// how it ended.
+var endsOfTheUseless = []rules.Label{rules.SIGTERMDrain, rules.ForceDeleted, rules.Unknown}
 
 func nameOf(c *ledger.Case) string {
 	switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/classify/quota"
 	"coroner/ingest"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -22,14 +23,14 @@ type filer struct {
 	clusters  clustersSeen
 	printed   printQuota
 	steady    steadyPools
-	wide      nodeQuota
+	wide      quota.Node
 	strangers *lru.Cache[string, bool] // pods that were warned of
 }
 
 func newFiler(s *store) *filer {
 	strangers, _ := lru.New[string, bool](1000) // an error only for a size below 1
 	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(),
-		steady: newSteadyPools(), wide: newNodeQuota(), strangers: strangers}
+		steady: newSteadyPools(), wide: quota.NewNode(), strangers: strangers}
 }
 
 // fileEntries files entries in portions, between which others have their turn.
