@@ -76,7 +76,8 @@ func TestHungRunnerIsAZombieLive(t *testing.T) {
 	w.want("after its end", pod+" zombie 2")
 	v = w.verdict(pod).Verdict
 	if v.State != rules.Resolved || v.Since == nil || !v.Since.Equal(over) || v.Until == nil || !v.Until.Equal(ended) {
-		t.Errorf("after its end: %s since %v until %v, want it resolved, %v and %v", v.State, v.Since, v.Until, over, ended)
+		t.Errorf("after its end: %s since %v until %v, want it resolved, %v and %v", v.State, v.Since, v.Until, over,
+			ended)
 	}
 	w.later(10)
 	w.want("nothing more is heard", pod+" zombie 2")
@@ -96,11 +97,13 @@ func TestZombieEnds(t *testing.T) {
 			w.pass(30 * time.Second)
 			w.ended(pod, "137")
 		}, "zombie resolved"},
-		"deleted at once": {func(w *world) { w.tell(w.watched(pod, "pod gone", "deletion=seen")...) }, "zombie resolved"},
+		"deleted at once": {func(w *world) {
+			w.tell(w.watched(pod, "pod gone", "deletion=seen")...)
+		}, "zombie resolved"},
 		"killed for memory": {func(w *world) {
 			at := w.clock.at.Format(time.RFC3339)
-			w.tell(w.watched(pod, "container terminated", "container=runner exit_code=137 reason=OOMKilled finished_at="+at+
-				" which=state restarts=0")...)
+			w.tell(w.watched(pod, "container terminated",
+				"container=runner exit_code=137 reason=OOMKilled finished_at="+at+" which=state restarts=0")...)
 		}, "cgroup-OOM "},
 		"evicted": {func(w *world) {
 			w.tell(w.watched(pod, "pod status", "phase=Failed reason=Evicted")...)
@@ -125,7 +128,8 @@ func TestZombieEnds(t *testing.T) {
 			w.later(5)
 			v := w.verdict(pod).Verdict
 			if got := string(v.Label) + " " + string(v.State); got != c.want || v.Revision != 2 || v.DiedAt == nil {
-				t.Errorf("%s, swept %v: %q revision %d died %v, want %q", what, swept, got, v.Revision, v.DiedAt, c.want)
+				t.Errorf("%s, swept %v: %q revision %d died %v, want %q", what, swept, got, v.Revision, v.DiedAt,
+					c.want)
 			}
 		}
 	}
@@ -240,10 +244,11 @@ func TestGitHubTellsOfAZombie(t *testing.T) {
 			c.tell(w)
 			w.later(10)
 			w.want("minutes later", c.want...)
-			for _, v := range w.verdicts() {
-				if got := w.verdict(pod).Verdict; v == pod+" zombie 1" && (got.State != rules.Open || got.Job.ID == "") {
-					t.Errorf("%s, job %q; want it open and the job known", got.State, got.Job.ID)
-				}
+			if len(c.want) == 0 {
+				return
+			}
+			if v := w.verdict(pod).Verdict; v.Job.ID == "" || v.Label == rules.Zombie && v.State != rules.Open {
+				t.Errorf("%s, job %q; want a zombie open and the job known", v.State, v.Job.ID)
 			}
 		})
 	}
@@ -278,9 +283,11 @@ func (w *world) seconds(n int) (open int) {
 // none before 45 seconds.
 func TestZombieWithinAMinute(t *testing.T) {
 	for what, says := range map[string]func(*world){
-		"the listener":              func(w *world) { w.jobEnds() },
-		"GitHub":                    func(w *world) { w.githubSays(7, "completed") },
-		"GitHub, five seconds late": func(w *world) { w.pass(-5 * time.Second); w.githubSays(7, "completed"); w.pass(5 * time.Second) },
+		"the listener": func(w *world) { w.jobEnds() },
+		"GitHub":       func(w *world) { w.githubSays(7, "completed") },
+		"GitHub, five seconds late": func(w *world) {
+			w.githubSays(7, "completed", func(e *ingest.Entry) { e.At = e.At.Add(-5 * time.Second) })
+		},
 		"the runner": func(w *world) {
 			w.runnerSays(w.clock.at.Format("2006-01-02 15:04:05Z") + ": Job build completed with result: Succeeded")
 		},

@@ -1,4 +1,9 @@
 // Package quota bounds what a flood of lines can make a server keep.
+//
+// Invariant: what nobody vouches for, and what comes a second time, uses up nothing of what is
+// proven and new.
+//
+// Crash behaviour: it keeps no state. After a start as much passes once more.
 package quota
 
 import (

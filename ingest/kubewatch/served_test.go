@@ -30,7 +30,7 @@ type served struct {
 func serve(t testing.TB, lists map[string][]string) *served {
 	s := &served{lists: lists, changes: map[string]chan string{}, watches: map[string]url.Values{},
 		watched: make(chan struct{}, 100)}
-	for _, name := range []string{"pods", "events", "ephemeralrunners", "ephemeralrunnersets", "autoscalingrunnersets"} {
+	for _, name := range append([]string{"pods", "events", "ephemeralrunners"}, sets...) {
 		s.changes[name] = make(chan string)
 	}
 	s.Server = httptest.NewServer(s)
@@ -97,7 +97,8 @@ func TestPodsAreWatchedAnew(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, q := range s.watches {
-		if short := len(q.Get("timeoutSeconds")) < 3; short != (name == "pods") || q.Get("allowWatchBookmarks") != "true" {
+		short := len(q.Get("timeoutSeconds")) < 3
+		if short != (name == "pods") || q.Get("allowWatchBookmarks") != "true" {
 			t.Errorf("%s are watched with %v", name, q)
 		}
 	}
