@@ -59,6 +59,9 @@ type Options struct {
 	// however soon others of its pool were taken; 5 min. JobWaitMost is how long at most,
 	// however long others waited; 1 h.
 	JobWait, JobWaitMost time.Duration
+	// PoolSilent is how long nobody speaks of a pool before what was wrong with it counts as
+	// over; 24 h.
+	PoolSilent time.Duration
 	// LokiWindow: a death longer ago is published under the time of its verdict; 50 min.
 	LokiWindow time.Duration
 	// Keep is how much is kept.
@@ -86,6 +89,7 @@ func (o *Options) defaults() {
 	def(&o.Silent, 2*time.Minute)
 	def(&o.JobWait, 5*time.Minute)
 	def(&o.JobWaitMost, time.Hour)
+	def(&o.PoolSilent, 24*time.Hour)
 	def(&o.LokiWindow, 50*time.Minute)
 	def(&o.Keep.Verdicts, 90*24*time.Hour)
 	def(&o.Keep.Evidence, 48*time.Hour)

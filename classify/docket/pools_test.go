@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,49 @@ func TestSetThatFailedIsBlocked(t *testing.T) {
 	w.wantPools("both failed", "heron pool-blocked open 1")
 	set(0)
 	w.wantPools("they are gone", "heron pool-blocked resolved 2")
+}
+
+// A pool of which nobody speaks any more counts as well after a day, and says why. What is wrong
+// with it later is another episode; a pool that is spoken of goes on being what it is.
+func TestSilentPoolIsResolved(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.stuck(3)
+	for range 60 {
+		w.pass(time.Hour)
+		w.tell(w.decision(3, 0))
+		w.due()
+	}
+	w.wantPools("it is spoken of for days", "heron listener-down open 1")
+	w.restart()
+	w.pass(23 * time.Hour)
+	w.due()
+	w.wantPools("nobody speaks of it", "heron listener-down open 1")
+	w.pass(time.Hour)
+	w.due()
+	w.wantPools("for a day", "heron listener-down resolved 2")
+	records, err := w.ledger.Verdicts(context.Background(), ledger.Query{Limit: 1})
+	const since = "Nobody has spoken of the pool since 2026-09-04 00:03:00Z"
+	if err != nil || !strings.Contains(records[0].Verdict.Summary, since) {
+		t.Errorf("%q, %v", records[0].Verdict.Summary, err)
+	}
+	w.stuck(3)
+	w.wantPools("the next time", "heron listener-down resolved 2", "heron listener-down open 1")
+}
+
+// A pool whose object is deleted is over; that of another one changes nothing.
+func TestDeletedPoolIsResolved(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.stuck(3)
+	for _, pool := range []string{"egret", "heron"} {
+		w.wantPools("before it is deleted", "heron listener-down open 1")
+		e := w.entry(ingest.Kube, "autoscaling runner set gone pool="+pool)
+		e.Node, e.Namespace = "", "ci"
+		e.Fields = map[string]string{"msg": "autoscaling runner set gone", "pool": pool}
+		w.tell(e)
+		w.pass(time.Minute)
+		w.due()
+	}
+	w.wantPools("it is deleted", "heron listener-down resolved 2")
 }
 
 // Anybody who may push can say that all is well. That ends nothing that the listener itself

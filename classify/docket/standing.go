@@ -208,7 +208,13 @@ func (j *standingJudge) decide(ctx context.Context, q ledger.Questions, c *ledge
 		return o, j.decideJob(ctx, q, &o, entries)
 	}
 	v := j.opinion(c, entries)
+	silent := c.Kind == casefile.OfPool && !j.now().Before(c.Heard.Add(j.options.PoolSilent))
 	switch {
+	case silent && o.isOpen() && v.State == rules.Open:
+		over := resolvedAt(o.last, c.Died)
+		over.Summary += " Nobody has spoken of the pool since " + c.Heard.UTC().Format("2006-01-02 15:04:05Z") +
+			", so it counts as over."
+		o.takeVerdict(over)
 	case v.Label.Lasting() && (o.isOpen() || !classify.Passed(&v)):
 		o.takeVerdict(&v)
 	case o.isOpen() && !v.Label.Lasting():
@@ -305,6 +311,9 @@ func (j *standingJudge) record(tx *ledger.Tx, o *episode, at time.Time) error {
 	}
 	if stands != nil && stands.State == rules.Open {
 		now.State = ledger.StateJudged
+		if o.Kind == casefile.OfPool && now.Due.IsZero() {
+			now.Due = now.Heard.Add(j.options.PoolSilent)
+		}
 	}
 	err = tx.PutCase(now)
 	if err == nil && !now.Claimed.IsZero() {

@@ -95,7 +95,7 @@ func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 		Flags:  daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
 		Ledger: ledger,
 		caseFlags: caseFlags{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever, JobWait: ever,
-			JobMost: ever},
+			JobMost: ever, PoolSilent: ever},
 		retentionFlags: retentionFlags{Evidence: ever, Verdicts: ever, Completed: ever},
 	}
 	s, err := cmd.open(cmd.Logger(p.err, p.tty(p.err)), p.now)

@@ -126,6 +126,7 @@ func (c *serveCmd) docketOptions() docket.Options {
 		Silent:      c.NodeSilent,
 		JobWait:     c.JobWait,
 		JobWaitMost: c.JobMost,
+		PoolSilent:  c.PoolSilent,
 		MaxOpen:     c.MaxOpen,
 		Keep:        docket.Keep(c.retentionFlags),
 		LokiWindow:  c.LokiWindow,

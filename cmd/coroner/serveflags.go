@@ -44,6 +44,7 @@ type caseFlags struct {
 	NodeSilent time.Duration `name:"node-silent-after" help:"${serve_node_silent_after}" default:"2m"`
 	JobWait    time.Duration `name:"job.wait" help:"${serve_job_wait}" default:"5m"`
 	JobMost    time.Duration `name:"job.wait.most" help:"${serve_job_wait_most}" default:"1h"`
+	PoolSilent time.Duration `name:"pool.silent-after" help:"${serve_pool_silent_after}" default:"24h"`
 	MaxOpen    int           `name:"max-open-cases" help:"${serve_max_open_cases}" default:"200000"`
 }
 
@@ -119,6 +120,7 @@ func (f *caseFlags) checkCases() error {
 		"node-silent-after": f.NodeSilent,
 		"job.wait":          f.JobWait,
 		"job.wait.most":     f.JobMost,
+		"pool.silent-after": f.PoolSilent,
 	})
 }
 

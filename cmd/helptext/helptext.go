@@ -129,6 +129,7 @@ var Vars = kong.Vars{
 		"again on SIGHUP and POST /-/reload.",
 	"serve_runner": "Glob NAMESPACE/POD of the pods that are runners; may be given several times. Default: pods " +
 		"that print a runner's lines, that a controller speaks of, or with -runner- in their name.",
+	"serve_pool_silent_after": "How long nobody speaks of a pool before what was wrong with it counts as over.",
 	"serve_job_wait": "Shortest time that a job waits for a runner before it counts as stranded, even if the other " +
 		"jobs of its pool started sooner. Needs GitHub's webhook.",
 	"serve_job_wait_most": "Time after which a job that waits for a runner counts as stranded, even if other jobs " +

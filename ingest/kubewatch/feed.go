@@ -60,6 +60,7 @@ func (f *feed) Delete(o any) error {
 	if k != nil && k.running {
 		f.w.out.putEntries([]ingest.Entry{f.goneWhileLive(k, "seen")})
 	}
+	f.tellPoolGone(k)
 	return nil
 }
 
@@ -115,6 +116,7 @@ func (f *feed) noteMissed(uid types.UID, k *known) {
 	if f.name == "pods" && k.running {
 		f.w.out.putEntries([]ingest.Entry{f.goneWhileLive(k, "unseen")})
 	}
+	f.tellPoolGone(k)
 }
 
 // markEvery is how often coverage that goes on is reported.

@@ -164,6 +164,28 @@ func TestCountsOfASet(t *testing.T) {
 	}
 }
 
+// That a pool's object was deleted is told, also where that was while the watch was broken. A
+// set's says nothing of its pool: a changed pool has a new one.
+func TestPoolGone(t *testing.T) {
+	pool := func(name string) string {
+		return `{"apiVersion":"actions.github.com/v1alpha1","kind":"AutoscalingRunnerSet","metadata":{"name":"` + name +
+			`","namespace":"ci","uid":"` + name + `","resourceVersion":"1"},"spec":{"maxRunners":2}}`
+	}
+	b := newBench(t, "autoscalingrunnersets")
+	_ = b.Replace([]any{b.object(pool("heron")), b.object(pool("egret")), b.object(pool("rook"))}, "1")
+	b.said()
+	_ = b.Delete(b.object(pool("heron")))
+	b.want("deleted", "autoscaling runner set gone pool=heron")
+	b.now = b.now.Add(time.Minute)
+	_ = b.Replace([]any{b.object(pool("egret"))}, "9")
+	b.want("deleted unseen", "mark 1", "autoscaling runner set gone pool=rook")
+	b = newBench(t, "ephemeralrunnersets")
+	_ = b.Delete(b.object(strings.Replace(pool("heron-x7k2m"), "AutoscalingRunnerSet", "EphemeralRunnerSet", 1)))
+	if got := b.said(); len(got) > 1 || strings.Contains(strings.Join(got, ""), "gone") {
+		t.Errorf("a set was deleted: %q", got)
+	}
+}
+
 // A pod that changes without end, and events without end, are bounded; how the
 // container ended is told all the same.
 func TestFlood(t *testing.T) {

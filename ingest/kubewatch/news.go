@@ -53,6 +53,7 @@ func (f *feed) newCounts(k *known, o *object, now time.Time) (out []ingest.Entry
 		}
 		k.counts, k.last = counts, now
 		e.At, e.Clock = now, ingest.WallClock
+		k.id = e
 		out = append(out, e)
 	}
 	return out
@@ -115,6 +116,14 @@ func (f *feed) rebooted(k *known, o *object, now time.Time) []ingest.Entry {
 // of it ran: no exit record will come.
 func (f *feed) goneWhileLive(k *known, how string) ingest.Entry {
 	return f.ownRecord(k, f.w.options.Now(), "pod gone", "deletion", how)
+}
+
+// tellPoolGone hands on that the object of a pool was deleted.
+func (f *feed) tellPoolGone(k *known) {
+	if k != nil && f.name == "autoscalingrunnersets" && k.id.Fields["pool"] != "" {
+		const msg = "autoscaling runner set gone"
+		f.w.out.putEntries([]ingest.Entry{f.ownRecord(k, f.w.options.Now(), msg, "pool", k.id.Fields["pool"])})
+	}
 }
 
 // ownRecord is a record of the watch itself. No value of it is an object's free text.
