@@ -255,7 +255,7 @@ soak: build bin/loki
 # CORONER_BENCH_DATA keeps the generated logs, CORONER_BENCH_JOURNAL the journal.
 CORONER_BENCH ?= 1
 BENCH_ENTRIES ?= 200000
-MEASURED      ?= ./rules/signal ./cmd/coroner-agent ./classify/ledger ./classify/docket
+MEASURED      ?= ./rules/signal ./cmd/coroner-agent ./classify/ledger ./classify/docket ./ingest/kubewatch
 bench:
 	$(GO) test ./... -run '^$$' -bench . -benchmem
 	$(MAKE) --no-print-directory performance
