@@ -46,7 +46,8 @@ var databases sync.Map
 // What it costs is counted over a file, and those that try every incident in many ways take
 // too long twice.
 func TestOverPostgres(t *testing.T) {
-	postgres.Again(t, "-test.skip=Allocates|Bench|TestClustersStayApart|TestOnePush|TestMuch|TestWhatNames")
+	postgres.Again(t, "-test.skip=Allocates|Bench|TestClustersStayApart|TestOnePush|TestMuch|TestWhatNames|"+
+		"TestZombie|OfAZombie|NoZombie|NoZombies") // what a ledger has no part in, second after second
 }
 
 func newDocket(t testing.TB, path string, b *rules.Rulebook, o Options, c *clock) (*Docket, *ledger.Ledger) {

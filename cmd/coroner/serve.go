@@ -92,13 +92,8 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	}
 	reg.MustRegister(docket.NewState(s.ledger, now))
 	if c.Loki != "" {
-		s.loki = &publish.Loki{
-			Ledger:  s.ledger,
-			Sender:  c.lokiSender(),
-			Log:     log,
-			Now:     now,
-			Metrics: publish.NewMetrics(reg),
-		}
+		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Log: log, Now: now,
+			Metrics: publish.NewMetrics(reg)}
 	}
 	s.addRoutes(reg, now)
 	s.connectGitHub(now)
