@@ -29,8 +29,9 @@ func (r *Record) orderLine(s *signal.Signal) {
 	}
 }
 
-// newestFirst are the documents in which no line is later than the one above it, and the last
-// one is earlier than the first.
+// newestFirst are the documents in which no line is later than the one above it, and one is
+// earlier; more than one in a pod's output, below the end of which somebody may have put what
+// was written before.
 func newestFirst(signals []*signal.Signal) map[string]bool {
 	type ends struct{ first, last *signal.Signal }
 	docs := map[string]ends{}
@@ -61,7 +62,16 @@ func newestFirst(signals []*signal.Signal) map[string]bool {
 	falling := map[string]bool{}
 	for doc, list := range lines {
 		slices.SortFunc(list, func(a, b *signal.Signal) int { return cmp.Compare(a.Line, b.Line) })
-		falling[doc] = slices.IsSortedFunc(list, func(a, b *signal.Signal) int { return b.At.Compare(a.At) })
+		falls := 0
+		for i := 1; i < len(list) && falls >= 0; i++ {
+			switch list[i].At.Compare(list[i-1].At) {
+			case -1:
+				falls++
+			case 1:
+				falls = -1
+			}
+		}
+		falling[doc] = falls > 1 || falls == 1 && list[0].Source.Host()
 	}
 	return falling
 }

@@ -154,13 +154,15 @@ var runnerPhases = wordSet("Pending", "Running", "Succeeded", "Failed", "Finishe
 // runnerName is the end of the name that actions-runner-controller gives a runner.
 var runnerName = regexp.MustCompile(`-runner-[0-9a-z]{5}$`)
 
-// wordsOf are the cells of a runner's row that is out of line: its name, and its state.
+// wordsOf are the cells of a runner's row that is out of line: its name, and its state, which
+// stands behind an address and, where it has one, the runner's number.
 func (t *runnersTable) wordsOf(s string) map[string]string {
 	words := strings.Fields(s)
-	if len(words) == 0 || t.heads[0].name != "NAME" || !runnerName.MatchString(words[0]) {
+	if len(words) < 3 || t.heads[0].name != "NAME" || !runnerName.MatchString(words[0]) ||
+		!strings.Contains(words[1], "://") {
 		return nil
 	}
-	for i, w := range words[:min(len(words), 5)] {
+	for i, w := range words[:min(len(words), 4)] {
 		if i > 1 && runnerPhases[w] {
 			return map[string]string{"NAME": words[0], "STATUS": w, "MESSAGE": strings.Join(words[i+1:], " ")}
 		}

@@ -187,10 +187,10 @@ func (l Labels) Journals() bool {
 // program that has such a name, as namespace/journal-worker. Alloy has its component's name
 // for it, loki.source.journal.NAME, where nobody gave it another.
 func journalJob(name string) bool {
-	name = name[strings.LastIndexByte(name, '/')+1:]
 	if strings.HasPrefix(name, "loki.source.journal.") {
-		return true
+		return !strings.Contains(name, "/")
 	}
+	name = name[strings.LastIndexByte(name, '/')+1:]
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 	reads := false
 	for _, word := range words {
