@@ -1,0 +1,37 @@
+package rules_test
+
+import (
+	"testing"
+
+	"coroner/rules"
+	"coroner/rules/book"
+)
+
+// What a program's own sentence excuses ends with the sentence: a line that tells of a
+// death, of what leads to one, or that another program may have written is not harmless.
+func TestHarmlessExcusesNoDeath(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := map[string]bool{}
+	for _, h := range b.Harmless {
+		why[h.Why] = true
+	}
+	for _, line := range []string{
+		// gitlab-runner
+		"Boot-verify canary failed, draining and exiting",
+		"shared step-runner exited unexpectedly; respawning",
+		"pre-existing instance has acquisition so removing for safety",
+		"build container log stream ended unexpectedly: EOF",
+		`pod "runner-1" is deleted`,
+		"Stopping machine runner-1",
+		"Failed to create listener for jobs",
+		"creating temp file: write /tmp/a: no space left on device",
+		"creating cache volume: fork/exec: cannot allocate memory",
+	} {
+		if what := b.Knows(line); why[what] {
+			t.Errorf("%q is called harmless: %s", line, what)
+		}
+	}
+}
