@@ -29,6 +29,19 @@ func TestHarmlessExcusesNoDeath(t *testing.T) {
 		"Failed to create listener for jobs",
 		"creating temp file: write /tmp/a: no space left on device",
 		"creating cache volume: fork/exec: cannot allocate memory",
+		// GitHub's runner
+		"Runner listener fail to start with error name",
+		"Job initialize failed.",
+		"Runner update failed: name",
+		"DNS resolution timeout: name",
+		// kata, runc, crun and conmon
+		"Cannot start VM",
+		"Failed to connect to StratoVirt instance",
+		"failed to write oom file /run/oom",
+		"async network rescan failed",
+		"failed to create disk file at /a: no space left on device",
+		"Failed to allocate memory",
+		"container not running",
 	} {
 		if what := b.Knows(line); why[what] {
 			t.Errorf("%q is called harmless: %s", line, what)
