@@ -41,7 +41,7 @@ func TestHarmlessExcusesNoDeath(t *testing.T) {
 		"async network rescan failed",
 		"failed to create disk file at /a: no space left on device",
 		"Failed to allocate memory",
-		"container not running",
+		"container init was OOM-killed (memory limit too low?)",
 	} {
 		if what := b.Knows(line); why[what] {
 			t.Errorf("%q is called harmless: %s", line, what)
