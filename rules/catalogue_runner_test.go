@@ -16,7 +16,7 @@ import (
 // harmless and says why. A share may rise; it must not fall.
 var floors = map[string]int{
 	"actions-runner": 90, "gitlab-runner": 95, "runner-container-hooks": 80, "karpenter": 80, "karpenter-aws": 80,
-	"cluster-autoscaler": 80, "aws-node-termination-handler": 80, "talos": 80, "garm": 80,
+	"cluster-autoscaler": 80, "aws-node-termination-handler": 80, "talos": 80, "garm": 90,
 	"buildkite-agent": 80, "agent-stack-k8s": 80, "azure-agent": 80, "act_runner": 80, "jenkins-kubernetes-plugin": 80,
 	"tekton": 80, "woodpecker": 80, "drone-runner-kube": 80, "earlyoom": 80, "gvisor": 80, "firecracker": 80,
 	"descheduler": 80, "moby": 80, "node-problem-detector": 80,
