@@ -13,8 +13,8 @@ import (
 // told is a record of the listener's or the controller's about the incident's runner.
 func (g *gate) told(at time.Time, source ingest.Source, logger, message, fields string) ingest.Entry {
 	return ingest.Entry{At: at, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Doc: "told",
-		Cluster: g.list[0].Cluster, Text: fmt.Sprintf("%s\tINFO\t%s\t%s\t{%s}", at.Format(time.RFC3339), logger, message,
-			fields)}
+		Cluster: g.list[0].Cluster,
+		Text:    fmt.Sprintf("%s\tINFO\t%s\t%s\t{%s}", at.Format(time.RFC3339), logger, message, fields)}
 }
 
 // Given up: a runner whose job its listener tells to have begun before the runner's end, and to
