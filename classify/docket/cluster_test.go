@@ -120,7 +120,7 @@ func TestClustersStayApart(t *testing.T) {
 			}
 		}
 	}
-	if count < 110/fixtures.Each() {
+	if count < 110/each() {
 		t.Errorf("only %d pairs were tried", count)
 	}
 }

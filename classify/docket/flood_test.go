@@ -46,7 +46,7 @@ func TestFloodOfANodeDisplacesNothing(t *testing.T) {
 			t.Errorf("%s: %s (%s), with the flood %s (%s)", in.Name, a.Label, a.Confidence, z.Label, z.Confidence)
 		}
 	})
-	if tried < 12 && fixtures.Each() == 1 {
+	if tried < 12 && each() == 1 {
 		t.Errorf("only %d incidents were tried", tried)
 	}
 }
