@@ -2,7 +2,6 @@ package rules
 
 import (
 	"io/fs"
-	"regexp"
 
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
@@ -20,7 +19,7 @@ type Rulebook struct {
 	added   []Label        // labels that are not built in, as they were declared
 	empty   map[string]any // the environment of a case without evidence
 	hyphens hyphenNames
-	named   *regexp.Regexp // reasons that signals, facts and rules name
+	named   map[string]bool // reasons that signals, facts and rules name
 }
 
 // Fact is a named expression that rules use like a word.

@@ -69,8 +69,8 @@ func functionOf[From, To any](name string, f func(From) To) expr.Option {
 }
 
 // expression compiles s in a scope; want is what it must yield ("" = any).
-func (b *builder) expression(s yamlfile.Text, in scope, want string) *program {
-	p, err := in.compile(b.book.hyphens.flattenNames(s.Value))
+func (b *builder) expression(s yamlfile.Text, want string) *program {
+	p, err := b.scope.compile(b.book.hyphens.flattenNames(s.Value))
 	if err != nil {
 		b.expressionError(s, err)
 		return nil

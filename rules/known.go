@@ -75,6 +75,9 @@ func anyMatches(patterns []*regex.Regexp, line string) bool {
 	return slices.ContainsFunc(patterns, func(p *regex.Regexp) bool { return p.MatchString(line) })
 }
 
+// shortOf is what the scheduler's word for a lack of any resource begins with.
+const shortOf = "OutOf"
+
 // KnowsReason is Knows for the reason of an event, a pod, a container or a node:
 // one that a fact, rule or signal names, or a harmless one.
 func (b *Rulebook) KnowsReason(reason string) string {
@@ -85,19 +88,19 @@ func (b *Rulebook) KnowsReason(reason string) string {
 			}
 		}
 	}
-	if b.named.MatchString(reason) {
+	if b.named[reason] || len(reason) > len(shortOf) && strings.HasPrefix(reason, shortOf) {
 		return "named by a rule"
 	}
 	return ""
 }
 
-// namedReasons is an expression for all reasons that signals, facts and rules name.
-func (b *builder) namedReasons() *regexp.Regexp {
-	var all []string
+// namedReasons are all reasons that signals, facts and rules name.
+func (b *builder) namedReasons() map[string]bool {
+	all := map[string]bool{}
 	name := regexp.MustCompile(`[A-Z]\w*[A-Za-z](?:-\w+)?`)
 	add := func(text string) {
 		for _, word := range name.FindAllString(text, -1) {
-			all = append(all, regexp.QuoteMeta(word))
+			all[word] = true
 		}
 	}
 	for _, text := range b.specs.signals.ReasonTexts() {
@@ -112,5 +115,5 @@ func (b *builder) namedReasons() *regexp.Regexp {
 			add(strings.Join(quotes.FindAllString(d.Value, -1), " "))
 		}
 	}
-	return regexp.MustCompile(`^(?:OutOf\S+|` + strings.Join(all, "|") + `)$`)
+	return all
 }

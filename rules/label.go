@@ -124,7 +124,7 @@ func (b *builder) compileLabel(s labelSpec) {
 	}
 	b.confusions(l, s.confused)
 	if s.possible.Value != "" {
-		l.possible = b.expression(s.possible, b.scope, "bool")
+		l.possible = b.expression(s.possible, "bool")
 	}
 	for _, o := range s.byLine {
 		says, err := regexp.Compile("(?i)" + o.says.Value)
@@ -136,7 +136,7 @@ func (b *builder) compileLabel(s labelSpec) {
 	}
 	for _, o := range s.ruledOut {
 		l.ruledOut = append(l.ruledOut, exclusion{
-			b.expression(o.when, b.scope, "bool"), b.template(o.because, b.scope),
+			b.expression(o.when, "bool"), b.template(o.because),
 		})
 	}
 	b.book.Labels[l.Label] = l

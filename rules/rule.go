@@ -128,22 +128,22 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 		b.errs.Add(s.id.Pos, "rule %s has neither when nor decisive: it would fit everything", r.ID)
 	}
 	if s.when.Value != "" {
-		r.when = use(b.expression(s.when, b.scope, "bool"))
+		r.when = use(b.expression(s.when, "bool"))
 	}
 	if s.sure.Value != "" {
-		r.sure = b.expression(s.sure, b.scope, "bool")
+		r.sure = b.expression(s.sure, "bool")
 	}
 	if s.beforeStart.Value != "" {
-		r.waits = b.expression(s.beforeStart, b.scope, "bool")
+		r.waits = b.expression(s.beforeStart, "bool")
 	}
 	for _, d := range s.decisive {
-		p := use(b.expression(d, b.scope, "[]interface {}"))
+		p := use(b.expression(d, "[]interface {}"))
 		if r.decisive = append(r.decisive, p); p != nil {
 			r.lines = append(r.lines, p.signals...)
 		}
 	}
 	for _, d := range s.over {
-		r.over = append(r.over, use(b.expression(d, b.scope, "[]interface {}")))
+		r.over = append(r.over, use(b.expression(d, "[]interface {}")))
 	}
 	if r.Confidence == Confirmed && len(s.decisive) == 0 {
 		b.errs.Add(s.confidence.Pos, "rule %s claims confirmed but names no decisive line", r.ID)
@@ -151,11 +151,10 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	if slices.Contains(r.decisive, nil) {
 		return // the texts speak of what did not compile
 	}
-	in := b.withDecisive(r)
-	r.texts = texts{
-		b.template(s.texts.summary, in), b.template(s.texts.advice, in),
-		b.template(s.texts.initiator, in), b.template(s.texts.resource, in),
-	}
+	b.scope.with(b.decisiveWords(r), func() {
+		r.texts = texts{b.template(s.texts.summary), b.template(s.texts.advice), b.template(s.texts.initiator),
+			b.template(s.texts.resource)}
+	})
 	if r.texts.summary == nil {
 		b.errs.Add(s.id.Pos, "rule %s has no summary", r.ID)
 	}
@@ -164,9 +163,9 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	r.Deciding = b.deciding(r)
 }
 
-// withDecisive is the scope of a rule's texts: lines are those that decide, d
+// decisiveWords are the words of a rule's texts: lines are those that decide, d
 // is the first, with the captures of every signal that can decide.
-func (b *builder) withDecisive(r *Rule) scope {
+func (b *builder) decisiveWords(r *Rule) types.Map {
 	d := types.Map{}
 	for name, t := range recordBase {
 		d[name] = t
@@ -184,7 +183,7 @@ func (b *builder) withDecisive(r *Rule) scope {
 			}
 		}
 	}
-	return b.scope.with(types.Map{"d": d, "lines": types.Array(types.Any)})
+	return types.Map{"d": d, "lines": types.Array(types.Any)}
 }
 
 func (b *builder) compileFact(s factSpec) {
@@ -193,7 +192,7 @@ func (b *builder) compileFact(s factSpec) {
 		return
 	}
 	alive := b.errs.OneOf(s.alive, "alive", "false", "true", "false") == "true"
-	p := b.expression(s.value, b.scope, map[bool]string{true: "[]interface {}"}[alive])
+	p := b.expression(s.value, map[bool]string{true: "[]interface {}"}[alive])
 	if p == nil {
 		return
 	}

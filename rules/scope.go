@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"maps"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/checker"
@@ -39,16 +40,21 @@ func (s scope) has(word string) bool {
 // add gives the scope one more word.
 func (s scope) add(word string, t types.Type) { s.words()[word] = t.Nature() }
 
-// with is a scope of its own that has more words.
-func (s scope) with(more types.Map) scope {
-	c := *s.config
-	c.Env = more.Nature()
-	for word, t := range s.words() {
-		if _, known := c.Env.Fields[word]; !known {
-			c.Env.Fields[word] = t
+// with gives the scope more words while f compiles: a copy for each rule would take longer
+// than all their expressions. They hide words of the same name.
+func (s scope) with(more types.Map, f func()) {
+	hidden := map[string]nature.Nature{}
+	for word, t := range more {
+		if was, ok := s.words()[word]; ok {
+			hidden[word] = was
 		}
+		s.add(word, t)
 	}
-	return scope{&c}
+	f()
+	for word := range more {
+		delete(s.words(), word)
+	}
+	maps.Copy(s.words(), hidden)
 }
 
 // compile is expr.Compile in this scope.

@@ -18,7 +18,7 @@ type templatePart struct {
 }
 
 // template compiles s. Every part is checked like any other expression.
-func (b *builder) template(s yamlfile.Text, in scope) *template {
+func (b *builder) template(s yamlfile.Text) *template {
 	if s.Value == "" {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (b *builder) template(s yamlfile.Text, in scope) *template {
 		inner := s
 		inner.Value = rest[open+2 : open+length]
 		inner.Pos.Col += offset + open + 2
-		t.parts = append(t.parts, templatePart{text: rest[:open]}, templatePart{value: b.expression(inner, in, "")})
+		t.parts = append(t.parts, templatePart{text: rest[:open]}, templatePart{value: b.expression(inner, "")})
 		offset += open + length + 1
 		rest = rest[open+length+1:]
 	}
