@@ -16,10 +16,9 @@ type Rulebook struct {
 	Labels   map[Label]*LabelDef // LabelOrder has them in their order
 	Harmless []Harmless
 
-	added   []Label        // labels that are not built in, as they were declared
-	empty   map[string]any // the environment of a case without evidence
-	hyphens hyphenNames
-	named   map[string]bool // reasons that signals, facts and rules name
+	added []Label         // labels that are not built in, as they were declared
+	empty map[string]any  // the environment of a case without evidence
+	named map[string]bool // reasons that signals, facts and rules name
 }
 
 // Fact is a named expression that rules use like a word.
@@ -27,6 +26,15 @@ type Fact struct {
 	Name, Doc string
 	Alive     bool // its lines are signs of life: they refute suspicions of a death before them
 	value     *program
+	unseen    any // its value where none of its signals was seen; counts if no word of the case decides, too
+}
+
+// in is the fact's value in an environment. Of most facts no signal was seen.
+func (f *Fact) in(env map[string]any, lists *recordLists) any {
+	if f.value.ofCase || lists.haveSome(f.value.signals) {
+		return f.value.evaluate(env)
+	}
+	return f.unseen
 }
 
 // Load reads the *.yaml files of each file system and compiles them. Entries

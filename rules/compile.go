@@ -5,6 +5,7 @@ import (
 
 	"github.com/expr-lang/expr/types"
 
+	"coroner/rules/scope"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -14,7 +15,7 @@ type builder struct {
 	specs   specs
 	errs    yamlfile.Errors
 	book    *Rulebook
-	scope   scope             // of all but the texts of rules
+	scope   scope.Scope       // of all but the texts of rules
 	members map[string]string // signal as expressions spell it -> its name
 	facts   map[string]*Fact
 	records recordTypes

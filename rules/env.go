@@ -8,6 +8,7 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules/casefile"
+	"coroner/rules/scope"
 	"coroner/rules/signal"
 
 	"github.com/expr-lang/expr/types"
@@ -62,6 +63,11 @@ var caseTypes = types.Map{
 	"died_known": types.Bool,
 }
 
+func caseWord(name string) bool {
+	_, ok := caseTypes[name]
+	return ok || name == "covered"
+}
+
 // environment builds the closed set of words that expressions may use.
 func (b *builder) environment() {
 	env := types.Map{}
@@ -90,8 +96,7 @@ func (b *builder) environment() {
 	for name, t := range families {
 		env[name] = t
 	}
-	b.scope, b.book.empty = newScope(env), empty
-	b.book.hyphens = newHyphenNames(slices.Sorted(maps.Keys(families)))
+	b.scope, b.book.empty = scope.New(env, slices.Sorted(maps.Keys(families))), empty
 }
 
 // caseEnvironment is the value of that environment for one case. Records and facts join it
@@ -116,7 +121,7 @@ func (b *Rulebook) caseEnvironment(c *casefile.Case, f casefile.Findings) map[st
 type recordLists struct {
 	c        *casefile.Case
 	died     time.Time
-	waiting  map[string][]int          // signal -> its evidence, until its records are made
+	waiting  map[string][]int          // signal -> its evidence, nil once its records are made
 	families map[string]map[string]any // the case's own, which have records
 	names    map[string]any            // of nodes and containers, as values that many records share
 }
@@ -131,6 +136,14 @@ func (l *recordLists) nameValue(name string) any {
 // listsKey is where an environment keeps them; no expression can spell it.
 const listsKey = "#lists"
 
+// haveSome says whether the case has evidence of one of the signals.
+func (l *recordLists) haveSome(signals []string) bool {
+	return slices.ContainsFunc(signals, func(name string) bool {
+		_, seen := l.waiting[name]
+		return seen
+	})
+}
+
 // makeRecords puts the records of the signals into the environment.
 func (l *recordLists) makeRecords(env map[string]any, signals []*signal.Def) {
 	for _, d := range signals {
@@ -138,7 +151,7 @@ func (l *recordLists) makeRecords(env map[string]any, signals []*signal.Def) {
 		if numbers == nil {
 			continue
 		}
-		delete(l.waiting, d.Name)
+		l.waiting[d.Name] = nil
 		family := l.families[d.Family]
 		if family == nil {
 			family = maps.Clone(env[d.Family].(map[string]any)) // every case's, without records

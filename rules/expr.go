@@ -1,11 +1,9 @@
 package rules
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,8 +12,6 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
-	"coroner/rules/casefile"
-	"coroner/rules/phrase"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -27,6 +23,7 @@ type program struct {
 	signals []string      // members of the environment, family.name
 	facts   []*Fact       // that it names
 	lists   []*signal.Def // whose records it names
+	ofCase  bool          // names a word of the case, by itself or through facts
 }
 
 // asWritten is the expression as the rulebook has it.
@@ -37,40 +34,9 @@ func (p *program) asWritten() string {
 	return strings.Join(strings.Fields(p.text), " ")
 }
 
-// hyphenNames rewrites kernel.oom-kill to kernel.oom_kill, so that a signal
-// has one spelling everywhere. The length stays, so positions do too. A
-// subtraction needs spaces around its minus.
-type hyphenNames struct{ re *regexp.Regexp }
-
-func newHyphenNames(families []string) hyphenNames {
-	return hyphenNames{regexp.MustCompile(`\b(?:` + strings.Join(families, "|") + `)\.[a-z][a-z0-9]*(?:-[a-z0-9]+)+`)}
-}
-
-func (h hyphenNames) flattenNames(s string) string {
-	return h.re.ReplaceAllStringFunc(s, func(m string) string { return strings.ReplaceAll(m, "-", "_") })
-}
-
-var exprOptions = []expr.Option{
-	expr.Function("seen", func(p ...any) (any, error) { return len(p[0].([]any)) > 0, nil }, new(func([]any) bool)),
-	functionOf("clock", phrase.Clock), functionOf("size", phrase.Size), functionOf("secs", phrase.Seconds),
-	functionOf("aged", casefile.SecondsOfAge),
-	expr.Function("gist", func(p ...any) (any, error) { return phrase.Gist(p[0]), nil }, new(func(any) string)),
-	expr.Function("victim", func(p ...any) (any, error) { return phrase.Victim(p[0]), nil }, new(func(any) string)),
-	expr.Function(
-		"or_else",
-		func(p ...any) (any, error) { return cmp.Or(p[0].(string), p[1].(string)), nil },
-		new(func(string, string) string),
-	),
-}
-
-// functionOf makes a function of one value known to expressions.
-func functionOf[From, To any](name string, f func(From) To) expr.Option {
-	return expr.Function(name, func(p ...any) (any, error) { return f(p[0].(From)), nil }, new(func(From) To))
-}
-
 // expression compiles s in a scope; want is what it must yield ("" = any).
 func (b *builder) expression(s yamlfile.Text, want string) *program {
-	p, err := b.scope.compile(b.book.hyphens.flattenNames(s.Value))
+	p, err := b.scope.Compile(s.Value)
 	if err != nil {
 		b.expressionError(s, err)
 		return nil
@@ -79,7 +45,7 @@ func (b *builder) expression(s yamlfile.Text, want string) *program {
 		b.errs.Add(s.At(1, 1), "must be %s, is %s", want, got)
 	}
 	used := b.usedIn(p.Node())
-	return &program{text: s.Value, vm: p, signals: used.found, facts: used.named, lists: used.lists}
+	return &program{s.Value, p, used.found, used.named, used.lists, used.ofCase}
 }
 
 func kindOf(p *vm.Program) string {
@@ -110,7 +76,7 @@ func (b *builder) expressionError(s yamlfile.Text, err error) {
 // knownWords lists everything that an expression can name, for suggestions.
 func (b *builder) knownWords() []string {
 	set := map[string]bool{}
-	for name := range b.scope.words() {
+	for _, name := range b.scope.Words() {
 		set[name] = true
 	}
 	for _, d := range b.book.Signals {
@@ -141,13 +107,17 @@ type memberVisitor struct {
 	found []string      // signals that are looked at
 	lists []*signal.Def // those of them that are named
 	named []*Fact
+
+	ofCase bool
 }
 
 func (v *memberVisitor) Visit(n *ast.Node) {
 	if id, ok := (*n).(*ast.IdentifierNode); ok {
 		if f := v.facts[id.Value]; f != nil && !slices.Contains(v.named, f) {
 			v.named, v.found = append(v.named, f), append(v.found, f.value.signals...)
+			v.ofCase = v.ofCase || f.value.ofCase
 		}
+		v.ofCase = v.ofCase || caseWord(id.Value)
 		return
 	}
 	m, ok := (*n).(*ast.MemberNode)
@@ -180,12 +150,11 @@ func (p *program) tryEvaluate(env map[string]any) (any, error) {
 	if p == nil {
 		return nil, nil
 	}
-	if lists, ok := env[listsKey].(*recordLists); ok {
-		lists.makeRecords(env, p.lists)
-	}
+	lists := env[listsKey].(*recordLists)
+	lists.makeRecords(env, p.lists)
 	for _, f := range p.facts {
 		if _, known := env[f.Name]; !known {
-			env[f.Name] = f.value.evaluate(env)
+			env[f.Name] = f.in(env, lists)
 		}
 	}
 	out, err := expr.Run(p.vm, env)

@@ -151,7 +151,7 @@ func (b *builder) ruleExpressions(r *Rule, s ruleSpec) {
 	if slices.Contains(r.decisive, nil) {
 		return // the texts speak of what did not compile
 	}
-	b.scope.with(b.decisiveWords(r), func() {
+	b.scope.With(b.decisiveWords(r), func() {
 		r.texts = texts{b.template(s.texts.summary), b.template(s.texts.advice), b.template(s.texts.initiator),
 			b.template(s.texts.resource)}
 	})
@@ -187,7 +187,7 @@ func (b *builder) decisiveWords(r *Rule) types.Map {
 }
 
 func (b *builder) compileFact(s factSpec) {
-	if b.scope.has(s.name.Value) {
+	if b.scope.Has(s.name.Value) {
 		b.errs.Add(s.name.Pos, "fact %q has the name of something else", s.name.Value)
 		return
 	}
@@ -196,9 +196,10 @@ func (b *builder) compileFact(s factSpec) {
 	if p == nil {
 		return
 	}
-	f := &Fact{s.name.Value, s.doc.Value, alive, p}
+	unseen := p.evaluate(b.book.caseEnvironment(new(casefile.Case), casefile.Findings{}))
+	f := &Fact{s.name.Value, s.doc.Value, alive, p, unseen}
 	b.book.Facts, b.facts[f.Name] = append(b.book.Facts, f), f
-	b.scope.add(f.Name, factType(p))
+	b.scope.Add(f.Name, factType(p))
 }
 
 // factType is what later expressions may do with a fact.

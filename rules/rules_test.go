@@ -78,7 +78,7 @@ func TestMistakesHavePlaceAndCaret(t *testing.T) {
 		{"a place for a rule that has one", "order:\n  - {family: f, at: -9, rules: [evicted-kubelet]}\n",
 			"a.yaml:2:33", "was named before"},
 		{"families that overlap", "order:\n  - {family: f, at: 3, rules: [x]}\n" +
-			"verdicts:\n  - {id: x, verdict: unknown, when: ended, summary: s}\n", "a.yaml:2:14", "count down to -1"},
+			"verdicts:\n  - {id: x, verdict: unknown, when: ended, summary: s}\n", "a.yaml:2:14", "count down to -2"},
 		{"a sign of life that is no list", "facts:\n  - {name: f, alive: true, value: ended}\n", "a.yaml:2:35",
 			"must be []"},
 		{"lives on after no death",
