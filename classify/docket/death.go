@@ -42,10 +42,10 @@ func (o *outcome) addDeath(one death) {
 func (o *outcome) newDeaths() []death { return append([]death{o.death}, o.later...) }
 
 // verdictBefore is the verdict that a death of the case has, nil if it has none, and
-// whether that one stands beside v.
-func verdictBefore(
-	ctx context.Context, q ledger.Questions, c *ledger.Case, id string, v *rules.Verdict,
-) (last *rules.Verdict, stands bool, err error) {
+// whether evidence that it stands on is lost.
+func verdictBefore(ctx context.Context, q ledger.Questions, c *ledger.Case, id string) (
+	last *rules.Verdict, lost bool, err error,
+) {
 	if c.Revision == 0 && id == c.ID {
 		return nil, false, nil
 	}
@@ -53,17 +53,27 @@ func verdictBefore(
 	if err != nil || !had {
 		return nil, false, err
 	}
-	last = &record.Verdict
-	lost, err := incomplete(ctx, q, c)
-	if lost && last.State == rules.Open && v.DiedAt != nil { // of which nothing is lost yet
-		lost = false
+	lost, err = incomplete(ctx, q, c)
+	return &record.Verdict, lost, err
+}
+
+// newVerdict is what a death's verdict becomes by v, what the evidence says that there is; nil
+// where the last one stands. Of one that is open the end is news, whatever was lost since.
+func newVerdict(last, v *rules.Verdict, lost bool) *rules.Verdict {
+	switch {
+	case last == nil:
+		return v
+	case lost && last.State == rules.Open && v.DiedAt != nil:
 		if !v.Death() || slices.Contains(endsOfTheUseless, v.Label) {
-			over := resolvedAt(last, *v.DiedAt)
-			over.DiedAt, over.Exit = v.DiedAt, v.Exit
-			*v = *over
+			died, exit := v.DiedAt, v.Exit
+			v = resolvedAt(last, *died)
+			v.DiedAt, v.Exit = died, exit
 		}
+		return v
+	case lost || saysNothingNew(last, v):
+		return nil
 	}
-	return last, lost || saysNothingNew(last, v), err
+	return v
 }
 
 // endsOfTheUseless are deaths that only end what was of no use: it was taken away, or nothing says

@@ -73,18 +73,18 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 	o.Case, o.again = c, now.again
 	for _, v := range now.lives {
 		one := death{id: ledger.LifeID(c.ID, v.Attempt)}
-		stands := false
+		lost := false
 		if err == nil {
-			one.last, stands, err = verdictBefore(ctx, q, &c, one.id, v)
+			one.last, lost, err = verdictBefore(ctx, q, &c, one.id)
 		}
 		// Of an open case nothing is known to have ended, or what was looked like no death then.
 		unended := c.State == ledger.StateOpen && c.Died.IsZero()
 		alive := v.Label == rules.None || unended && !v.Label.Lasting() && !v.Waits
-		if !stands && (one.last != nil || !alive) {
-			one.verdict = v
-			if v.Label.Lasting() {
-				o.own = now.sign
-			}
+		if one.last != nil || !alive {
+			one.verdict = newVerdict(one.last, v, lost)
+		}
+		if one.verdict != nil && one.verdict.Label.Lasting() {
+			o.own = now.sign
 		}
 		o.addDeath(one)
 	}
