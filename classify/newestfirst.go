@@ -24,7 +24,7 @@ func (r *Record) orderLines() {
 
 // orderLine numbers a line by the time in which it was written.
 func (r *Record) orderLine(s *signal.Signal) {
-	if s.Line > 0 && r.falling[s.Doc] && !s.At.IsZero() {
+	if isPlaced(s) && r.falling[s.Doc] {
 		s.Line = -s.Line
 	}
 }
@@ -33,10 +33,36 @@ func (r *Record) orderLine(s *signal.Signal) {
 // earlier; more than one in a pod's output, below the end of which somebody may have put what
 // was written before.
 func newestFirst(signals []*signal.Signal) map[string]bool {
-	type ends struct{ first, last *signal.Signal }
-	docs := map[string]ends{}
+	lines := map[string][]*signal.Signal{}
+	for doc, d := range endsOfDocs(signals) {
+		if d.first.At.After(d.last.At) {
+			lines[doc] = nil
+		}
+	}
 	for _, s := range signals {
-		if s.Line <= 0 || s.At.IsZero() {
+		if _, may := lines[s.Doc]; may && isPlaced(s) {
+			lines[s.Doc] = append(lines[s.Doc], s)
+		}
+	}
+	falling := map[string]bool{}
+	for doc, list := range lines {
+		slices.SortFunc(list, func(a, b *signal.Signal) int { return cmp.Compare(a.Line, b.Line) })
+		if !slices.IsSortedFunc(list, func(a, b *signal.Signal) int { return b.At.Compare(a.At) }) {
+			continue
+		}
+		times := slices.CompactFunc(list, func(a, b *signal.Signal) bool { return a.At.Equal(b.At) })
+		falling[doc] = len(times) > 2 || len(times) == 2 && list[0].Source.Host()
+	}
+	return falling
+}
+
+// docEnds are the first and the last line of a document that have a time.
+type docEnds struct{ first, last *signal.Signal }
+
+func endsOfDocs(signals []*signal.Signal) map[string]docEnds {
+	docs := map[string]docEnds{}
+	for _, s := range signals {
+		if !isPlaced(s) {
 			continue
 		}
 		d := docs[s.Doc]
@@ -48,30 +74,8 @@ func newestFirst(signals []*signal.Signal) map[string]bool {
 		}
 		docs[s.Doc] = d
 	}
-	lines := map[string][]*signal.Signal{}
-	for doc, d := range docs {
-		if d.first.At.After(d.last.At) {
-			lines[doc] = nil
-		}
-	}
-	for _, s := range signals {
-		if _, may := lines[s.Doc]; may && s.Line > 0 && !s.At.IsZero() {
-			lines[s.Doc] = append(lines[s.Doc], s)
-		}
-	}
-	falling := map[string]bool{}
-	for doc, list := range lines {
-		slices.SortFunc(list, func(a, b *signal.Signal) int { return cmp.Compare(a.Line, b.Line) })
-		falls := 0
-		for i := 1; i < len(list) && falls >= 0; i++ {
-			switch list[i].At.Compare(list[i-1].At) {
-			case -1:
-				falls++
-			case 1:
-				falls = -1
-			}
-		}
-		falling[doc] = falls > 1 || falls == 1 && list[0].Source.Host()
-	}
-	return falling
+	return docs
 }
+
+// isPlaced says whether a signal's line has a number and a time.
+func isPlaced(s *signal.Signal) bool { return s.Line > 0 && !s.At.IsZero() }
