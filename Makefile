@@ -8,7 +8,7 @@ export GOFLAGS += -tags=nojournal
 $(info libsystemd-dev is not installed: built and tested without the journal reader)
 endif
 
-.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race wrappings fuzz bench benchstat callgrind e2e e2e-ha e2e-kube soak chart manifests images release clean
+.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race wrappings postgres fuzz bench benchstat callgrind e2e e2e-ha e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -48,15 +48,20 @@ test:
 
 # The long rest: the race detector, fuzzing (whose seeds make test runs, too), the real parts.
 test-all:
-	@$(call step,1 of 4,tests with the race detector,race)
-	@$(call step,2 of 4,every incident in every wrapping,wrappings)
-	@$(call step,3 of 4,every parser fuzzed for $(FUZZ),fuzz)
-	@$(call step,4 of 4,the real parts,e2e)
+	@$(call step,1 of 5,tests with the race detector,race)
+	@$(call step,2 of 5,every incident in every wrapping,wrappings)
+	@$(call step,3 of 5,every incident over PostgreSQL,postgres)
+	@$(call step,4 of 5,every parser fuzzed for $(FUZZ),fuzz)
+	@$(call step,5 of 5,the real parts,e2e)
 	@echo "make test-all: all passed"
 
 # Every incident as people hand it on: quoted, numbered, broken into short lines.
 wrappings:
 	CORONER_WRAPPINGS=all $(GO) test -count=1 -run TestIncidentsInAnyWrapping ./classify
+
+# The docket's tests over PostgreSQL with every incident; make test takes a sample of them.
+postgres:
+	CORONER_POSTGRES=all $(GO) test -count=1 -timeout 30m -run TestOverPostgres ./classify/docket
 
 # $(call step,COUNT,WHAT,TARGETS) runs targets and says what, and how long it took.
 step = echo "[$(1)] $(2)"; begin=$$(date +%s); $(MAKE) --no-print-directory $(3) && echo "[$(1)] passed in $$(($$(date +%s) - begin)) s"
@@ -72,8 +77,8 @@ lint:
 	@$(GO) tool staticcheck ./...
 
 # Without vet, which lint runs whole.
-unit:
-	@$(GO) test -vet=off ./...
+unit: # no test takes long, but a busy machine may
+	@$(GO) test -vet=off -timeout 20m ./...
 
 checked: build
 	bin/coroner rules check
@@ -82,7 +87,7 @@ checked: build
 # The pure rooms start no goroutine (fixtures/house_test.go holds them to that), so the
 # race detector has nothing to find there.
 PURE := ./ingest ./ingest/logtext ./ingest/wrapping ./ingest/kubectl ./ingest/journald ./ingest/prefilter ./ingest/document ./ingest/recorded \
-  ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/phrase ./rules/redact ./rules/regex \
+  ./rules ./rules/book ./rules/casefile ./rules/describe ./rules/draft ./rules/literal ./rules/manual ./rules/phrase ./rules/redact ./rules/regex ./rules/scope \
   ./rules/signal ./rules/yamlfile ./classify ./classify/unexplained
 race: # the simulator is one thread's
 	@$(GO) test -vet=off -race -timeout 40m $(filter-out coroner/fixtures/sim $(PURE:./%=coroner/%),$(shell $(GO) list ./...))

@@ -3,6 +3,7 @@ package docket
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,9 +73,9 @@ func newDocket(t testing.TB, path string, b *rules.Rulebook, o Options, c *clock
 var notLive = []string{"SIGTERM-drain-exit", "node-crash-panic-doubted", "zombie-podless"}
 
 // each is how many incidents there are to each one that is filed: over PostgreSQL, what one
-// asks of the ledger, others ask too.
+// asks of the ledger, others ask too. make postgres files them all.
 func each() int {
-	if postgres.Second() {
+	if postgres.Second() && os.Getenv("CORONER_POSTGRES") != "all" {
 		return 4
 	}
 	return fixtures.Each()
