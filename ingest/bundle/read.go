@@ -197,7 +197,7 @@ func (r *reading) document(d rawDocument) error {
 }
 
 // noEvidence says why a document is passed over, or "": notes tell what people
-// think, a guide what errors mean, a difference how a source changed, and a YAML file
+// think, a guide what errors mean, a source what a program can print, a difference how it changed, and a YAML file
 // that is no object what they want, not what programs wrote. What has no name that says
 // so, as what is piped in, is YAML by its form alone.
 func noEvidence(d rawDocument) string {
@@ -208,6 +208,8 @@ func noEvidence(d rawDocument) string {
 	case inContainer:
 	case wrapping.Guide(d.head):
 		return "is prose and no log: skipped; what it quotes of logs belongs into a file of its own"
+	case wrapping.Source(d.head):
+		return "is a program's source and no log: skipped"
 	case wrapping.Difference(d.head):
 		return "is a difference of two versions of a file and no log: skipped"
 	}

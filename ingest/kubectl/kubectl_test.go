@@ -337,6 +337,29 @@ func TestTwoContainers(t *testing.T) {
 	}
 }
 
+// Containers of describe whose pod was cut away keep their names.
+func TestDescribedContainersAlone(t *testing.T) {
+	got := kubeOf(t, `  build:
+    State:          Terminated
+      Reason:       Error
+      Exit Code:    1
+  helper:
+    Image:          mill:2
+  svc-0:
+    Image:          mill:3
+    State:          Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+`)
+	var names []string
+	for _, e := range got {
+		names = append(names, e.Container)
+	}
+	if want := []string{"build", "svc-0"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
+
 func TestStatusFragments(t *testing.T) {
 	for text, want := range map[string]string{
 		"Reason: Evicted": "pod status reason=Evicted",

@@ -17,6 +17,10 @@ func (k *Text) opensState(p kv) bool {
 		if k.object.described && (!p.title || p.indent == 0) || k.object.silent(p) {
 			return false // of a variable's value, which older versions print as it is
 		}
+		if k.state.above != "" && p.title && p.indent == 4 {
+			k.yieldHeld()
+			k.container, k.state.above = k.state.above, ""
+		}
 		which := map[string]string{"state": "state", "laststate": "lastState"}[p.key]
 		if k.whichHeld(which) && p.indent <= k.state.whichAt {
 			k.yieldHeld()

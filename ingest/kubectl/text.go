@@ -78,6 +78,8 @@ type stateText struct {
 	lastKey string
 
 	messaged bool // describe's message of a container that ended was read last
+
+	above string // describe's line that may name a container of a pod that was left out
 }
 
 // restartFor forgets all but what the text that follows is of.
@@ -306,6 +308,8 @@ func (k *Text) takeSection(p kv) {
 	case open && p.indent == 2 && k.of.Pod != "" && logtext.IsDNSName(p.name): // describe's line that names a container
 		k.yieldHeld()
 		k.container, k.restarts = p.name, ""
+	case p.val == "" && p.indent == 2 && logtext.IsDNSName(p.name):
+		k.state.above = p.name
 	}
 }
 

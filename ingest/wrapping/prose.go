@@ -24,6 +24,9 @@ var pasted = regexp.MustCompile(`^(?:>|\$ |    |\t|\||apiVersion:|Name: |.*\s(?:
 // whatever it is called: the errors in it are those that it explains. What somebody tells of
 // himself is a report.
 func Guide(text []byte) bool {
+	if heading.Match(text) && explains.Match(text) && Prose(tableRow.ReplaceAll(text, nil)) {
+		return true
+	}
 	if !heading.Match(text) || !emphasis.Match(text) || firstPerson.Match(text) || !Prose(text) {
 		return false
 	}
@@ -37,9 +40,39 @@ func Guide(text []byte) bool {
 var (
 	heading     = regexp.MustCompile(`(?m)^#{1,4} +\w`)
 	emphasis    = regexp.MustCompile("(?m)\\*\\*[^*\n]{2,200}\\*\\*|`[^`\n]{2,200}`|\\]\\(\\S{1,300}\\)")
+	explains    = regexp.MustCompile(`(?mi)^\|.*\b(?:description|meaning|explanation)\b.*\|\r?\n\|[-:| ]+\|\r?$`)
+	tableRow    = regexp.MustCompile(`(?m)^\|.*\|\r?$`)
 	firstPerson = regexp.MustCompile(`\b(?:I|I'm|[Ww]e|[Mm]y)\b`)
 	advises     = regexp.MustCompile(`(?i)\b(?:if you (?:see|get)|when you see|usually|look for|to fix|this means|` +
 		`troubleshooting|runbook|common (?:errors|problems|causes)|likely causes?|possible causes?)\b`)
+)
+
+// Source says whether a text is a piece of a program: what it holds of logs are texts that the
+// program can print.
+func Source(text []byte) bool {
+	lines, code, prints := 0, 0, 0
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		lines++
+		switch {
+		case logRecord.Match(line):
+			return false
+		case codePrints.Match(line):
+			code, prints = code+1, prints+1
+		case codeLine.Match(line):
+			code++
+		}
+	}
+	return prints > 1 && code > 4 && code*10 >= lines*9
+}
+
+var (
+	codePrints = regexp.MustCompile(`^[+-]?\s*\w+(?:\.\w+)*\(f?["'` + "`" + `].*["'` + "`" + `].*\);?$`)
+	codeLine   = regexp.MustCompile(`^[+-]?\s*(?:(?:case|when)\b.*:|(?:default|else|try|finally):|return\b.*|` +
+		`(?:if|for|while|switch|select|func|fn|def|class|else)\b.*[{:]|[{}\])]+[;,]?|\w+(?:\.\w+)*\(.*\);?|` +
+		`\w[\w.]*(?:, \w+)* :?= \S.*|break;?|continue;?|//.*|\S+\.(?:go|py|ts|js|cs|java|rs|rb|c|h|cc|cpp)(?::\d+)?)$`)
 )
 
 // Difference says whether a text is nothing but the difference of two versions of files, as

@@ -116,6 +116,7 @@ func TestGuideAndDifference(t *testing.T) {
 		"@@ -1,2 +1,3 @@ func TestX(t *testing.T) {\n \twant := 1\n+\t\"Pod was evicted\"\n"
 	added := "diff --git a/x.log b/x.log\nnew file mode 100644\n--- /dev/null\n+++ b/x.log\n@@ -0,0 +1,200 @@\n" +
 		strings.Repeat("+2026-03-01T10:00:00Z one two\n", 200)
+	table := "## Reasons\n\n| Reason | Description |\n|---|---|\n| `StepOOM` | A step was OOMKilled |\n\nThat is all.\n"
 	for text, want := range map[string][2]bool{
 		guide: {true, false},
 		guide + "```\n2026-03-01 10:00:00 x\n```\n": {},
@@ -125,6 +126,9 @@ func TestGuideAndDifference(t *testing.T) {
 		change + "2026-03-01T10:00:00Z one two\n": {},
 		"+2026-03-01T10:00:00Z one two\n":         {},
 		"$ git diff\n" + change:                   {},
+		table:                                     {true, false},
+		table + "2026-03-01T10:00:00Z one two\n":  {},
+		strings.Replace(table, "#", "", 2):        {},
 	} {
 		if got := [2]bool{wrapping.Guide([]byte(text)), wrapping.Difference([]byte(text))}; got != want {
 			t.Errorf("%.80q: %v, want %v", text, got, want)
@@ -132,5 +136,22 @@ func TestGuideAndDifference(t *testing.T) {
 	}
 	if !wrapping.Of([]byte(added)).None() {
 		t.Error("a difference is unwrapped")
+	}
+}
+
+// What a program can print did not happen.
+func TestSource(t *testing.T) {
+	code := "cmd/root.go:226\n+\tcase 2:\n+\t\tfmt.Println(\"Runner ended, again in 5 seconds.\")\n" +
+		"+\t\tcount.Add(1)\n+\tdefault:\n+\t\tlog.Print(\"Runner was OOMKilled\")\n+\t\tstopping = false\n"
+	for text, want := range map[string]bool{
+		code:                                    true,
+		code + "2026-03-01T10:00:00Z one two\n": false,
+		code + strings.Repeat("Runner ended\n", 3):                 false,
+		"name = forge\ncount = 3\nsize = 4\na = 5\nb = 6\nc = 7\n": false,
+		"Killed(\"x\")\nKilled(\"y\")\n":                           false,
+	} {
+		if got := wrapping.Source([]byte(text)); got != want {
+			t.Errorf("%.80q: %v, want %v", text, got, want)
+		}
 	}
 }
