@@ -67,15 +67,19 @@ func (t template) known(book *rules.Rulebook) string {
 			return what
 		}
 		return knows(book, message)
+	case "exit-code": // as PID 1 tells of the end of a unit's program
+		name, _, _ := strings.Cut(t.text, " ")
+		return knows(book, unit+"Main process exited, code=exited, status=1/"+name)
 	}
 	return knows(book, t.text)
 }
 
 // knows asks for a text with names in it, and where that is not known with what else
-// stands in its place: the id of a container, the name of a pod as a runtime writes it.
+// stands in its place: a number, the id of a container, the name of a pod as a runtime
+// writes it; and for the text behind the name of a unit.
 func knows(book *rules.Rulebook, text string) string {
 	for _, v := range values {
-		for _, t := range []string{text, keys.ReplaceAllString(text, "")} {
+		for _, t := range []string{text, keys.ReplaceAllString(text, ""), unit + text} {
 			if what := book.Knows(v.in(t)); what != "" {
 				return what
 			}
@@ -89,16 +93,20 @@ type value struct{ name, object string }
 
 var id = strings.Repeat("0a", 32)
 
+// unit is what systemd writes before a message about a unit, and its template does not show.
+const unit = "name.service: "
+
 var values = []value{
 	{"name", "name"},
+	{"1", "name"},
 	{id, "name"},
 	{id, "&PodSandboxMetadata{Name:name,Uid:0a0b0c0d-1111-2222-3333-444455556666,Namespace:name,Attempt:0,}"},
 	{id, "&ContainerMetadata{Name:name,Attempt:0,}"},
 }
 
 var (
-	verbs        = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?[svdqwxTtcfgpo]`)
-	placeholders = regexp.MustCompile(`\$?\{[^{}]*\}`)
+	verbs        = regexp.MustCompile(`%[-+#]?\d*(?:\.\d+)?(?:hh?|ll?|[zL])?(?:p(?:Gg|[SV])|[svdqwxXTtcfgpoium])`)
+	placeholders = regexp.MustCompile(`%{0,2}\$?\{[^{}]*\}`)
 	keys         = regexp.MustCompile(` \{[\w.,/ -]*\}$`) // what a structured line has beside its message
 )
 
@@ -106,8 +114,14 @@ var (
 func (v value) in(text string) string {
 	text = placeholders.ReplaceAllString(text, v.name)
 	return verbs.ReplaceAllStringFunc(text, func(verb string) string {
+		if strings.HasSuffix(verb, "pGg") { // the kernel's flags of an allocation
+			return v.name
+		}
 		switch verb[len(verb)-1] {
-		case 'd', 'x':
+		case 'd', 'x', 'i', 'u':
+			if strings.Contains(verb, "#") {
+				return "0x1"
+			}
 			return "1"
 		case 'q':
 			return `"` + v.name + `"`

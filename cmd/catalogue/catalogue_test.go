@@ -53,6 +53,11 @@ func TestPlaceholdersGetValues(t *testing.T) {
 		"job ${id} on {node.name}": "job name on name",
 		"at 0x%08x: %+v":           "at 0x1: name",
 		"100% done":                "100% done",
+		// as the kernel and systemd, which are written in C, have them
+		"pid %{PID_FMT}: %m":          "pid name: name",
+		"%lukB of %llu at %pS, %hd":   "1kB of 1 at name, 1",
+		"order:%u, mode:%#x(%pGg)":    "order:1, mode:0x1(name)",
+		"signal %i, cgroup %%{U}, %s": "signal 1, cgroup name, name",
 	} {
 		if got := values[0].in(text); got != want {
 			t.Errorf("%s", fmt.Sprintf("%q: %q, want %q", text, got, want))

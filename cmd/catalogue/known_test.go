@@ -64,10 +64,16 @@ func TestShareFillsTemplatesIn(t *testing.T) {
 		"StartContainer for %q failed {error}",
 		"RunPodSandbox for %+v failed, error {error}",
 		"Pod admission denied {pod,reason}",
+		"Failed with result '%s'.",
+		"Process %s (%s) of user %s dumped core.",
 	} {
 		if known, _, _ := catalogue.Share(rows("log\terror\t"+text), b, true, func(_, _, _ string) {}); known != 1 {
 			t.Errorf("%q is not known", text)
 		}
+	}
+	if known, _, _ := catalogue.Share(rows("exit-code\terror\tEXEC (EXIT_EXEC)"), b, true,
+		func(_, _, _ string) {}); known != 1 {
+		t.Error("the code with which PID 1 says that it could not run a program is not known")
 	}
 }
 
