@@ -53,6 +53,32 @@ func TestHarmlessExcusesNoDeath(t *testing.T) {
 		"Shutting down VM after intercepting a bad syscall (1).",
 		"vcpu channel unexpectedly closed",
 		"Failed to activate virtio device: name",
+		// systemd and the kernel
+		"Dependency failed for kubelet.service - kubelet: The Kubernetes Node Agent.",
+		"Dependency failed for GitHub Actions Runner (mill).",
+		"Container amber-1 terminated by signal KILL.",
+		"mill.service: Failed to spawn 'start' task: Cannot allocate memory",
+		"Rebooting: unit kubelet.service failed",
+		"Exiting: out of memory",
+		"Exiting PID 1...",
+		"Caught <SEGV>, dumped core as pid 12.",
+		"Failed to execute shutdown binary, freezing: Invalid argument",
+		"INFO: task dockerd:812 blocked for more than 122 seconds.",
+		"WARNING: the runner is lost at build-7:1",
+		"XFS (dm-3): User initiated shutdown received.",
+		"swapper/0: page allocation failure: order:5, mode:0x40dc0(GFP_KERNEL)",
+		// what controls Kubernetes, and its volumes
+		"lost lease on runner amber-1",
+		"lost connection to node build-7",
+		"mount failed: exit status 32",
+		"Attach failed: the container is gone",
+		"fc: the VM crashed",
+		"pod amber-1 is being deleted, cannot be assigned to a host",
+		"node build-7: timed out trying to start the pod",
+		"original runner ci/amber-1 is gone",
+		`unable to taint [] unresponsive Node "build-7": timeout`,
+		"Tried to preempted pod and killed it",
+		"AttachVolume.Attach failed for volume \"a\" : timeout",
 	} {
 		if what := b.Knows(line); why[what] {
 			t.Errorf("%q is called harmless: %s", line, what)

@@ -22,9 +22,12 @@ var floors = map[string]int{
 	"descheduler": 80, "moby": 80, "node-problem-detector": 80,
 }
 
-// runtimes are the same of what starts and ends containers and virtual machines; the sentences
-// of harmless-kubernetes.yaml, which names the runtimes under Kubernetes, count too.
-var runtimes = map[string]int{"kata": 85, "runc": 90, "crun": 90, "conmon": 90}
+// runtimes are the same of what starts and ends containers and virtual machines, and of what
+// stands below and above them: the node's kernel, systemd, and what controls Kubernetes, the
+// kubelet left out. The sentences of harmless-kubernetes.yaml, which names them, count too.
+var runtimes = map[string]int{
+	"kata": 85, "runc": 90, "crun": 90, "conmon": 90, "linux-kernel": 95, "systemd": 95, "kubernetes": 95,
+}
 
 // unknownOnPurpose are lines of the lists that no signal knows and nothing calls harmless, and why.
 var unknownOnPurpose = map[string]string{
@@ -35,6 +38,16 @@ var unknownOnPurpose = map[string]string{
 	"AbortException: Process exited immediately after creation. Check logs above for more details.": "a step's" +
 		" program, and the lines above are what counts",
 	"WaitStep fail due to timeout of service after 1 second": "a test of the program itself prints it",
+	"XFS (name): User initiated shutdown received.": "somebody asked for it, as for a disk that goes or in a test;" +
+		" whose file system it is and who misses it stands elsewhere",
+	"Exiting PID 1...": "a systemd inside a container, which ends with it; the container's own end has a record",
+	"Failed to reboot: name": "a machine stays up that was to go down, or systemctl says so of a wish; a PID 1" +
+		" that then freezes is systemd.pid1-crashed",
+	"Failed to exec systemctl: name":                          "what ends with it nobody knows",
+	"Failed to execute our own binary name: name":             "PID 1 goes on with what it has, or freezes and says so",
+	"pod name is being deleted, cannot be assigned to a host": "its deletion ended it, by whom is told elsewhere",
+	"error mounting name: name":                               "any program mounts",
+	"unable to delete pods: name":                             "any controller says so, of no pod by name",
 }
 
 // A line that is unknown on purpose is unknown.
