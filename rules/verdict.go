@@ -63,11 +63,7 @@ var Labels = []Label{
 // dead: a runner that is still running, but not working, a job that waits, a pool that makes no
 // runners. It can end by itself.
 func (l Label) Lasting() bool {
-	switch l {
-	case Zombie, Stranded, PoolBlocked, ListenerDown:
-		return true
-	}
-	return false
+	return l == Zombie || l == Stranded || l == PoolBlocked || l == ListenerDown
 }
 
 // Death says whether a built-in label names a death: the others end without harm. Of
@@ -76,20 +72,14 @@ func (l Label) Death() bool {
 	switch l {
 	case IdleRemoved, RunnerUpdated, Completed, None:
 		return false
-	case Zombie, Stranded, PoolBlocked, ListenerDown:
-		return false // nothing ended
 	}
-	return true
+	return !l.Lasting() // of what lasts nothing ended
 }
 
 // BeforeStart says whether a built-in label is of a pod that never got to run. Nothing
 // ends there: such a pod waits until somebody takes it away.
 func (l Label) BeforeStart() bool {
-	switch l {
-	case ImagePullFailure, Unschedulable, SandboxFailure, NeverStarted:
-		return true
-	}
-	return false
+	return l == ImagePullFailure || l == Unschedulable || l == SandboxFailure || l == NeverStarted
 }
 
 // Confidence says how much a verdict can be trusted.
