@@ -81,7 +81,7 @@ func TestPages(t *testing.T) {
 	const head = "\nRUNNER          VERDICT                  CONFIDENCE DIED AT\n"
 	got := page(all, 1, postmortem.Style{})
 	if !strings.HasPrefix(got, "cgroup-OOM (confirmed) · ci/amber-4kx2p") ||
-		!strings.HasSuffix(got, "\n2 other ends in what was read (--runner NAME explains one, --all each):"+
+		!strings.HasSuffix(got, "\n2 other verdicts (--runner NAME explains one, --all each):"+
 			strings.ReplaceAll(head, "          V", "      V")+
 			"ci/beryl-7  node-OOM                 confirmed  2026-03-01 10:00:04Z\n"+
 			"ci/coral-9  cgroup-OOM               confirmed  2026-03-01 10:00:04Z\n") {
@@ -93,7 +93,7 @@ func TestPages(t *testing.T) {
 	if got := page(all, 1, postmortem.Style{All: true}); !strings.Contains(got, "· ci/beryl-7 ·") {
 		t.Errorf("--all has no page for a neighbour:\n%s", got)
 	}
-	if got := page(all, 0, postmortem.Style{}); !strings.HasPrefix(got, "3 ends in what was read:"+head) ||
+	if got := page(all, 0, postmortem.Style{}); !strings.HasPrefix(got, "3 verdicts:"+head) ||
 		strings.Count(got, "\n  exit ") != 3 {
 		t.Errorf("want the table, then three pages:\n%s", got)
 	}

@@ -14,7 +14,7 @@ import (
 func Pages(w io.Writer, all []rules.Verdict, own int, s Style) error {
 	if own == 0 {
 		if len(all) > 2 || deaths(all) > 1 {
-			if err := table(w, "%d ends in what was read:\n", all); err != nil {
+			if err := table(w, "%d verdicts:\n", all); err != nil {
 				return err
 			}
 			fmt.Fprintln(w)
@@ -24,9 +24,9 @@ func Pages(w io.Writer, all []rules.Verdict, own int, s Style) error {
 	if err := pages(w, all[:own], s); err != nil || own == len(all) {
 		return err
 	}
-	title := "\n%d other ends in what was read (--runner NAME explains one, --all each):\n"
+	title := "\n%d other verdicts (--runner NAME explains one, --all each):\n"
 	if own == len(all)-1 {
-		title = "\n%d other end in what was read (--runner NAME or --all explains it):\n"
+		title = "\n%d other verdict (--runner NAME or --all explains it):\n"
 	}
 	if err := table(w, title, all[own:]); err != nil || !s.All {
 		return err

@@ -40,6 +40,9 @@ func (c Cluster) Connect() (*API, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: c.Context})
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no cluster: there is no kubeconfig; --kubeconfig FILE and --context NAME say which")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no cluster: %w; --kubeconfig FILE and --context NAME say which", err)
 	}

@@ -13,15 +13,16 @@ import (
 	"coroner/classify/subject"
 	"coroner/classify/unexplained"
 	"coroner/cmd/daemon"
+	"coroner/cmd/lokiflags"
 	"coroner/ingest"
 	"coroner/rules"
 )
 
 type explainCmd struct {
-	Runner string    `help:"${explain_runner}" placeholder:"NAME"`
-	All    bool      `help:"${explain_all}"`
-	Strict bool      `help:"Exit with 3 where no line of the input was understood: that is no all-clear."`
-	Loki   lokiFlags `embed:""`
+	Runner string          `help:"${explain_runner}" placeholder:"NAME"`
+	All    bool            `help:"${explain_all}"`
+	Strict bool            `help:"Exit with 3 where no line of the input was understood: that is no all-clear."`
+	Loki   lokiflags.Flags `embed:""`
 	outputFlags
 	inputFlags
 }
@@ -49,6 +50,9 @@ func (c *explainCmd) Run(p *program) error {
 			return usage("--loki and files at one time; give one of them")
 		}
 		return c.fromLoki(p, form)
+	}
+	if c.Loki.HasTime() {
+		fmt.Fprintln(p.err, "coroner: --since and --until are for --loki; of files everything is read")
 	}
 	in, err := c.start(p)
 	if err != nil {

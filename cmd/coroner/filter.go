@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Value
 		if value != "" {
 			q.Set(name, value)
 		}
+	}
+	if f.Kind != "" && !slices.Contains([]string{"runner", "pool", "job"}, f.Kind) {
+		return nil, usage("--kind %s: want runner, pool or job", f.Kind)
 	}
 	for name, value := range map[string]string{"since": f.Since, "until": f.Until} {
 		if value == "" {

@@ -51,7 +51,11 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return nil, usage("--rules %s: not a readable folder; give the folder that holds the *.yaml files", dir)
 		}
-		layers = append(layers, os.DirFS(dir))
+		own := os.DirFS(dir)
+		if names, err := fs.Glob(own, "*.yaml"); err == nil && len(names) == 0 {
+			return nil, usage("--rules %s: no *.yaml file is in that folder", dir)
+		}
+		layers = append(layers, own)
 	}
 	b, err := rules.Load(layers...)
 	if err != nil {
@@ -63,8 +67,8 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 // openInput finds the documents; the caller closes the bundle.
 func (f *inputFlags) openInput(p *program, book *rules.Rulebook) (*bundle.Bundle, error) {
 	if len(f.Paths) == 0 {
-		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\n" +
-			"hint: coroner --help")
+		return nil, usage("expected \"<path> ...\": files, folders, archives, or - for standard input\n"+
+			"hint: %s --help", p.command)
 	}
 	o := bundle.Options{Now: p.now(), Next: book.Next}
 	if p.in != nil {

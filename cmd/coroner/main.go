@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,8 @@ type program struct {
 	now      func() time.Time
 	tty      func(stream any) bool
 	color    bool
-	plugin   bool // called as kubectl coroner
+	plugin   bool   // called as kubectl coroner
+	command  string // that runs, as it is typed
 }
 
 type cli struct {
@@ -157,13 +159,37 @@ func (p *program) runCommand(args []string) int {
 		return done
 	}
 	if err != nil {
-		return p.fail(usage("%w\nhint: %s --help", err, p.name()))
+		return p.fail(usage("%s\nhint: %s --help", plainMistake(err), p.mistakenCommand(err)))
+	}
+	if n := ctx.Selected(); n != nil {
+		p.command = n.FullPath()
 	}
 	p.color = wantColor(c.Color, p)
 	if err := ctx.Run(p); err != nil {
 		return p.fail(err)
 	}
 	return exitOK
+}
+
+// mistakenCommand is the command whose words a mistake is in, as far as it was understood.
+func (p *program) mistakenCommand(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) {
+		if n := wrong.Context.Selected(); n != nil {
+			return n.FullPath()
+		}
+	}
+	return p.name()
+}
+
+// noValue is how the parser says that the command line ends where a value should stand.
+var noValue = regexp.MustCompile(`expected (?:\w+ )?value but got "EOL".*`)
+
+// plainMistake says in a person's words what is wrong with the command line.
+func plainMistake(err error) string {
+	text := strings.Replace(err.Error(), `,"" but got`, ` but got`, 1) // "" is a flag left out
+	text = strings.Replace(text, "expected a valid 64 bit int but got", "want a number, not", 1)
+	return noValue.ReplaceAllString(text, "a value is missing")
 }
 
 // name is what a person types to run the program.

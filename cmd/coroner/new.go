@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"coroner/classify/postmortem"
 	"coroner/ingest/bundle"
 	"coroner/rules/draft"
 )
@@ -41,6 +42,9 @@ func (c *rulesNewCmd) Run(p *program) error {
 	}
 	defer in.Close()
 	e, ok := in.EntryAt(line)
+	if problems := in.Problems(); !ok && len(problems) > 0 {
+		return unreadable("%s", postmortem.Clean(problems[0].String()))
+	}
 	if !ok {
 		return unreadable("%s has no record that begins in line %d", filepath.Base(file), line)
 	}

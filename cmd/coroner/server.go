@@ -27,7 +27,7 @@ func (f *serverFlags) newClient() (*lookup.Client, error) {
 	if !strings.Contains(f.Server, "://") {
 		f.Server = "http://" + f.Server
 	}
-	if u, err := url.Parse(f.Server); err != nil || u.Host == "" {
+	if u, err := url.Parse(f.Server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, usage("--server %s: want http://HOST:PORT", f.Server)
 	}
 	if f.Timeout <= 0 {
