@@ -13,7 +13,7 @@ import (
 
 // filterFlags say which verdicts are wanted. Empty ones are all.
 type filterFlags struct {
-	Verdict    []string `help:"Only these labels, with commas between." placeholder:"LABEL" complete:"labels"`
+	Verdict    []string `help:"Only these labels, separated by commas." placeholder:"LABEL" complete:"labels"`
 	Cluster    string   `help:"Only of this cluster." placeholder:"NAME" complete:"clusters"`
 	Node       string   `help:"Only of this node." placeholder:"NAME" complete:"nodes"`
 	Pool       string   `help:"Only of this pool of runners." placeholder:"NAME"`

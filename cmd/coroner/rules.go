@@ -16,7 +16,7 @@ type rulesCmd struct {
 	Explain   rulesExplainCmd   `cmd:"" help:"Say which of two rules wins where both fit, and what tells them apart."`
 	New       rulesNewCmd       `cmd:"" help:"Draft a signal from a line that the rulebook does not know."`
 	Test      rulesTestCmd      `cmd:"" help:"Run the rulebook's inline tests."`
-	Catalogue rulesCatalogueCmd `cmd:"" help:"Print the share of lists of message templates that the rulebook knows."`
+	Catalogue rulesCatalogueCmd `cmd:"" help:"Print how much of a list of message templates the rulebook knows."`
 	Docs      rulesDocsCmd      `cmd:"" help:"Write a page of documentation for every label."`
 }
 

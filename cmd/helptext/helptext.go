@@ -16,7 +16,7 @@ var Vars = kong.Vars{
 	"loki_pods":       `{container="runner"}`,
 	"server":          "http://127.0.0.1:9095",
 
-	"catalogue_file": "Lists of templates: version, file, kind, level and template, divided by tabs.",
+	"catalogue_file": "Lists of templates: version, file, kind, level and template, separated by tabs.",
 	"collect_output": "Where the bundle goes: a new folder, or an archive if it ends in .tar.gz. Default: a folder " +
 		"here, named after the runner and the time.",
 	"collect_what": "A runner's pod: NAME, pod/NAME or NAMESPACE/NAME. Without one: all runners.",
@@ -28,7 +28,7 @@ var Vars = kong.Vars{
 		"every runner that died.",
 	"help_arc":                "With --loki: streams of the controller and its listeners.",
 	"help_journal":            "With --loki: streams of the nodes' journals.",
-	"explain_loki_node_label": "With --loki: label with the node's name in those.",
+	"explain_loki_node_label": "With --loki: label of the journal's streams that has the node's name.",
 	"explain_loki_pod_label":  "With --loki: label with the pod's name.",
 	"explain_loki_pods":       "With --loki: streams of runner pods.",
 	"explain_loki_user":       "With --loki: user for basic authentication; the token file holds the password.",
@@ -52,7 +52,7 @@ var Vars = kong.Vars{
 	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
 		"a ticket).",
 	"relay_cluster": "The cluster that is watched. Default: that of the token, else the server's own.",
-	"rules_check":   "Compile the rulebook, check what confirmed rules have, and run its inline tests.",
+	"rules_check":   "Compile the rulebook, check that rules have what confirmed takes, and run its inline tests.",
 	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +
 		"and shippers of other clusters name theirs.",
 	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +
@@ -66,25 +66,25 @@ var Vars = kong.Vars{
 	"github_rerun": "Run jobs again whose runner died, where the verdict says that this helps, is at least " +
 		"probable and is not the job's own business; twice at most for each run, never while something is wrong " +
 		"with the pool.",
-	"github_reruns_per_hour": "How many jobs are run again within an hour at most.",
+	"github_reruns_per_hour": "Most jobs that are run again within an hour.",
 	"github_scope": "Repositories that --github.annotate and --github.rerun are for, with * for any; may be " +
 		"given several times.",
 	"serve_notify_config_file": "File that says who is told of which verdicts: webhooks, Slack, Teams, " +
 		"Alertmanagers, CloudEvents. Read again on SIGHUP and POST /-/reload.",
 	"serve_otlp_logs_url": "OpenTelemetry collector that gets every verdict as a log event, " +
 		"http://HOST:4318/v1/logs. Default: none.",
-	"serve_web_grafana_datasource": "Uid of the data source in that Grafana that has the logs of runners and " +
-		"nodes, a Loki.",
+	"serve_web_grafana_datasource": "UID of the Loki data source in that Grafana that has the logs of " +
+		"runners and nodes.",
 	"serve_web_grafana_url": "Grafana that a post-mortem leads to: the runner's log and the node's journal around " +
 		"the death, in Explore. Default: no page leads there.",
 	"serve_web_external_url": "Address of coroner's pages as people reach them, for links in what is sent.",
-	"github_pace": "How often GitHub is asked at most, and as often again what " +
-		"--github.annotate and --github.rerun send. The rate limits that GitHub states are obeyed too.",
+	"github_pace": "Most requests to GitHub in a minute, and as many again for what --github.annotate and " +
+		"--github.rerun send. GitHub's own rate limits are obeyed too.",
 	"github_token_file": "File with a token that may read the repositories' actions. GitHub is then asked " +
 		"about the job of a runner whose verdict is not confirmed. Default: GitHub is not asked.",
-	"github_webhook_secret": "File with the secret of a webhook of GitHub's for the event workflow_job. It " +
-		"is taken at /api/v1/github/webhook then: jobs that wait for longer than usual have a verdict, and runners " +
-		"their jobs. Default: it is not taken.",
+	"github_webhook_secret": "File with the secret of a GitHub webhook for the event workflow_job. The " +
+		"server then accepts it at /api/v1/github/webhook: jobs that wait longer than usual get a verdict, and " +
+		"runners their jobs. Default: no webhook is accepted.",
 	"github_url": "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
 	"serve_gitlab_annotate": "Say at the job on GitLab what its runner died of: log (only the log says what would be " +
 		"said) or comment (on the open merge requests of the job's commit, else on the commit). Default: nothing is " +
@@ -102,8 +102,8 @@ var Vars = kong.Vars{
 		"both. Default: the API is not used.",
 	"serve_kube_nodes": "Watch the cluster's nodes too: their conditions and boot ids. Needs a ClusterRole with " +
 		"get, list and watch on nodes.",
-	"serve_loki_out_of_order_window": "A verdict whose death is longer ago is stamped with the time of the " +
-		"verdict; keep it under half of Loki's max_chunk_age.",
+	"serve_loki_out_of_order_window": "Where a death is longer ago than this, Loki gets the verdict under the " +
+		"verdict's own time. Keep it under half of Loki's max_chunk_age.",
 	"serve_loki_url":  "Loki that gets the verdicts, http://HOST:PORT. Default: none.",
 	"serve_loki_user": "User for basic authentication; the token file holds the password.",
 	"serve_max_open_cases": "How many cases may be open. If there are more, the oldest are judged with the " +
@@ -112,9 +112,9 @@ var Vars = kong.Vars{
 		"container, else 512 MiB.",
 	"serve_node_silent_after": "How long after the last push of its agent a node counts as vanished, and its " +
 		"runners with it.",
-	"serve_push_client_node":    "san: client certificates name the node.",
+	"serve_push_client_node":    "san: an agent's client certificate names its node.",
 	"serve_push_max_concurrent": "Pushes handled at one time. The server asks other clients to retry.",
-	"serve_push_open":           "Anyone who can reach the port can push, if no credential is configured.",
+	"serve_push_open":           "Accept pushes from anyone who can reach the port, if no credential is configured.",
 	"serve_push_review": "Kubeconfig of another cluster, whose API reviews the tokens of the agents there; " +
 		"may be given several times.",
 	"serve_push_relay_token_file": "File with the token of the relays of CLUSTER, read at each use; may be given " +
