@@ -50,7 +50,7 @@ func TestAlikeDeaths(t *testing.T) {
 		"1 node-crash in pool big node-crash big 1 h ago new 0 in the 7 days before",
 		"3 cgroup-OOM in pool big cgroup-OOM big 1 h ago first 1 h ago again 12 in the 7 days before",
 		"In common: 9 of 13 in pool small (9 of all 53 that ended then) ; 8 of 13 on node build-9",
-		"Counts, no causes",
+		"These are counts, not causes",
 	)
 	if a, b := strings.Index(body, "more than usual"), strings.Index(body, `class="news">again`); a < 0 || b < a {
 		t.Error("what there is more of than usual does not come first")

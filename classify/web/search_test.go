@@ -106,14 +106,14 @@ func TestBeginning(t *testing.T) {
 		}
 		return tx.PutNodes(ledger.Node{Name: "build-7", Heard: t0.Add(50 * time.Minute)})
 	})
-	s.holds("/", 200, "To begin", "1 node with an agent, last heard of 10 min ago", "The last record came 1 min ago",
+	s.holds("/", 200, "To begin", "1 node with an agent, last heard from 10 min ago", "The last record came 1 min ago",
 		"!No agent has pushed")
 	s.add("amber", t0, nil)
 	s.write(t0.Add(time.Hour), func(tx *ledger.Tx) error {
 		return tx.PutNodes(ledger.Node{Name: "build-8", Heard: t0.Add(-50 * time.Minute), Silent: true})
 	})
 	s.holds("/", 200, "!To begin", "What coroner reads", "2 nodes with an agent",
-		"Silent: build-8 , last heard of 1 h ago")
+		"Silent: build-8 , last heard from 1 h ago")
 }
 
 // What keeps coroner from its sources stands above everything else.

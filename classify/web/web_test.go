@@ -212,7 +212,7 @@ func TestNoVerdictYet(t *testing.T) {
 	}{
 		"/runners/alive":         {"It has not ended as far as is known; last heard of 2026-05-04 10:00:00Z", false},
 		"/runners/dying":         {"No verdict yet: this is what it would be now", true},
-		"/runners/dying?still=1": {"Ask again by itself", false},
+		"/runners/dying?still=1": {"Let this page renew itself", false},
 	} {
 		if body := s.holds(path, 200, want.says); strings.Contains(body,
 			`http-equiv="refresh" content="5"`) != want.again {
