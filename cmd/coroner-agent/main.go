@@ -100,7 +100,7 @@ func modest() {
 func main() {
 	modest()
 	var c cli
-	kong.Parse(
+	parser, err := kong.New(
 		&c,
 		kong.Name("coroner-agent"),
 		kong.Configuration(daemon.Config),
@@ -114,6 +114,13 @@ func main() {
 		kong.Vars{"version": "coroner-agent " + chart.Build()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
+	if err == nil {
+		_, err = parser.Parse(os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "coroner-agent: %s\nhint: coroner-agent --help\n", daemon.PlainMistake(err))
+		os.Exit(2)
+	}
 	if err := c.run(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "coroner-agent: %v\n", err)
 		var wrong usageError

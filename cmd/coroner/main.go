@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -159,7 +158,7 @@ func (p *program) runCommand(args []string) int {
 		return done
 	}
 	if err != nil {
-		return p.fail(usage("%s\nhint: %s --help", plainMistake(err), p.mistakenCommand(err)))
+		return p.fail(usage("%s\nhint: %s --help", daemon.PlainMistake(err), p.mistakenCommand(err)))
 	}
 	if n := ctx.Selected(); n != nil {
 		p.command = n.FullPath()
@@ -180,16 +179,6 @@ func (p *program) mistakenCommand(err error) string {
 		}
 	}
 	return p.name()
-}
-
-// noValue is how the parser says that the command line ends where a value should stand.
-var noValue = regexp.MustCompile(`expected (?:\w+ )?value but got "EOL".*`)
-
-// plainMistake says in a person's words what is wrong with the command line.
-func plainMistake(err error) string {
-	text := strings.Replace(err.Error(), `,"" but got`, ` but got`, 1) // "" is a flag left out
-	text = strings.Replace(text, "expected a valid 64 bit int but got", "want a number, not", 1)
-	return noValue.ReplaceAllString(text, "a value is missing")
 }
 
 // name is what a person types to run the program.
