@@ -371,6 +371,29 @@ func TestRulebookIsFetched(t *testing.T) {
 	}
 }
 
+// Where a crash comes before the look-back was read by a changed rulebook, and what it gave is on
+// disk, it is read after the next start.
+func TestLookBackIsReadAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	a := newTestAgent(t, dir, "", 1<<20)
+	custom := "-- 000/own.yaml --\nsignals:\n  - name: own.line\n    source: kernel\n    doc: A line of our own.\n" +
+		"    printed: a test\n    match: '^our own$'\n    tests: [{line: our own}]\n"
+	if err := a.rulebook.adoptSource([]byte(custom)); err != nil {
+		t.Fatal(err)
+	}
+	b := newTestAgent(t, dir, "", 1<<20)
+	if !b.Steps().MustReadAgain() {
+		t.Fatal("the look-back is not read any more")
+	}
+	if err := b.Steps().ReadAgain([]ingest.Entry{line(ingest.Kernel, "our own")}); err != nil {
+		t.Fatal(err)
+	}
+	c := newTestAgent(t, dir, "", 1<<20)
+	if c.empty() || c.Steps().MustReadAgain() {
+		t.Error("what was read is not kept, or is read once more")
+	}
+}
+
 func TestFollowGlobs(t *testing.T) {
 	c := &Config{Follow: strings.Split(DefaultFollow, ","), Controller: []string{"ops/dispatcher-*"}}
 	for _, tt := range []struct {

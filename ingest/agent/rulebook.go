@@ -42,6 +42,7 @@ func (r *rulebook) loadFirst() error {
 	if ok, err := r.spool.LoadState("rulebook", &source); ok && err == nil {
 		if b, err := parseBook([]byte(source)); err == nil {
 			r.inForce.Store(b)
+			r.readAgainUnlessNoted(b)
 			return nil
 		}
 	}
@@ -51,6 +52,21 @@ func (r *rulebook) loadFirst() error {
 	b, err := signal.Load(fs.FS(book.Files))
 	r.inForce.Store(b)
 	return err
+}
+
+// lookedBack names the state that says by which rulebook the look-back was read last.
+const lookedBack = "looked-back"
+
+// noteReadAgain notes that the look-back was read by a rulebook, and keeps what it gave.
+func (r *rulebook) noteReadAgain(b *signal.Book) error { return r.spool.SaveState(lookedBack, b.Hash) }
+
+// readAgainUnlessNoted has the look-back read where an earlier run fetched a rulebook and did
+// not come to that, or not to its end.
+func (r *rulebook) readAgainUnlessNoted(b *signal.Book) {
+	var read string
+	if _, err := r.spool.LoadState(lookedBack, &read); err != nil || read != b.Hash {
+		r.changed <- b
+	}
 }
 
 // wantsRecord reports whether the rulebook could recognise a record of the journal. The

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"coroner/ingest"
 	"coroner/ingest/journal"
 	"coroner/ingest/podlog"
 )
@@ -24,6 +25,21 @@ func (s Steps) TakeJournal(b journal.Batch) error { return s.agent.takeJournal(b
 
 // TakePods takes what was read of the pods' logs.
 func (s Steps) TakePods(b podlog.Batch) error { return s.agent.takePods(b) }
+
+// FetchRulebook asks the server for its rulebook.
+func (s Steps) FetchRulebook(ctx context.Context) error { return s.agent.rulebook.fetchNew(ctx) }
+
+// MustReadAgain says whether the rulebook changed and the look-back is still to be read with it.
+func (s Steps) MustReadAgain() bool { return len(s.agent.rulebook.changed) > 0 }
+
+// ReadAgain takes the look-back, read with the rulebook that changed.
+func (s Steps) ReadAgain(lookBack []ingest.Entry) error {
+	b := <-s.agent.rulebook.changed
+	s.agent.mu.Lock()
+	s.agent.scanEntries("rescan", lookBack, len(lookBack), 0)
+	s.agent.mu.Unlock()
+	return s.agent.readAgain(b)
+}
 
 // Flush spools what waits; last also stores the positions, as at the end of a run.
 func (s Steps) Flush(last bool) { s.agent.flushOnce(context.Background(), last) }
