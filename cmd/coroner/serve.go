@@ -148,6 +148,8 @@ func (s *server) reloadBook() error {
 	return err
 }
 
+func (s *server) bookHash() string { return s.docket.Book().Hash }
+
 func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "coroner_pushes_refused_total",
@@ -162,7 +164,7 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	}, func() float64 { return float64(handler.Unfinished()) }))
 	mux, door, inner := s.daemon.Mux, s.daemon.Door, http.NewServeMux()
 	door.Refused = refuse
-	mux.Handle("POST "+push.Path, door.Push(push.Paced(handler, s.docket.Pace)))
+	mux.Handle("POST "+push.Path, door.Push(push.Paced(push.FiledBy(handler, s.bookHash), s.docket.Pace)))
 	mux.Handle("GET "+relay.LivingPath, door.Push(relay.Living(s.intake.LivingOf(s.cmd.Cluster))))
 	mux.Handle("GET "+daemon.RulebookPath, door.Fetch(daemon.Rulebook(s.docket.Book)))
 	d := s.docket

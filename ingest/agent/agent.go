@@ -116,8 +116,8 @@ func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, 
 	a.lost.extendBy(a.state.Lost)
 	a.metrics = newMetrics(registry, a.spool)
 	a.queue = queue{spool: a.spool, cluster: c.Cluster, now: c.Now}
-	a.delivery = &delivery{spool: a.spool, sender: c.Sender, log: log, metrics: a.metrics}
 	a.rulebook = newRulebook(c.Rulebook, c.Sender, a.spool, log, a.metrics)
+	a.delivery = &delivery{spool: a.spool, sender: c.Sender, rulebook: a.rulebook, log: log, metrics: a.metrics}
 	return a, a.rulebook.loadFirst()
 }
 

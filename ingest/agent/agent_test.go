@@ -371,6 +371,31 @@ func TestRulebookIsFetched(t *testing.T) {
 	}
 }
 
+// What a server with another rulebook filed is read again when the agent meets one with its own.
+func TestLookBackIsReadAfterAnotherRulebookFiled(t *testing.T) {
+	var filedBy string
+	s := httptest.NewServer(push.FiledBy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusNotModified)
+		}
+	}), func() string { return filedBy }))
+	defer s.Close()
+	a := newTestAgent(t, t.TempDir(), s.URL, 1<<20)
+	a.rulebook.c.URL = s.URL
+	for _, by := range []string{a.RulebookHash(), "another"} {
+		filedBy = by
+		a.addEvidence(&ingest.Entry{Source: ingest.Kernel, Node: "n1", Text: oom})
+		a.flushOnce(context.Background(), true)
+		sendUntil(t, a, "an empty spool", a.empty)
+		if err := a.rulebook.fetchNew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if again := a.Steps().MustReadAgain(); again != (by == "another") {
+			t.Errorf("filed by %s: read again %v", by, again)
+		}
+	}
+}
+
 // Where a crash comes before the look-back was read by a changed rulebook, and what it gave is on
 // disk, it is read after the next start.
 func TestLookBackIsReadAfterACrash(t *testing.T) {

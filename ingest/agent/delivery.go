@@ -14,11 +14,12 @@ import (
 
 // delivery sends what is in the spool, in order.
 type delivery struct {
-	spool   *spool.Spool
-	sender  *push.Sender
-	log     zerolog.Logger
-	metrics *metrics
-	away    atomic.Bool // the server did not take the last push
+	spool    *spool.Spool
+	sender   *push.Sender
+	rulebook *rulebook
+	log      zerolog.Logger
+	metrics  *metrics
+	away     atomic.Bool // the server did not take the last push
 }
 
 // sendLoop sends until ctx is done.
@@ -65,6 +66,7 @@ func (d *delivery) answered(item spool.Item, err error, waited time.Duration) ti
 	case err == nil:
 		d.metrics.pushes.WithLabelValues("sent").Inc()
 		d.away.Store(false)
+		d.rulebook.noteFiledBy(d.sender.FiledBy())
 		d.spool.Done(item)
 		return 0
 	case errors.As(err, &refused):

@@ -30,6 +30,7 @@ type rulebook struct {
 
 	inForce atomic.Pointer[signal.Book]
 	changed chan *signal.Book // holds one that was not read again with yet; never closed
+	strange atomic.Bool       // a push was filed by another rulebook since the look-back was read
 }
 
 func newRulebook(c Rulebook, sender *push.Sender, s *spool.Spool, log zerolog.Logger, m *metrics) *rulebook {
@@ -58,7 +59,35 @@ func (r *rulebook) loadFirst() error {
 const lookedBack = "looked-back"
 
 // noteReadAgain notes that the look-back was read by a rulebook, and keeps what it gave.
-func (r *rulebook) noteReadAgain(b *signal.Book) error { return r.spool.SaveState(lookedBack, b.Hash) }
+func (r *rulebook) noteReadAgain(b *signal.Book) error {
+	if r.strange.Load() {
+		return r.spool.Keep()
+	}
+	return r.spool.SaveState(lookedBack, b.Hash)
+}
+
+// noteFiledBy notes that a push was filed by a server that has another rulebook, as while servers
+// are replaced one by one: it dropped what only the agent's knows. Once the agent asks a server
+// that has its own, the look-back is read again.
+func (r *rulebook) noteFiledBy(hash string) {
+	if hash == "" || hash == r.inForce.Load().Hash || r.strange.Swap(true) {
+		return
+	}
+	if err := r.spool.SaveState(lookedBack, hash); err != nil {
+		r.metrics.spoolErrors.Inc()
+		r.log.Error().Err(err).Msg("the spool cannot be written")
+	}
+}
+
+// haveReadAgain has the look-back read again with a rulebook.
+func (r *rulebook) haveReadAgain(b *signal.Book) {
+	select {
+	case <-r.changed: // one that was not begun is overtaken
+	default:
+	}
+	r.strange.Store(false)
+	r.changed <- b
+}
 
 // readAgainUnlessNoted has the look-back read where an earlier run fetched a rulebook and did
 // not come to that, or not to its end.
@@ -128,6 +157,9 @@ func (r *rulebook) fetchNew(ctx context.Context) error {
 	}
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusNotModified {
+		if r.strange.Load() {
+			r.haveReadAgain(r.inForce.Load())
+		}
 		return nil
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxBook))
@@ -143,15 +175,15 @@ func (r *rulebook) adoptSource(source []byte) error {
 	if err != nil {
 		return fmt.Errorf("the server's rulebook has mistakes: %w", err)
 	}
-	if err := r.spool.SaveState("rulebook", string(source)); err != nil {
+	err = r.spool.SaveState(lookedBack, "") // it may have been read by this one, and others came since
+	if err == nil {
+		err = r.spool.SaveState("rulebook", string(source))
+	}
+	if err != nil {
 		return err
 	}
 	r.inForce.Store(b)
 	r.log.Info().Str("rulebook", b.Hash).Msg("the rulebook changed; the look-back is read again")
-	select {
-	case <-r.changed: // one that was not begun is overtaken
-	default:
-	}
-	r.changed <- b
+	r.haveReadAgain(b)
 	return nil
 }

@@ -27,7 +27,8 @@ type Sender struct {
 
 	Cluster string // value of ClusterHeader, "" = none
 
-	pace atomic.Int64 // see Pace
+	pace    atomic.Int64 // see Pace
+	filedBy atomic.Value // a string, see FiledBy
 }
 
 // Refused is an answer that the same request will get again: sending it once
@@ -71,6 +72,7 @@ func (s *Sender) Post(ctx context.Context, body []byte) error {
 	switch {
 	case res.StatusCode/100 == 2:
 		s.notePace(res.Header)
+		s.filedBy.Store(res.Header.Get(BookHeader))
 		return nil
 	case res.StatusCode/100 == 5 || slices.Contains(retried, res.StatusCode):
 		after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
