@@ -41,8 +41,13 @@ func (s Steps) ReadAgain(lookBack []ingest.Entry) error {
 	return s.agent.readAgain(b)
 }
 
-// Flush spools what waits; last also stores the positions, as at the end of a run.
-func (s Steps) Flush(last bool) { s.agent.flushOnce(context.Background(), last) }
+// Flush spools what waits; last also stores the positions, as at the end of a run. Where the disk
+// does not take it, that is not waited for.
+func (s Steps) Flush(last bool) {
+	once, stop := context.WithCancel(context.Background())
+	stop()
+	s.agent.flushOnce(once, last)
+}
 
 // Send tries to send the oldest item of the spool; some is false where there is none.
 func (s Steps) Send(ctx context.Context) (some bool) {
