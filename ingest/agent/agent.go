@@ -117,7 +117,8 @@ func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, 
 	a.metrics = newMetrics(registry, a.spool)
 	a.queue = queue{spool: a.spool, cluster: c.Cluster, now: c.Now}
 	a.rulebook = newRulebook(c.Rulebook, c.Sender, a.spool, log, a.metrics)
-	a.delivery = &delivery{spool: a.spool, sender: c.Sender, rulebook: a.rulebook, log: log, metrics: a.metrics}
+	a.delivery = &delivery{spool: a.spool, sender: c.Sender, rulebook: a.rulebook, lost: &a.lost,
+		gaps: a.gaps, log: log, metrics: a.metrics}
 	return a, a.rulebook.loadFirst()
 }
 
@@ -292,7 +293,7 @@ func (a *Agent) flushOnce(ctx context.Context, last bool) {
 	if !last && now.Sub(a.pushed) < a.pushPause(now) {
 		return
 	}
-	a.addMarks()
+	a.marks.moveTo(&a.queue)
 	for {
 		err := a.storeAll(now, last || a.delivery.away.Load())
 		if err == nil {
@@ -321,12 +322,6 @@ func (a *Agent) pushPause(now time.Time) time.Duration {
 	return max(a.c.Spool.Idle, a.c.Sender.Pace())
 }
 
-// addMarks adds what is covered, what was lost, and how far everything was read.
-func (a *Agent) addMarks() {
-	a.marks.addGaps(&a.queue, a.lost.takeRange())
-	a.marks.moveTo(&a.queue)
-}
-
 // keepEvery is how old the positions become, and how long an item may be only in
 // memory, while the server takes what it is sent and there is something to send.
 const keepEvery = 2 * time.Second
@@ -350,8 +345,8 @@ func (a *Agent) storeAll(now time.Time, keep bool) error {
 }
 
 // spoolFull is called by the spool with what it dropped. Lost evidence is a gap in
-// everything that the node said at that time. The gap is sent with the next marks, for
-// one more file now would cost another.
+// everything that the node said at that time. It is no file, which would cost another, but is
+// stored with the positions, and sent before the next file.
 func (a *Agent) spoolFull(i spool.Item) {
 	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
 	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")

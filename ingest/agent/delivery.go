@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coroner/ingest"
 	"coroner/ingest/push"
 	"coroner/ingest/spool"
 
@@ -17,6 +18,8 @@ type delivery struct {
 	spool    *spool.Spool
 	sender   *push.Sender
 	rulebook *rulebook
+	lost     *lostRange
+	gaps     func(timeRange) []ingest.Entry // that say what was lost
 	log      zerolog.Logger
 	metrics  *metrics
 	away     atomic.Bool // the server did not take the last push
@@ -45,6 +48,9 @@ func (d *delivery) sendLoop(ctx context.Context) {
 // the last wait was waited. some is false where there was nothing to send.
 func (d *delivery) sendNext(ctx context.Context, waited time.Duration) (some bool, wait time.Duration) {
 	item, body, err := d.spool.Next()
+	if lost := d.lost.currentRange(); !lost.To.IsZero() {
+		return true, d.sendLost(ctx, lost, waited)
+	}
 	if errors.Is(err, spool.ErrEmpty) {
 		return false, waited
 	}
@@ -56,6 +62,20 @@ func (d *delivery) sendNext(ctx context.Context, waited time.Duration) (some boo
 		return true, 2 * time.Second
 	}
 	return true, d.answered(item, d.sender.PostToAny(ctx, body), waited)
+}
+
+// sendLost tells of what the spool lost, before anything that came after it is sent: how far the
+// node was read must not be believed sooner.
+func (d *delivery) sendLost(ctx context.Context, lost timeRange, waited time.Duration) time.Duration {
+	body, err := push.Encode(d.gaps(lost))
+	if err == nil {
+		err = d.sender.PostToAny(ctx, body)
+	}
+	var refused push.Refused
+	if err == nil || errors.As(err, &refused) {
+		d.lost.forgetTold(lost)
+	}
+	return d.answered(spool.Item{}, err, waited)
 }
 
 // answered handles the answer to a push and says how long to wait before the next.

@@ -43,13 +43,14 @@ func (r *lostRange) currentRange() timeRange {
 	return r.timeRange
 }
 
-// takeRange is the range, which is sent then and empty afterwards.
-func (r *lostRange) takeRange() timeRange {
+// forgetTold forgets what the server was told of, unless more was lost meanwhile: then all of it
+// is told again.
+func (r *lostRange) forgetTold(told timeRange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.timeRange
-	r.timeRange = timeRange{}
-	return l
+	if r.From.Equal(told.From) && r.To.Equal(told.To) {
+		r.timeRange = timeRange{}
+	}
 }
 
 // rangeOf is the time of which nothing is known if the entries are lost: from the first

@@ -47,6 +47,7 @@ func TestHoleOutlivesTheAgent(t *testing.T) {
 	b := newTestAgent(t, dir, s.URL, 1<<20)
 	b.flushOnce(context.Background(), true)
 	sendUntil(t, b, "an empty spool", b.empty)
+	b.flushOnce(context.Background(), true)
 	if from := s.earliest(); !from.Equal(now) {
 		t.Errorf("the gap begins %v, want %v: %q", from, now, s.texts())
 	}
@@ -72,6 +73,24 @@ func TestHoleOfAHole(t *testing.T) {
 	sendUntil(t, a, "an empty spool", a.empty)
 	if from := s.earliest(); !from.Equal(now.Add(-time.Hour)) {
 		t.Errorf("the gap begins %v, want %v", from, now.Add(-time.Hour))
+	}
+}
+
+// What the spool lost is told before anything that came after it, so that no node is believed to
+// be read over it.
+func TestHoleIsToldFirst(t *testing.T) {
+	s := newServer(t)
+	s.will(503)
+	a := newTestAgent(t, t.TempDir(), s.URL, 700)
+	a.delivery.away.Store(true)
+	for i := range 6 {
+		oomAt(a, now.Add(time.Duration(i)*time.Second))
+		a.flushOnce(context.Background(), true)
+	}
+	s.will(0)
+	sendUntil(t, a, "an empty spool", a.empty)
+	if got := s.texts(); len(got) < 7 || !strings.HasPrefix(got[0], "gap ") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -53,18 +53,18 @@ func (m *marks) moveTo(q *queue) {
 	}
 }
 
-// addGaps adds what the spool lost since the last time as one gap of each source.
-func (m *marks) addGaps(q *queue, lost timeRange) {
-	if lost.To.IsZero() {
-		return
-	}
+// gaps are what the spool lost, as one gap of each source.
+func (a *Agent) gaps(lost timeRange) (out []ingest.Entry) {
 	const why = "the agent's spool was full: the server was away for too long"
 	for _, source := range []ingest.Source{
 		ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd,
 	} {
 		gap := ingest.Mark{Kind: ingest.Gap, From: lost.From, To: lost.To, Why: why}
-		q.evidence = append(q.evidence, m.newMark(source, lost.To, gap))
+		e := a.marks.newMark(source, lost.To, gap)
+		e.Cluster = a.c.Cluster
+		out = append(out, e)
 	}
+	return out
 }
 
 func (m *marks) newMark(source ingest.Source, at time.Time, mark ingest.Mark) ingest.Entry {
