@@ -61,6 +61,8 @@ type Rulebook struct {
 	URL      string
 	Interval time.Duration
 	First    *signal.Book // until the server gave another one; nil is the built-in one
+
+	Compile func(source []byte) (*signal.Book, error) // nil: as a server gives it
 }
 
 // DefaultFollow are the logs that are followed when nothing else is said: runners,

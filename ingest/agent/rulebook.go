@@ -34,6 +34,9 @@ type rulebook struct {
 }
 
 func newRulebook(c Rulebook, sender *push.Sender, s *spool.Spool, log zerolog.Logger, m *metrics) *rulebook {
+	if c.Compile == nil {
+		c.Compile = parseBook
+	}
 	return &rulebook{c: c, sender: sender, spool: s, log: log, metrics: m, changed: make(chan *signal.Book, 1)}
 }
 
@@ -41,7 +44,7 @@ func newRulebook(c Rulebook, sender *push.Sender, s *spool.Spool, log zerolog.Lo
 func (r *rulebook) loadFirst() error {
 	var source string
 	if ok, err := r.spool.LoadState("rulebook", &source); ok && err == nil {
-		if b, err := parseBook([]byte(source)); err == nil {
+		if b, err := r.c.Compile([]byte(source)); err == nil {
 			r.inForce.Store(b)
 			r.readAgainUnlessNoted(b)
 			return nil
@@ -171,7 +174,7 @@ func (r *rulebook) fetchNew(ctx context.Context) error {
 
 // adoptSource puts a fetched rulebook in force and has the look-back read again.
 func (r *rulebook) adoptSource(source []byte) error {
-	b, err := parseBook(source)
+	b, err := r.c.Compile(source)
 	if err != nil {
 		return fmt.Errorf("the server's rulebook has mistakes: %w", err)
 	}
