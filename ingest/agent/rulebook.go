@@ -66,7 +66,7 @@ func (r *rulebook) noteReadAgain(b *signal.Book) error {
 	if r.strange.Load() {
 		return r.spool.Keep()
 	}
-	return r.spool.SaveState(lookedBack, b.Hash)
+	return r.spool.SaveValue(lookedBack, b.Hash)
 }
 
 // noteFiledBy notes that a push was filed by a server that has another rulebook, as while servers
@@ -76,7 +76,7 @@ func (r *rulebook) noteFiledBy(hash string) {
 	if hash == "" || hash == r.inForce.Load().Hash || r.strange.Swap(true) {
 		return
 	}
-	if err := r.spool.SaveState(lookedBack, hash); err != nil {
+	if err := r.spool.SaveValue(lookedBack, hash); err != nil {
 		r.metrics.spoolErrors.Inc()
 		r.log.Error().Err(err).Msg("the spool cannot be written")
 	}
@@ -178,9 +178,9 @@ func (r *rulebook) adoptSource(source []byte) error {
 	if err != nil {
 		return fmt.Errorf("the server's rulebook has mistakes: %w", err)
 	}
-	err = r.spool.SaveState(lookedBack, "") // it may have been read by this one, and others came since
+	err = r.spool.SaveValue(lookedBack, "") // it may have been read by this one, and others came since
 	if err == nil {
-		err = r.spool.SaveState("rulebook", string(source))
+		err = r.spool.SaveValue("rulebook", string(source))
 	}
 	if err != nil {
 		return err

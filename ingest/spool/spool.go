@@ -264,6 +264,15 @@ func (s *Spool) Size() (bytes int64, files int) {
 // step, and removes what had to go: until then a crash brings it back, and the value
 // can say that it went. A crash of the machine may bring back the value before.
 func (s *Spool) SaveState(name string, value any) error {
+	err := s.SaveValue(name, value)
+	if err == nil {
+		s.clearFiles()
+	}
+	return err
+}
+
+// SaveValue is SaveState for a value that does not say what went: nothing is removed.
+func (s *Spool) SaveValue(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err == nil {
 		err = s.Keep()
@@ -274,7 +283,6 @@ func (s *Spool) SaveState(name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	s.clearFiles()
 	return nil
 }
 

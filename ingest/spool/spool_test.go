@@ -235,6 +235,12 @@ func TestWhatHadToGoIsThereUntilThatIsStored(t *testing.T) {
 	if again, _ := open(t, dir, 1<<20); len(*lost) != 1 || len(again.items) != 2 {
 		t.Errorf("lost %+v, found %+v", *lost, again.items)
 	}
+	if err := s.SaveValue("rulebook", 1); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := open(t, dir, 1<<20); len(again.items) != 2 {
+		t.Errorf("with a value that does not say that it went: %+v", again.items)
+	}
 	if err := s.SaveState("positions", 1); err != nil {
 		t.Fatal(err)
 	}
