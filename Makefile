@@ -156,7 +156,7 @@ WORLDS ?= 20000
 sim:
 	$(GO) test -count=1 -timeout 0 -v ./fixtures/sim -run TestWorlds -rapid.checks=$(WORLDS) -rapid.seed=0
 
-# Whether the worlds find what they are there to find: some twenty bugs, each within a minute.
+# Whether the worlds find what they are there to find: some thirty bugs, each within a minute.
 sim-bugs:
 	CORONER_SIM_BUGS=1 $(GO) test -count=1 -timeout 60m -v ./fixtures/sim -run TestBugsAreFound
 
