@@ -18,7 +18,8 @@ var layers = [...]struct {
 	find   func(lines []string) step
 	people bool
 }{
-	{colours, false}, {entities, true}, {noBreak, true}, {curlyQuotes, true}, {quoteMarks, true}, {tableBars, true},
+	{colours, false}, {entities, true}, {noBreak, true}, {curlyQuotes, true}, {quoteMarks, true}, {storeTimes, true},
+	{tableBars, true},
 	{codeList, true}, {plusSigns, true}, {lineNumbers, false}, {fileNames, false}, {clockTimes, true},
 	{endBlanks, false}, {indentation, false},
 }
@@ -113,6 +114,27 @@ func tableBars(lines []string) step {
 		return strings.ReplaceAll(inner, " | ", "  ")
 	}
 	if most(lines, s, 80) {
+		return s
+	}
+	return nil
+}
+
+var storeTime = regexp.MustCompile(`^[ |]*\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?(?:[\t ]+(\{)| +\| )`)
+
+// storeTimes: the time that a log store's page shows beside a line, in a column of its own or
+// before an object. The line has a time of its own.
+func storeTimes(lines []string) step {
+	s := func(line string) string {
+		m := storeTime.FindStringSubmatchIndex(line)
+		switch {
+		case m == nil:
+			return line
+		case m[2] >= 0:
+			return line[m[2]:]
+		}
+		return line[m[1]:]
+	}
+	if most(lines, s, 60) {
 		return s
 	}
 	return nil

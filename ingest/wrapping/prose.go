@@ -81,14 +81,15 @@ func Difference(text []byte) bool {
 	begun, hunk := false, false
 	for line := range bytes.Lines(text) {
 		switch line = bytes.TrimRight(line, "\r\n"); {
+		case isFence(string(line)):
 		case diffHead.Match(line):
 			begun = true
+		case diffHunk.Match(line):
+			begun, hunk = true, true
 		case !begun:
 			if len(bytes.TrimSpace(line)) > 0 {
 				return false
 			}
-		case diffHunk.Match(line):
-			hunk = true
 		case len(line) > 0 && bytes.IndexByte([]byte(" \t+-\\"), line[0]) < 0:
 			return false
 		}

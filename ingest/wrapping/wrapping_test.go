@@ -123,12 +123,13 @@ func TestGuideAndDifference(t *testing.T) {
 		report: {},
 		change: {false, true},
 		added:  {false, true},
-		change + "2026-03-01T10:00:00Z one two\n": {},
-		"+2026-03-01T10:00:00Z one two\n":         {},
-		"$ git diff\n" + change:                   {},
-		table:                                     {true, false},
-		table + "2026-03-01T10:00:00Z one two\n":  {},
-		strings.Replace(table, "#", "", 2):        {},
+		change + "2026-03-01T10:00:00Z one two\n":                    {},
+		"+2026-03-01T10:00:00Z one two\n":                            {},
+		"```diff\n" + change[strings.Index(change, "@@"):] + "```\n": {false, true},
+		"$ git diff\n" + change:                                      {},
+		table:                                                        {true, false},
+		table + "2026-03-01T10:00:00Z one two\n":                     {},
+		strings.Replace(table, "#", "", 2):                           {},
 	} {
 		if got := [2]bool{wrapping.Guide([]byte(text)), wrapping.Difference([]byte(text))}; got != want {
 			t.Errorf("%.80q: %v, want %v", text, got, want)
