@@ -210,6 +210,10 @@ func (f *hostLines) setTrust(d *draft) {
 
 // separator handles lines that are about the lines.
 func (f *hostLines) separator(s string) bool {
+	if logtext.IsCut(s) {
+		f.r.flushPending()
+		f.r.account.boots.Cut()
+	}
 	rest, ok := strings.CutPrefix(s, "-- ")
 	if !ok || !strings.HasSuffix(rest, " --") && !strings.HasPrefix(rest, "Logs begin") &&
 		!strings.HasPrefix(rest, "Journal begins") {
@@ -222,7 +226,7 @@ func (f *hostLines) separator(s string) bool {
 	} else {
 		return true
 	}
-	if len(f.r.account.spans) > 0 { // before the first record it says which boot, not that there was one before
+	if f.r.account.boots.Any() { // before the first record it says which boot, not that there was one before
 		f.yieldLine(&draft{Entry: ingest.Entry{Source: ingest.Systemd, Trust: f.r.account.provenance.hostTrust(),
 			Line: f.r.n, Boot: f.boot}}, s)
 	}

@@ -20,39 +20,17 @@ func (r *reader) yieldMarks() {
 	for _, g := range r.account.gaps {
 		r.yieldMark(g, *g.Mark)
 	}
-	r.hostMarks()
+	r.account.boots.Marks(r.yieldMark)
 	for _, s := range r.containers.inOrder() {
 		r.streamMarks(s)
 	}
 	if a := &r.account; a.runnerLines > 0 && (r.contents.begun || diagPath.MatchString(path.Base(r.doc.Name))) {
-		from, to := a.runner.from, a.runner.to
+		from, to := a.runnerFrom, a.runnerTo
 		r.yieldMark(ingest.Entry{Source: ingest.Runner},
 			ingest.Mark{Kind: ingest.Covered, From: from, To: to, Lines: a.runnerLines})
 		r.yieldMark(ingest.Entry{Source: ingest.Runner}, ingest.Mark{Kind: ingest.Ended, From: to, To: to})
 	}
 	r.kubeMarks()
-}
-
-// hostMarks: a journal in which a program spoke covers that program for all of
-// the journal's time.
-func (r *reader) hostMarks() {
-	spans := make([]*spanOf, 0, len(r.account.spans))
-	for _, s := range r.account.spans {
-		if !s.from.IsZero() {
-			spans = append(spans, s)
-		}
-	}
-	slices.SortFunc(spans, func(a, b *spanOf) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), a.from.Compare(b.from), cmp.Compare(a.boot, b.boot))
-	})
-	for _, s := range spans {
-		for _, src := range ingest.Sources {
-			if trust := s.trust.lookUp(src); trust != nil {
-				r.yieldMark(ingest.Entry{Source: src, Trust: *trust, Node: s.node, Boot: s.boot},
-					ingest.Mark{Kind: ingest.Covered, From: s.from, To: s.to})
-			}
-		}
-	}
 }
 
 // streamMarks: a file of the pod's log directory that is empty says that the

@@ -1,6 +1,7 @@
 package logtext
 
 import (
+	"regexp"
 	"strings"
 	"time"
 )
@@ -129,8 +130,20 @@ func IsMarkup(s string) bool {
 	return false
 }
 
+// cutMark is a line that says that lines were left out here: `...`, `[... 4,312 lines omitted ...]`, `<snip>`.
+var cutMark = regexp.MustCompile(`(?i)^(?:(?:\.{3,}|…)|\[(?:\.{3,}|…)\]|\((?:\.{3,}|…)\)|` +
+	`[\[(<{]?[-. …]*(?:[\d,.]+ (?:more )?)?(?:lines? )?(?:omitted|truncated|snip(?:ped)?|cut|skipped|removed|elided)` +
+	`(?: [\d,.]+)?(?: lines?)?[-. …]*[\])>}]?)$`)
+
+// IsCut says whether a line says that others were left out. One that does and is no single word stands in
+// brackets or between dots.
+func IsCut(s string) bool {
+	return len(s) >= 3 && len(s) <= 64 && strings.IndexByte("[(<{.-", s[0]) >= 0 && cutMark.MatchString(s) ||
+		strings.HasPrefix(s, "…") && cutMark.MatchString(s)
+}
+
 // IsDecoration says whether a line is what people type around a paste.
 func IsDecoration(s string) bool {
 	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") ||
-		strings.Trim(s, ".-=*_~ …") == ""
+		strings.Trim(s, ".-=*_~ …") == "" || IsCut(s)
 }
