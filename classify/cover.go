@@ -37,12 +37,17 @@ func (a *assembler) coverCases() {
 	type kind struct {
 		inCluster
 		unknown bool // none of the pod's containers is known
+		nowhere bool // no log of a node names the pod
 	}
 	lists := map[kind][]casefile.Coverage{}
 	for _, p := range a.wanted {
-		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous}
+		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous, a.isNowhere(p)}
 		if _, known := lists[on]; !known {
-			list := append(casefile.Join(aroundNode(around, names, on.inCluster)), a.maskedIDs(on.inCluster)...)
+			like := names.Like(on.cluster, on.name)
+			if on.nowhere {
+				like = []string{""}
+			}
+			list := append(casefile.Join(aroundNodes(around, on.cluster, like)), a.maskedIDs(on.inCluster)...)
 			if on.unknown {
 				list = append(list, a.untiedIDs(on.inCluster)...)
 			}
@@ -51,6 +56,15 @@ func (a *assembler) coverCases() {
 		a.cases[p].Around = lists[on]
 		a.addCutShort(p)
 	}
+}
+
+// isNowhere says whether it is not known which node the pod was on, and no log of one names it: what
+// such a log does not say may be said in another node's.
+func (a *assembler) isNowhere(p *Pod) bool {
+	return !p.anonymous && (p.Node == "" || p.nodeGuessed) && !slices.ContainsFunc(a.mine[p], func(l lineOf) bool {
+		s := a.record.Signals[l.number]
+		return s.Source.Host() && s.Node != ""
+	})
 }
 
 // maskedIDs are the moments at which a line of the node named a container by an id
@@ -165,13 +179,13 @@ const (
 // anyNode stands for every node: no host is called so.
 const anyNode = "*"
 
-// aroundNode is the coverage of whoever is on a node.
-func aroundNode(marks map[inCluster][]*ingest.Entry, names *nodename.Index, node inCluster) []casefile.Coverage {
+// aroundNodes is the coverage of whoever is on a node that these names can mean.
+func aroundNodes(marks map[inCluster][]*ingest.Entry, cluster string, names []string) []casefile.Coverage {
 	var c casefile.Case
-	like := append(names.Like(node.cluster, node.name), anyNode)
-	slices.Sort(like)
-	for _, name := range like {
-		for _, m := range marks[inCluster{node.cluster, name}] {
+	names = append(names, anyNode)
+	slices.Sort(names)
+	for _, name := range names {
+		for _, m := range marks[inCluster{cluster, name}] {
 			addMark(&c, m)
 		}
 	}

@@ -150,3 +150,33 @@ func TestMaskedRequestVoidsSilence(t *testing.T) {
 		t.Errorf("another pod's deletion: %s (%s)", v.Label, v.Confidence)
 	}
 }
+
+// Where it is not known which node a pod was on, the log of one that never names the pod proves nothing by its
+// silence; one that names the pod does, and so does one that names no node.
+func TestSilenceOfAnotherNode(t *testing.T) {
+	book := loadBook(t)
+	all := incidents(t)
+	in := all[slices.IndexFunc(all, func(in fixtures.Incident) bool { return in.Name == "SIGTERM-drain-exit" })]
+	for _, c := range []struct {
+		name            string
+		named, withHost bool
+		want            rules.Confidence
+	}{
+		{"the log names the pod", true, true, rules.Probable},
+		{"it does not", false, true, rules.Suspected},
+		{"neither has a node", false, false, rules.Probable},
+	} {
+		var list []ingest.Entry
+		for _, e := range entries(in) {
+			if !c.withHost {
+				e.Node = ""
+			}
+			if c.named || !strings.Contains(e.Text, "Observed pod startup") {
+				list = append(list, e)
+			}
+		}
+		if v := judge(book, list, in); v.Label != "SIGTERM-drain" || v.Confidence != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, v.Label, v.Confidence, c.want)
+		}
+	}
+}
