@@ -54,6 +54,9 @@ func (a *account) countEntry(d *draft) {
 	case e.Source == ingest.Unknown && d.wraps&hosted == 0:
 	default:
 		a.boots.Saw(e.Node, e.Boot, e.Source, e.Trust, e.At)
+		if e.Source == ingest.Systemd && e.Text == "Journal stopped" {
+			a.boots.CutAfter(e.Node, e.Boot)
+		}
 	}
 }
 
@@ -108,6 +111,10 @@ func (a *account) noteGap(d *draft, text string) {
 	if d.unidentified || len(a.gaps) >= maxGaps {
 		return
 	}
+	end := d.At
+	if !end.IsZero() {
+		end = end.Add(logtext.LossGoesOn(text))
+	}
 	for _, src := range logtext.LostBy(d.Source, d.Unit, text) {
 		by := d.Unit
 		switch d.Source {
@@ -117,7 +124,7 @@ func (a *account) noteGap(d *draft, text string) {
 			by = "the kernel"
 		}
 		e := ingest.Entry{Source: src, Trust: d.Trust, Cluster: d.Cluster, Node: d.Node, Boot: d.Boot, Line: d.Line}
-		e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: d.At,
+		e.Mark = &ingest.Mark{Kind: ingest.Gap, From: a.lossBegan(src), To: end,
 			Why: by + ": " + logtext.Brief(text, 256)}
 		a.gaps = append(a.gaps, e)
 	}

@@ -54,6 +54,13 @@ func (b *Boots) Saw(node, id string, src ingest.Source, trust ingest.Trust, at t
 // Cut takes note of a mark in the text that says that lines were left out here.
 func (b *Boots) Cut() { b.cuts++ }
 
+// CutAfter takes note that what follows the last line of that boot was not written down.
+func (b *Boots) CutAfter(node, id string) {
+	if s := b.boot(key{node, id}); s != nil {
+		s.runs.cuts = -1
+	}
+}
+
 // boot returns that of k, nil once there are too many.
 func (b *Boots) boot(k key) *boot {
 	if b.last != nil && b.last.key == k {

@@ -82,13 +82,17 @@ func TestCut(t *testing.T) {
 	var b Boots
 	b.Cut() // before the first line: nothing is known to be lost
 	for i := range 40 {
-		if i == 30 || i == 35 {
+		if i == 30 {
 			b.Cut()
+		} else if i == 35 {
+			b.CutAfter("weir", "")
+			b.CutAfter("dam", "")
 		}
 		b.Saw("weir", "", ingest.Kernel, ingest.Attested, day.Add(time.Duration(i)*time.Minute))
 		b.Saw("weir", "", ingest.Kubelet, ingest.Attested, time.Time{})
 	}
 	b.Cut()
+	b.CutAfter("weir", "")
 	if got, want := ofKernel(&b), "0s-29m0s 30m0s-34m0s 35m0s-39m0s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"strings"
+	"time"
 
 	"coroner/ingest"
 )
@@ -15,6 +16,7 @@ import (
 //	           /dev/kmsg buffer overrun, some messages lost.
 //	           Forwarding to syslog missed 900 messages.
 //	           Failed to write entry (24 items, 812 bytes), ignoring: No space left on device
+//	systemd    systemd-journald.service: Watchdog timeout (limit 3min)!
 //	kernel     ** 900 printk messages dropped **
 //	           printk: 900 messages dropped
 //	           oom_kill_process: 5 callbacks suppressed
@@ -32,7 +34,8 @@ func MayTellLoss(by ingest.Source, unit string, text []byte) bool {
 	case ingest.Systemd:
 		return bytes.HasPrefix(text, []byte("Suppressed ")) || bytes.HasPrefix(text, []byte("Missed ")) ||
 			bytes.HasPrefix(text, []byte("/dev/kmsg buffer overrun")) ||
-			bytes.HasPrefix(text, []byte(unforwarded)) || bytes.HasPrefix(text, []byte(unwritten))
+			bytes.HasPrefix(text, []byte(unforwarded)) || bytes.HasPrefix(text, []byte(unwritten)) ||
+			bytes.HasPrefix(text, []byte(journaldUnit))
 	case ingest.Kernel:
 		return bytes.HasSuffix(text, []byte(" dropped")) || bytes.HasSuffix(text, []byte(" dropped **")) ||
 			bytes.HasSuffix(text, []byte(" suppressed"))
@@ -46,7 +49,19 @@ func MayTellLoss(by ingest.Source, unit string, text []byte) bool {
 const (
 	unforwarded = "Forwarding to syslog missed "
 	unwritten   = "Failed to write entry "
+
+	journaldUnit = "systemd-journald.service: " // what systemd says of journald begins so
 )
+
+// LossGoesOn is how long after a line that tells of a loss more can be lost and nothing said of it: journald
+// says only some times a minute that it cannot write, and one that was killed has to start first.
+func LossGoesOn(text string) time.Duration {
+	if strings.HasPrefix(text, journaldUnit) || strings.HasPrefix(text, unwritten) &&
+		(strings.HasSuffix(text, "No space left on device") || strings.HasSuffix(text, "Read-only file system")) {
+		return time.Minute
+	}
+	return 0
+}
 
 // isSyslog says whether a unit is a syslog daemon: rsyslogd, rsyslogd-2177, syslog-ng.
 func isSyslog(unit string) bool {
@@ -72,7 +87,9 @@ func LostBy(by ingest.Source, unit, text string) []ingest.Source {
 			strings.HasPrefix(text, "/dev/kmsg buffer overrun") {
 			return []ingest.Source{ingest.Kernel}
 		}
-		if strings.HasPrefix(text, unforwarded) || strings.HasPrefix(text, unwritten) {
+		if strings.HasPrefix(text, unforwarded) || strings.HasPrefix(text, unwritten) ||
+			strings.HasPrefix(text, journaldUnit) && (strings.HasPrefix(text[len(journaldUnit):], "Watchdog timeout") ||
+				strings.HasPrefix(text[len(journaldUnit):], "Main process exited, code=killed")) {
 			return hostSources
 		}
 	case ingest.Kernel:

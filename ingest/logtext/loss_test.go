@@ -41,6 +41,10 @@ func TestLostBy(t *testing.T) {
 		{ingest.Systemd, "", "Failed to write entry to /j/system.journal (24 items, 812 bytes) despite vacuuming, " +
 			"ignoring: No space left on device", all},
 		{ingest.Systemd, "", "Failed to write the state file", nil},
+		{ingest.Systemd, "", "systemd-journald.service: Watchdog timeout (limit 3min)!", all},
+		{ingest.Systemd, "", "systemd-journald.service: Main process exited, code=killed, status=6/ABRT", all},
+		{ingest.Systemd, "", "systemd-journald.service: Main process exited, code=exited, status=0/SUCCESS", nil},
+		{ingest.Systemd, "", "mill.service: Main process exited, code=killed, status=6/ABRT", nil},
 		{ingest.Unknown, "mill", "imklog: lost 900 messages", nil},
 		{ingest.Kubelet, "kubelet", "Missed 12 kernel messages", nil},
 	} {
@@ -49,6 +53,21 @@ func TestLostBy(t *testing.T) {
 		}
 		if c.want != nil && !MayTellLoss(c.by, c.unit, []byte(c.text)) {
 			t.Errorf("the quick look misses: %s", c.text)
+		}
+	}
+}
+
+// A full disk is full for longer than a line about it says; one bad message is one.
+func TestLossGoesOn(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Failed to write entry (9 items, 300 bytes) despite vacuuming, ignoring: No space left on device": true,
+		"Failed to write entry (9 items, 300 bytes), ignoring: Read-only file system":                     true,
+		"systemd-journald.service: Watchdog timeout (limit 3min)!":                                        true,
+		"Failed to write entry (9 items, 300 bytes), ignoring: Bad message":                               false,
+		"Suppressed 900 messages from kubelet.service":                                                    false,
+	} {
+		if got := LossGoesOn(text) > 0; got != want {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }
