@@ -41,7 +41,8 @@ func (a *assembler) coverCases() {
 	}
 	lists := map[kind][]casefile.Coverage{}
 	for _, p := range a.wanted {
-		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous, a.isNowhere(p)}
+		nowhere := isNowhere(p, a.record, a.mine[p])
+		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous, nowhere}
 		if _, known := lists[on]; !known {
 			like := names.Like(on.cluster, on.name)
 			if on.nowhere {
@@ -60,9 +61,9 @@ func (a *assembler) coverCases() {
 
 // isNowhere says whether it is not known which node the pod was on, and no log of one names it: what
 // such a log does not say may be said in another node's.
-func (a *assembler) isNowhere(p *Pod) bool {
-	return !p.anonymous && (p.Node == "" || p.nodeGuessed) && !slices.ContainsFunc(a.mine[p], func(l lineOf) bool {
-		s := a.record.Signals[l.number]
+func isNowhere(p *Pod, r *Record, mine []lineOf) bool {
+	return !p.anonymous && (p.Node == "" || p.nodeGuessed) && !slices.ContainsFunc(mine, func(l lineOf) bool {
+		s := r.Signals[l.number]
 		return s.Source.Host() && s.Node != ""
 	})
 }
