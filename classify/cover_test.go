@@ -171,7 +171,7 @@ func TestSilenceOfAnotherNode(t *testing.T) {
 			if !c.withHost {
 				e.Node = ""
 			}
-			if c.named || !strings.Contains(e.Text, "Observed pod startup") {
+			if c.named || !strings.Contains(e.Text, "SyncLoop ADD") {
 				list = append(list, e)
 			}
 		}
