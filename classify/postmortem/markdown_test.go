@@ -20,7 +20,8 @@ func markdown(t testing.TB, v *rules.Verdict) string {
 	return b.String()
 }
 
-const wantMarkdown = `**cgroup-OOM** (confirmed) · ~ci/amber-4kx2p~ · 2026-03-01 10:00:04Z · node ~build-7~ · by kernel
+const wantMarkdown = `**cgroup-OOM** (confirmed) · ~ci/amber-4kx2p~ · ` +
+	`2026-03-01 10:00:04Z · node ~build-7~ · by kernel
 
 > The kernel killed node.
 

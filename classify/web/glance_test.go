@@ -48,7 +48,9 @@ func TestWhatDecidesComesFirst(t *testing.T) {
 
 // A long line loses its middle, not its end, and no half of a character.
 func TestCutMiddle(t *testing.T) {
-	for text, want := range map[string]string{"abcdef": "abcdef", "abcdefg": "abc…fg", "ääbbbbbbüü": "ääb…üü", "": ""} {
+	for text, want := range map[string]string{
+		"abcdef": "abcdef", "abcdefg": "abc…fg", "ääbbbbbbüü": "ääb…üü", "": "",
+	} {
 		if got := cutMiddle(text, 3, 2); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}

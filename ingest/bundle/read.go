@@ -197,9 +197,9 @@ func (r *reading) document(d rawDocument) error {
 }
 
 // noEvidence says why a document is passed over, or "": notes tell what people
-// think, a guide what errors mean, a source what a program can print, a difference how it changed, and a YAML file
-// that is no object what they want, not what programs wrote. What has no name that says
-// so, as what is piped in, is YAML by its form alone.
+// think, a guide what errors mean, a source what a program can print, a difference
+// how it changed, and a YAML file that is no object what they want, not what programs
+// wrote. What has no name that says so, as what is piped in, is YAML by its form alone.
 func noEvidence(d rawDocument) string {
 	if len(d.head) == 0 || len(d.head) >= headSize {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"coroner/ingest"
 )
 
-// Where a text says that lines were left out, the time between the lines around that was not read, and the mark
-// costs the others no trust.
+// Where a text says that lines were left out, the time between the lines around that was not read. What is
+// more than dots is somebody's hand, and the lines around it are claims then.
 func TestLinesLeftOut(t *testing.T) {
 	line := func(minute int) string {
 		return fmt.Sprintf("2026-04-02T10:%02d:00+0000 weir kernel: eth%d: renamed\n", minute, minute)
@@ -21,13 +21,17 @@ func TestLinesLeftOut(t *testing.T) {
 		"2026-04-02T10:12:30+0000 weir kernel: 12 lines omitted": false,
 	} {
 		var got []string
+		mixed := false
 		text := line(11) + line(12) + mark + "\n" + line(30) + line(31)
 		_ = Document{Name: "j.log"}.Read(strings.NewReader(text), func(e ingest.Entry) bool {
 			switch {
 			case e.Mark != nil && e.Mark.Kind == ingest.Covered:
 				got = append(got, e.Mark.From.Format("15:04-")+e.Mark.To.Format("15:04"))
-			case e.Mark != nil || e.Source == ingest.Kernel && e.Trust != ingest.Attested:
-				got = append(got, "mixed")
+			case e.Mark != nil && e.Mark.Kind == ingest.Mixed,
+				e.Source == ingest.Kernel && e.Trust != ingest.Attested:
+				mixed = true
+			case e.Mark != nil:
+				t.Errorf("%q: another mark: %+v", mark, e.Mark)
 			}
 			return true
 		})
@@ -37,6 +41,9 @@ func TestLinesLeftOut(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%q: %s, want %s", mark, s, want)
+		}
+		if somebodys := cut && mark != "..."; mixed != somebodys {
+			t.Errorf("%q: mixed %v, want %v", mark, mixed, somebodys)
 		}
 	}
 }

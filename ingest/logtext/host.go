@@ -132,7 +132,7 @@ func IsMarkup(s string) bool {
 
 // cutMark is a line that says that lines were left out here: `...`, `[... 4,312 lines omitted ...]`, `<snip>`.
 var cutMark = regexp.MustCompile(`(?i)^(?:(?:\.{3,}|…)|\[(?:\.{3,}|…)\]|\((?:\.{3,}|…)\)|` +
-	`[\[(<{]?[-. …]*(?:[\d,.]+ (?:more )?)?(?:lines? )?(?:omitted|truncated|snip(?:ped)?|skipped|removed|elided)` +
+	`[\[(<{]?[-. …]*(?:[\d,.]+ (?:more )?)?(?:lines? )?(?:omitted|truncated|snip(?:ped)?|cut|skipped|removed|elided)` +
 	`(?: [\d,.]+)?(?: lines?)?[-. …]*[\])>}]?)$`)
 
 // IsCut says whether a line says that others were left out. One that does and is no single word stands in
@@ -145,5 +145,5 @@ func IsCut(s string) bool {
 // IsDecoration says whether a line is what people type around a paste.
 func IsDecoration(s string) bool {
 	return strings.HasPrefix(s, "$ ") || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "```") ||
-		strings.Trim(s, ".-=*_~ …") == "" || IsCut(s)
+		strings.Trim(s, ".-=*_~ …") == ""
 }

@@ -121,23 +121,36 @@ func tableBars(lines []string) step {
 
 var storeTime = regexp.MustCompile(`^[ |]*\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?(?:[\t ]+(\{)| +\| )`)
 
+// ownTime is a time in a line, as a clock shows it or counted from 1970.
+var ownTime = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b|"(?:ts|time|timestamp)": ?"?\d{9}`)
+
 // storeTimes: the time that a log store's page shows beside a line, in a column of its own or
-// before an object. The line has a time of its own.
+// before an object. One without a time of its own keeps it.
 func storeTimes(lines []string) step {
 	s := func(line string) string {
 		m := storeTime.FindStringSubmatchIndex(line)
-		switch {
-		case m == nil:
+		if m == nil {
 			return line
-		case m[2] >= 0:
-			return line[m[2]:]
 		}
-		return line[m[1]:]
+		inner := line[m[1]:]
+		if m[2] >= 0 {
+			inner = line[m[2]:]
+		}
+		if !ownTime.MatchString(inner) {
+			return line
+		}
+		return inner
 	}
-	if most(lines, s, 60) {
-		return s
+	n := 0
+	for _, line := range lines {
+		if s(line) != line {
+			n++
+		}
 	}
-	return nil
+	if n*10 < len(lines)*6 {
+		return nil
+	}
+	return s
 }
 
 var listedCode = regexp.MustCompile("^(?:[-*•] +)?`([^`]*)`$")

@@ -3,6 +3,7 @@ package wrapping
 import (
 	"bytes"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ var pasted = regexp.MustCompile(`^(?:>|\$ |    |\t|\||apiVersion:|Name: |.*\s(?:
 // whatever it is called: the errors in it are those that it explains. What somebody tells of
 // himself is a report.
 func Guide(text []byte) bool {
-	if heading.Match(text) && explains.Match(text) && Prose(tableRow.ReplaceAll(text, nil)) {
+	if heading.Match(text) && explains.Match(text) && !clockTimed.Match(text) && Prose(tableRow.ReplaceAll(text, nil)) {
 		return true
 	}
 	if !heading.Match(text) || !emphasis.Match(text) || firstPerson.Match(text) || !Prose(text) {
@@ -38,9 +39,12 @@ func Guide(text []byte) bool {
 }
 
 var (
-	heading     = regexp.MustCompile(`(?m)^#{1,4} +\w`)
-	emphasis    = regexp.MustCompile("(?m)\\*\\*[^*\n]{2,200}\\*\\*|`[^`\n]{2,200}`|\\]\\(\\S{1,300}\\)")
-	explains    = regexp.MustCompile(`(?mi)^\|.*\b(?:description|meaning|explanation)\b.*\|\r?\n\|[-:| ]+\|\r?$`)
+	heading  = regexp.MustCompile(`(?m)^#{1,4} +\w`)
+	emphasis = regexp.MustCompile("(?m)\\*\\*[^*\n]{2,200}\\*\\*|`[^`\n]{2,200}`|\\]\\(\\S{1,300}\\)")
+	explains = regexp.MustCompile(`(?mi)^\| *(?:\w+ )?` +
+		`(?:reason|code|error|status|state|phase|condition|event|signal)s? *\|` +
+		`.*\b(?:description|meaning|explanation)\b.*\|\r?\n\|[-:| ]+\|\r?$`)
+	clockTimed  = regexp.MustCompile(`\b\d{1,2}:\d\d\b`)
 	tableRow    = regexp.MustCompile(`(?m)^\|.*\|\r?$`)
 	firstPerson = regexp.MustCompile(`\b(?:I|I'm|[Ww]e|[Mm]y)\b`)
 	advises     = regexp.MustCompile(`(?i)\b(?:if you (?:see|get)|when you see|usually|look for|to fix|this means|` +
@@ -76,30 +80,51 @@ var (
 )
 
 // Difference says whether a text is nothing but the difference of two versions of files, as
-// git and diff print it: what it holds of logs are lines of somebody's source.
+// git and diff print it: what it holds of logs are lines of somebody's source. A hunk says how
+// many lines it has; what follows them is something else, as what a shell prints of its commands.
 func Difference(text []byte) bool {
 	begun, hunk := false, false
+	removed, added := 0, 0 // lines that the hunk at hand still has
 	for line := range bytes.Lines(text) {
 		switch line = bytes.TrimRight(line, "\r\n"); {
 		case isFence(string(line)):
 		case diffHead.Match(line):
 			begun = true
 		case diffHunk.Match(line):
-			begun, hunk = true, true
-		case !begun:
-			if len(bytes.TrimSpace(line)) > 0 {
-				return false
+			m := diffHunk.FindSubmatch(line)
+			begun, hunk, removed, added = true, true, hunkLines(m[1]), hunkLines(m[3])
+			if line[2] == '@' { // of two older versions
+				removed += hunkLines(m[2])
 			}
-		case len(line) > 0 && bytes.IndexByte([]byte(" \t+-\\"), line[0]) < 0:
+		case len(bytes.TrimSpace(line)) == 0:
+		case !begun:
+			return false
+		case line[0] == '\\': // no newline at the end of the file
+		case line[0] == '+' && added > 0:
+			added--
+		case line[0] == '-' && removed > 0:
+			removed--
+		case (line[0] == ' ' || line[0] == '\t') && removed > 0 && added > 0:
+			removed, added = removed-1, added-1
+		default:
 			return false
 		}
 	}
 	return hunk
 }
 
+// hunkLines is a count of a hunk's lines, which goes without saying where it is 1.
+func hunkLines(count []byte) int {
+	if len(count) == 0 {
+		return 1
+	}
+	n, _ := strconv.Atoi(string(count))
+	return n
+}
+
 var (
 	diffHead = regexp.MustCompile(`^(?:diff (?:--git|-[a-zA-Z]+|--cc|--combined) \S|Index: \S|` +
 		`(?:---|\+\+\+) (?:[ab]/|/dev/null)|index [0-9a-f]{4,64}\.\.[0-9a-f]|(?:new|deleted) file mode \d|` +
 		`(?:old|new) mode \d|(?:dis)?similarity index \d|(?:rename|copy) (?:from|to) \S|Binary files .* differ$)`)
-	diffHunk = regexp.MustCompile(`^@@@? -\d+(?:,\d+)?(?: -\d+(?:,\d+)?)? \+\d+(?:,\d+)? @@`)
+	diffHunk = regexp.MustCompile(`^@@@? -\d+(?:,(\d+))?(?: -\d+(?:,(\d+))?)? \+\d+(?:,(\d+))? @@`)
 )

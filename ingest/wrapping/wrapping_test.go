@@ -127,9 +127,12 @@ func TestGuideAndDifference(t *testing.T) {
 		"+2026-03-01T10:00:00Z one two\n":                            {},
 		"```diff\n" + change[strings.Index(change, "@@"):] + "```\n": {false, true},
 		"$ git diff\n" + change:                                      {},
-		table:                                                        {true, false},
-		table + "2026-03-01T10:00:00Z one two\n":                     {},
-		strings.Replace(table, "#", "", 2):                           {},
+		change + "+ make test\n+ ./run.sh\n":                         {},
+		strings.Replace(table, "Reason |", "Time |", 1):              {},
+		strings.Replace(table, "A step was", "10:04 a step", 1):      {},
+		table:                                    {true, false},
+		table + "2026-03-01T10:00:00Z one two\n": {},
+		strings.Replace(table, "#", "", 2):       {},
 	} {
 		if got := [2]bool{wrapping.Guide([]byte(text)), wrapping.Difference([]byte(text))}; got != want {
 			t.Errorf("%.80q: %v, want %v", text, got, want)
@@ -153,6 +156,23 @@ func TestSource(t *testing.T) {
 	} {
 		if got := wrapping.Source([]byte(text)); got != want {
 			t.Errorf("%.80q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// A log store's column of times goes where the line has its own, and stays where it has none.
+func TestStoreTimes(t *testing.T) {
+	const object, columns = "2026-03-01 10:00:00.118\t", "2026-03-01 10:00:00.118 | "
+	for text, want := range map[string]string{
+		object + `{"time":"10:00:00","message":"one"}`:  `{"time":"10:00:00","message":"one"}`,
+		object + `{"ts": 1772359200.5,"message":"one"}`: `{"ts": 1772359200.5,"message":"one"}`,
+		object + `{"message":"one"}`:                    object + `{"message":"one"}`,
+		columns + "2026/03/01 10:00:00 one":             "2026/03/01 10:00:00 one",
+		columns + "one":                                 columns + "one",
+	} {
+		text, want = strings.Repeat(text+"\n", 4), strings.Repeat(want+"\n", 4)
+		if got := string(wrapping.Of([]byte(text)).Text([]byte(text))); got != want {
+			t.Errorf("%q became %q", text, got)
 		}
 	}
 }
