@@ -51,7 +51,7 @@ func BenchmarkJudge(b *testing.B) {
 	book := loadBook(b)
 	var cases []*casefile.Case
 	for _, in := range incidents(b) {
-		cases = append(cases, classify.Cases(entries(in), book, classify.Options{Runner: in.Want.Runner})...)
+		cases = append(cases, classify.Assembled(entries(in), book, classify.Options{Runner: in.Want.Runner})...)
 	}
 	b.ReportAllocs()
 	n := 0

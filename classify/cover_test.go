@@ -36,7 +36,7 @@ func TestCoverageIsSharedByTheNode(t *testing.T) {
 					To:   at.Add(time.Duration(i) * time.Second),
 				}})
 	}
-	cases := classify.Cases(entries, loadBook(t), classify.Options{})
+	cases := classify.Assembled(entries, loadBook(t), classify.Options{})
 	if len(cases) != many+1 {
 		t.Fatalf("%d cases", len(cases))
 	}
@@ -77,7 +77,7 @@ func TestWhatCannotBeTiedCostsItsSize(t *testing.T) {
 				line.Line++
 				entries = append(entries, line)
 			}
-			for _, c := range classify.Cases(entries, book, classify.Options{}) {
+			for _, c := range classify.Assembled(entries, book, classify.Options{}) {
 				looked += len(c.Around) + len(c.Coverage)
 			}
 			return looked

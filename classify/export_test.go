@@ -22,8 +22,8 @@ func Check(entries iter.Seq[ingest.Entry], book *rules.Rulebook, o Options) (bad
 	return bad
 }
 
-// Cases returns the cases that entries make, for benchmarks of the judgement.
-func Cases(entries []ingest.Entry, book *rules.Rulebook, o Options) []*casefile.Case {
+// Assembled returns the cases that entries make, for benchmarks of the judgement.
+func Assembled(entries []ingest.Entry, book *rules.Rulebook, o Options) []*casefile.Case {
 	files := assemble(Collect(slices.Values(entries), book).viewFor(o), o)
 	return append(files.named, files.unnamed...)
 }

@@ -63,6 +63,20 @@ func ReplayScanned(entries iter.Seq[*Scanned], book *rules.Rulebook, o Options) 
 	return Join([]*Part{{record: r}}).Verdicts(book, o)
 }
 
+// Cases are all that Replay would judge: runners, life by life, then pools and jobs, then what
+// names nobody.
+func Cases(entries iter.Seq[ingest.Entry], book *rules.Rulebook) (out []*casefile.Case) {
+	r := Join([]*Part{Take(entries, book)})
+	files := assemble(r.viewFor(Options{}), Options{})
+	files.tellRunners(book)
+	pods := listedBy(r.Signals)
+	for _, f := range files.named {
+		pods.tellMissing(f, book)
+		out = append(out, f.Attempts()...)
+	}
+	return append(append(out, files.standing...), files.unnamed...)
+}
+
 // Verdicts judges everything in the record.
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	files := assemble(r.viewFor(o), o)

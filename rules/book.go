@@ -3,6 +3,8 @@ package rules
 import (
 	"io/fs"
 
+	"coroner/rules/casefile"
+	"coroner/rules/inline"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -25,6 +27,7 @@ type Rulebook struct {
 type Fact struct {
 	Name, Doc string
 	Alive     bool // its lines are signs of life: they refute suspicions of a death before them
+	Tests     []inline.FactTest
 	value     *program
 	unseen    any // its value where none of its signals was seen; counts if no word of the case decides, too
 }
@@ -35,6 +38,12 @@ func (f *Fact) in(env map[string]any, lists *recordLists) any {
 		return f.value.evaluate(env)
 	}
 	return f.unseen
+}
+
+// ValueIn is what the fact is in a case, by the rulebook that it stands in.
+func (f *Fact) ValueIn(c *casefile.Case, b *Rulebook) any {
+	env := b.caseEnvironment(c, casefile.Examine(c))
+	return f.in(env, env[listsKey].(*recordLists))
 }
 
 // Load reads the *.yaml files of each file system and compiles them. Entries

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"coroner/rules/inline"
 	"coroner/rules/signal"
 )
 
@@ -34,7 +35,7 @@ func (b *Rulebook) CheckConfirmed(losers map[string]bool) (missing []string) {
 }
 
 // losesIn says whether a test wants another label than the rule's.
-func (r *Rule) losesIn(t RuleTest) bool { return t.Verdict != "" && Label(t.Verdict) != r.Label }
+func (r *Rule) losesIn(t inline.RuleTest) bool { return t.Verdict != "" && Label(t.Verdict) != r.Label }
 
 // withoutThePod is a sketch of all cases of which no line names the pod.
 func (b *Rulebook) withoutThePod() *sketch {

@@ -6,6 +6,7 @@ import (
 
 	"coroner/ingest"
 	"coroner/rules/casefile"
+	"coroner/rules/inline"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 
@@ -25,7 +26,7 @@ type Rule struct {
 	Needs      []ingest.Source // must be covered, or the verdict is one step weaker
 	Signals    []string        // every signal that the rule looks at
 	Deciding   []string        // those whose lines can be its decisive ones
-	Tests      []RuleTest
+	Tests      []inline.RuleTest
 
 	Because string // why it is confirmed though CheckConfirmed misses something
 
@@ -197,7 +198,7 @@ func (b *builder) compileFact(s factSpec) {
 		return
 	}
 	unseen := p.evaluate(b.book.caseEnvironment(new(casefile.Case), casefile.Findings{}))
-	f := &Fact{s.name.Value, s.doc.Value, alive, p, unseen}
+	f := &Fact{s.name.Value, s.doc.Value, alive, s.tests, p, unseen}
 	b.book.Facts, b.facts[f.Name] = append(b.book.Facts, f), f
 	b.scope.Add(f.Name, factType(p))
 }

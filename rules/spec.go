@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"coroner/rules/inline"
 	"coroner/rules/signal"
 	"coroner/rules/yamlfile"
 )
@@ -13,7 +14,10 @@ import (
 // The spec types are the YAML as written, with positions; compile.go and
 // rule.go compile them.
 
-type factSpec struct{ name, doc, value, alive yamlfile.Text }
+type factSpec struct {
+	name, doc, value, alive yamlfile.Text
+	tests                   []inline.FactTest
+}
 
 type ruleSpec struct {
 	conditionsSpec
@@ -22,7 +26,7 @@ type ruleSpec struct {
 	texts                                                 textsSpec
 	needs                                                 []yamlfile.Text
 	place                                                 placeSpec
-	tests                                                 []RuleTest
+	tests                                                 []inline.RuleTest
 }
 
 type conditionsSpec struct {
@@ -86,23 +90,10 @@ func (r reader) document(n *yaml.Node, into *specs) {
 	r.Object(n, "rulebook file", sections)
 }
 
-// RuleTest is an inline test of a verdict rule: documents and the verdict that
-// they must give. It is run by classify, through the same path as everything.
-type RuleTest struct {
-	Name       string
-	Files      map[string]string
-	Verdict    string
-	Confidence string
-	Rule       string
-	pos        yamlfile.Pos
-}
-
-// Pos says where the test stands in its rulebook file.
-func (t RuleTest) Pos() string { return t.pos.String() }
-
 func (r reader) readFact(n *yaml.Node) (s factSpec) {
 	r.Object(n, "fact", map[string]func(*yaml.Node){
 		"name": r.Text(&s.name), "doc": r.Text(&s.doc), "value": r.Text(&s.value), "alive": r.Text(&s.alive),
+		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, inline.ReadFactTest(r.Reader, n)) }),
 	})
 	return s
 }
@@ -126,21 +117,9 @@ func (r reader) readRule(n *yaml.Node) (s ruleSpec) {
 		"domain": r.Text(&s.domain), "summary": r.Text(&s.texts.summary), "advice": r.Text(&s.texts.advice),
 		"resource": r.Text(&s.texts.resource), "needs": r.Texts(&s.needs), "sure": r.Text(&s.sure),
 		"before_start": r.Text(&s.beforeStart), "lives_on": r.Text(&s.livesOn),
-		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.ruleTest(n)) }),
+		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, inline.ReadRuleTest(r.Reader, n)) }),
 	})
 	return s
-}
-
-func (r reader) ruleTest(n *yaml.Node) RuleTest {
-	t := RuleTest{pos: r.Pos(n), Files: map[string]string{}}
-	var name, verdict, confidence, rule yamlfile.Text
-	r.Object(n, "verdict test", map[string]func(*yaml.Node){
-		"name": r.Text(&name), "verdict": r.Text(&verdict),
-		"confidence": r.Text(&confidence), "rule": r.Text(&rule),
-		"files": r.Each(func(k, v yamlfile.Text) { t.Files[k.Value] = v.Value }),
-	})
-	t.Name, t.Verdict, t.Confidence, t.Rule = name.Value, verdict.Value, confidence.Value, rule.Value
-	return t
 }
 
 func (r reader) readLabel(n *yaml.Node) (s labelSpec) {

@@ -1,6 +1,7 @@
 // Package booktest runs the tests that stand in a rulebook.
 //
-// Invariant: a test of a rule is judged as coroner explain judges a file.
+// Invariant: a test of a rule is judged as coroner explain judges a file, and a test of a fact
+// asks the first case that it would judge: a runner, or else a pool, or else what names nobody.
 //
 // Crash behaviour: the package is pure; there is no state to lose.
 package booktest
@@ -10,18 +11,28 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coroner/classify"
 	"coroner/ingest"
 	"coroner/ingest/document"
 	"coroner/rules"
+	"coroner/rules/inline"
 )
 
 // Run runs the inline tests of a rulebook and returns what failed, one
 // text each, and how many ran. Verdict tests go through classify.Replay.
 func Run(book *rules.Rulebook) (failed []string, ran int) {
 	failed, ran = book.TestSignals()
+	for _, f := range book.Facts {
+		for _, t := range f.Tests {
+			ran++
+			if why := testFact(book, f, t); why != "" {
+				failed = append(failed, fmt.Sprintf("%s: fact %s, test %q: %s", t.Pos(), f.Name, t.Name, why))
+			}
+		}
+	}
 	for _, r := range book.Rules {
 		for _, t := range r.Tests {
 			ran++
@@ -33,7 +44,7 @@ func Run(book *rules.Rulebook) (failed []string, ran int) {
 	return failed, ran
 }
 
-func testRule(book *rules.Rulebook, r *rules.Rule, t rules.RuleTest) string {
+func testRule(book *rules.Rulebook, r *rules.Rule, t inline.RuleTest) string {
 	v := classify.Replay(documents(t.Files), book, classify.Options{})[0]
 	switch {
 	case t.Verdict != "" && string(v.Label) != t.Verdict:
@@ -46,6 +57,22 @@ func testRule(book *rules.Rulebook, r *rules.Rule, t rules.RuleTest) string {
 		return fmt.Sprintf("rule %s wins, want %s", v.Rule, t.Rule)
 	}
 	return ""
+}
+
+func testFact(book *rules.Rulebook, f *rules.Fact, t inline.FactTest) string {
+	c := classify.Cases(documents(t.Files), book)[0]
+	if got := valueText(f.ValueIn(c, book)); got != t.Want {
+		return fmt.Sprintf("is %s, want %s", got, t.Want)
+	}
+	return ""
+}
+
+// valueText is a fact's value as a test has it: of a list how many lines it has.
+func valueText(v any) string {
+	if list, ok := v.([]any); ok {
+		return strconv.Itoa(len(list))
+	}
+	return fmt.Sprint(v)
 }
 
 // documents reads texts as the documents of one bundle.

@@ -1,6 +1,7 @@
 package booktest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -45,5 +46,37 @@ func TestRulesAreTested(t *testing.T) {
 				t.Errorf("does not say where: %s", text)
 			}
 		}
+	}
+}
+
+// A fact's tests ask it about the first runner of their documents, or what names nobody; of a
+// list they count the lines.
+func TestFactsAreTested(t *testing.T) {
+	own := fstest.MapFS{"own.yaml": {Data: []byte(`facts:
+  - name: own_kills
+    doc: a list that only this test has
+    value: filter(kernel.oom-kill, not .global)
+    tests:
+      - {name: nothing of note, files: {a.log: hello}, want: 0}
+      - {name: one that is wrong, files: {a.log: hello}, want: 1}
+  - name: own_begun
+    doc: a condition that only this test has
+    value: seen(runner.listening)
+    tests:
+      - {name: it listens, files: {runner.log: "2026-03-01 10:00:02Z: Listening for Jobs"}, want: true}
+      - {name: it is told to, files: {runner.log: "2026-03-01 10:00:02Z: Listen for Jobs"}, want: false}
+      - {name: wrong too, files: {runner.log: "2026-03-01 10:00:02Z: Listen for Jobs"}, want: true}
+`)}}
+	b, err := rules.Load(book.Files, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed, _ := Run(b)
+	want := []string{
+		`own.yaml:7:9: fact own_kills, test "one that is wrong": is 0, want 1`,
+		`own.yaml:14:9: fact own_begun, test "wrong too": is false, want true`,
+	}
+	if !slices.Equal(failed, want) {
+		t.Errorf("failed: %q, want %q", failed, want)
 	}
 }

@@ -73,6 +73,11 @@ func (r *Reader) Pos(n *yaml.Node) Pos {
 	return p
 }
 
+// Mistake notes what is wrong with a node.
+func (r *Reader) Mistake(n *yaml.Node, format string, args ...any) {
+	r.errs.Add(r.Pos(n), format, args...)
+}
+
 // Mentions says whether the file has one of some words in it.
 func (r *Reader) Mentions(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(r.data, []byte(w)) })
