@@ -1,12 +1,15 @@
 package book_test
 
 import (
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
 
 	"coroner/rules"
 	"coroner/rules/book"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // The default rulebook compiles: every signal, field, label and expression in
@@ -76,4 +79,46 @@ func TestOrderIsOneList(t *testing.T) {
 			}
 		}
 	}
+}
+
+// longConditions is how many conditions of rules are longer than a line. It may sink only: what
+// a rule asks for has a name, that of a fact, and the rule reads like a sentence.
+const longConditions = 13
+
+func TestConditionsAreShort(t *testing.T) {
+	names, err := fs.Glob(book.Files, "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long []string
+	for _, name := range names {
+		data, err := fs.ReadFile(book.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Verdicts []map[string]any }
+		if err := yaml.Unmarshal(data, &file); err != nil {
+			t.Fatal(name, err)
+		}
+		for _, rule := range file.Verdicts {
+			for _, key := range []string{"when", "sure", "before_start", "decisive", "over"} {
+				for _, condition := range listOf(rule[key]) {
+					if words := strings.Fields(fmt.Sprint(condition)); len(strings.Join(words, " ")) > 120 {
+						long = append(long, fmt.Sprintf("%s: %s of rule %s", name, key, rule["id"]))
+					}
+				}
+			}
+		}
+	}
+	if len(long) != longConditions {
+		t.Errorf("%d conditions have more than 120 characters, not %d:\n%s", len(long), longConditions,
+			strings.Join(long, "\n"))
+	}
+}
+
+func listOf(x any) []any {
+	if list, ok := x.([]any); ok {
+		return list
+	}
+	return []any{x}
 }
