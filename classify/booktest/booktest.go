@@ -17,6 +17,7 @@ import (
 	"coroner/classify"
 	"coroner/ingest"
 	"coroner/ingest/document"
+	"coroner/ingest/recorded"
 	"coroner/rules"
 	"coroner/rules/inline"
 )
@@ -80,10 +81,16 @@ func documents(files map[string]string) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			d, stopped := document.Document{Name: name}, false
-			err := d.Read(strings.NewReader(files[name]), func(e ingest.Entry) bool {
+			text, each := strings.NewReader(files[name]), func(e ingest.Entry) bool {
 				stopped = !yield(e)
 				return !stopped
-			})
+			}
+			var err error
+			if strings.HasSuffix(name, recorded.Suffix) {
+				err = recorded.Read(text, name, each)
+			} else {
+				err = d.Read(text, each)
+			}
 			if err != nil || stopped {
 				return
 			}

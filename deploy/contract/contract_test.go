@@ -181,7 +181,8 @@ func TestRulebooks(t *testing.T) {
 		"verdict: []", "verdicts: [{id: a, when: [], verdict: b}]", "labels: [{name: a, domain: nobody}]",
 		"signals: [{name: a.b, mesage: x}]", "signals: [{name: a.b, source: printer}]",
 		"secrets: [{name: a, least: much}]",
-		"verdicts: [{id: a, confidence: certain}]", "facts: [{name: a, tests: [{files: {a: b}}]}]", "order: [{family: a, at: first}]", "harmless: [{lines: a}]",
+		"verdicts: [{id: a, confidence: certain}]",
+		"facts: [{name: a, tests: [{files: {a: b}}]}]", "order: [{family: a, at: first}]", "harmless: [{lines: a}]",
 	} {
 		if s.Validate(fromYAML(t, wrong)) == nil {
 			t.Errorf("%s is taken", wrong)
@@ -202,7 +203,8 @@ func fromYAML(t *testing.T, text string) any {
 func TestKeys(t *testing.T) {
 	defs := map[string]string{
 		"fact": "fact", "fact test": "fact_test", "family of the order": "family", "verdict rule": "verdict",
-		"verdict test": "verdict_test", "label": "label", "ruled_out": "ruled_out", "advice_by_line": "advice_by_line", "harmless": "harmless",
+		"verdict test": "verdict_test",
+		"label":        "label", "ruled_out": "ruled_out", "advice_by_line": "advice_by_line", "harmless": "harmless",
 		"signal": "signal", "shape": "shape", "signal test": "signal_test", "words": "words", "symptom": "symptom",
 		"secret": "secret", "secret test": "secret_test",
 	}

@@ -122,3 +122,22 @@ func listOf(x any) []any {
 	}
 	return []any{x}
 }
+
+// untestedFacts is how many facts have no test of their own. It may sink only.
+const untestedFacts = 15
+
+func TestFactsHaveTests(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var without []string
+	for _, f := range b.Facts {
+		if len(f.Tests) == 0 && !strings.HasPrefix(f.Name, "suspect_") { // those are made of symptoms, which have tests
+			without = append(without, f.Name)
+		}
+	}
+	if len(without) != untestedFacts {
+		t.Errorf("%d facts have no tests, not %d: %s", len(without), untestedFacts, strings.Join(without, " "))
+	}
+}
