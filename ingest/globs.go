@@ -4,6 +4,17 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
+)
+
+// DefaultControllers are the controllers' and listeners' pods where nothing else is said:
+// those of actions-runner-controller.
+var DefaultControllers = PodGlobs{"arc-systems/*", "actions-runner-system/*"}
+
+// What is read of a node where nothing else is said.
+const (
+	DefaultMaxAge    = 4 * time.Hour // how far a first start looks back
+	DefaultLastLines = 10            // of a container's output, which are kept whatever they say
 )
 
 // PodGlobs are globs NAMESPACE/POD by which an operator says which pods he

@@ -16,6 +16,7 @@
 package docket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -33,8 +34,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options are what an operator may set. The zero value of each means its
-// default.
+// Options are what an operator may set. The zero value of each means its default, as
+// Defaults has it.
 type Options struct {
 	// Cluster is the cluster of records that name none.
 	Cluster string
@@ -42,27 +43,27 @@ type Options struct {
 	// or is treated like one.
 	Runners ingest.PodGlobs
 	// Controllers are globs NAMESPACE/POD of the controllers' and listeners' pods; those of
-	// actions-runner-controller.
+	// actions-runner-controller where none are given.
 	Controllers ingest.PodGlobs
 	// Settle is how long evidence must be complete after a death before the case is
-	// judged; 5 s.
+	// judged.
 	Settle time.Duration
-	// Deadline is how long after a death the case is judged whatever is missing; 1 min.
+	// Deadline is how long after a death the case is judged whatever is missing.
 	Deadline time.Duration
-	// Silent is how long after its last push an agent counts as silent; 2 min.
+	// Silent is how long after its last push an agent counts as silent.
 	Silent time.Duration
-	// LastLines is how many lines of each container's output are kept; 10.
+	// LastLines is how many lines of each container's output are kept.
 	LastLines int
-	// MaxOpen is how many cases may be open; beyond, the oldest are judged early; 200000.
+	// MaxOpen is how many cases may be open; beyond, the oldest are judged early.
 	MaxOpen int
 	// JobWait is how long a job waits for a runner at least before it counts as stranded,
-	// however soon others of its pool were taken; 5 min. JobWaitMost is how long at most,
-	// however long others waited; 1 h.
+	// however soon others of its pool were taken. JobWaitMost is how long at most,
+	// however long others waited.
 	JobWait, JobWaitMost time.Duration
 	// PoolSilent is how long nobody speaks of a pool before what was wrong with it counts as
-	// over; 24 h.
+	// over.
 	PoolSilent time.Duration
-	// LokiWindow: a death longer ago is published under the time of its verdict; 50 min.
+	// LokiWindow: a death longer ago is published under the time of its verdict.
 	LokiWindow time.Duration
 	// Keep is how much is kept.
 	Keep Keep
@@ -72,40 +73,42 @@ type Options struct {
 
 // Keep says how much is kept.
 type Keep struct {
-	Verdicts  time.Duration // 90 days
-	Evidence  time.Duration // what verdicts are made of; 48 h
-	Completed time.Duration // the evidence in the verdict of a runner that ended well; 48 h
-	Bytes     int64         // of the ledger, beyond which the oldest evidence is dropped; 8 GiB
+	Verdicts  time.Duration
+	Evidence  time.Duration // what verdicts are made of
+	Completed time.Duration // the evidence in the verdict of a runner that ended well
+	Bytes     int64         // of the ledger, beyond which the oldest evidence is dropped
 }
 
-func (o *Options) defaults() {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+// Defaults are the options that stand where nothing else is said. The server's flags have
+// theirs from here.
+func Defaults() Options {
+	return Options{
+		Controllers: ingest.DefaultControllers,
+		Settle:      5 * time.Second, Deadline: time.Minute, Silent: 2 * time.Minute,
+		LastLines: ingest.DefaultLastLines, MaxOpen: 200_000,
+		JobWait: 5 * time.Minute, JobWaitMost: time.Hour, PoolSilent: 24 * time.Hour,
+		LokiWindow: 50 * time.Minute,
+		Keep: Keep{
+			Verdicts: 90 * 24 * time.Hour, Evidence: 48 * time.Hour, Completed: 48 * time.Hour, Bytes: 8 << 30,
+		},
 	}
-	def(&o.Settle, 5*time.Second)
-	def(&o.Deadline, time.Minute)
-	def(&o.Silent, 2*time.Minute)
-	def(&o.JobWait, 5*time.Minute)
-	def(&o.JobWaitMost, time.Hour)
-	def(&o.PoolSilent, 24*time.Hour)
-	def(&o.LokiWindow, 50*time.Minute)
-	def(&o.Keep.Verdicts, 90*24*time.Hour)
-	def(&o.Keep.Evidence, 48*time.Hour)
-	def(&o.Keep.Completed, 48*time.Hour)
+}
+
+// fill gives what is not set its default.
+func (o *Options) fill() {
+	d := Defaults()
+	for at, value := range map[*time.Duration]time.Duration{
+		&o.Settle: d.Settle, &o.Deadline: d.Deadline, &o.Silent: d.Silent, &o.JobWait: d.JobWait,
+		&o.JobWaitMost: d.JobWaitMost, &o.PoolSilent: d.PoolSilent, &o.LokiWindow: d.LokiWindow,
+		&o.Keep.Verdicts: d.Keep.Verdicts, &o.Keep.Evidence: d.Keep.Evidence, &o.Keep.Completed: d.Keep.Completed,
+	} {
+		*at = cmp.Or(*at, value)
+	}
 	if o.Controllers == nil {
-		o.Controllers = []string{"arc-systems/*", "actions-runner-system/*"}
+		o.Controllers = d.Controllers
 	}
-	if o.LastLines == 0 {
-		o.LastLines = 10
-	}
-	if o.MaxOpen == 0 {
-		o.MaxOpen = 200_000
-	}
-	if o.Keep.Bytes == 0 {
-		o.Keep.Bytes = 8 << 30
-	}
+	o.LastLines, o.MaxOpen = cmp.Or(o.LastLines, d.LastLines), cmp.Or(o.MaxOpen, d.MaxOpen)
+	o.Keep.Bytes = cmp.Or(o.Keep.Bytes, d.Keep.Bytes)
 }
 
 // Docket is the list of open cases. It is safe for concurrent use.
@@ -123,7 +126,7 @@ type Docket struct {
 func New(
 	l *ledger.Ledger, book *rules.Rulebook, o Options, m *Metrics, log zerolog.Logger, now func() time.Time,
 ) *Docket {
-	o.defaults()
+	o.fill()
 	s := &store{ledger: l, options: o, metrics: m, log: log, now: now}
 	s.book.Store(book)
 	f := newFiler(s)

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,11 +43,11 @@ type cli struct {
 // Reading is what of the node is read.
 type Reading struct {
 	Journal    []string      `name:"journal" help:"${agent_journal}" default:"${journals}" placeholder:"DIR"`
-	Pods       string        `name:"pods" help:"Folder of the pods' logs." default:"/var/log/pods" placeholder:"DIR"`
+	Pods       string        `name:"pods" help:"Folder of the pods' logs." default:"${pods}" placeholder:"DIR"`
 	Follow     []string      `name:"follow" help:"${agent_follow}" default:"${follow}" placeholder:"GLOB"`
 	Controller []string      `name:"controller" help:"${agent_controller}" default:"${controllers}" placeholder:"GLOB"`
-	MaxAge     time.Duration `name:"max-age" help:"${agent_max_age}" default:"4h"`
-	Last       int           `name:"last-lines" help:"${agent_last_lines}" default:"10"`
+	MaxAge     time.Duration `name:"max-age" help:"${agent_max_age}" default:"${max_age}"`
+	Last       int           `name:"last-lines" help:"${agent_last_lines}" default:"${last_lines}"`
 }
 
 // Sending is what is kept until the server has it, and when it is sent.
@@ -58,12 +59,22 @@ type Sending struct {
 	Rulebook  time.Duration `name:"rulebook-interval" help:"${agent_rulebook}" default:"1m"`
 }
 
-// vars are the defaults and the texts of the flags that are too long for their tags.
+// defaults are what the flags have from package agent.
+func defaults() kong.Vars {
+	d := agent.Defaults()
+	return kong.Vars{
+		"controllers": strings.Join(d.Controller, ","),
+		"follow":      strings.Join(d.Follow, ","),
+		"journals":    strings.Join(d.Journal, ","),
+		"pods":        d.Pods,
+		"max_age":     units.Text(d.MaxAge),
+		"last_lines":  strconv.Itoa(d.LastLines),
+	}
+}
+
+// vars are the texts of the flags that are too long for their tags.
 var vars = kong.Vars{
-	"controllers": "arc-systems/*,actions-runner-system/*",
-	"follow":      agent.DefaultFollow,
-	"journals":    "/var/log/journal,/run/log/journal",
-	"listen":      ":9096",
+	"listen": ":9096",
 
 	"agent_node": "Name of this node, as Kubernetes has it (spec.nodeName). Default: the host's name, in " +
 		"small letters.",
@@ -110,7 +121,7 @@ func main() {
 		kong.Description(
 			"coroner-agent sends what a node's journal and runners say of dying runners to coroner serve.",
 		),
-		daemon.Vars, uplink.Vars, vars,
+		daemon.Vars, uplink.Vars, vars, defaults(),
 		kong.Vars{"version": "coroner-agent " + chart.Build()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)

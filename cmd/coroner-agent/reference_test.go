@@ -20,7 +20,7 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 func TestReference(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		units.Option(), daemon.Vars, uplink.Vars, vars, kong.Vars{"version": ""})
+		units.Option(), daemon.Vars, uplink.Vars, vars, defaults(), kong.Vars{"version": ""})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	var c struct {
 		Serve serveCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, daemon.Vars, helptext.Vars, kong.Vars{"listen": ":0"}, units.Option())
+	parser, err := kong.New(&c, daemon.Vars, helptext.Vars, defaultFlags(), kong.Vars{"listen": ":0"}, units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

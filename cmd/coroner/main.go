@@ -137,7 +137,7 @@ func (p *program) runCommand(args []string) int {
 		kong.Writers(p.out, p.err),
 		kong.UsageOnError(),
 		kong.Description(description),
-		daemon.Vars, helptext.Vars, uplink.Vars,
+		daemon.Vars, helptext.Vars, uplink.Vars, defaultFlags(),
 		kong.Vars{"version": versionText(args), "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),

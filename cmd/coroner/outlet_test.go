@@ -41,7 +41,7 @@ func TestVerdictsAreSentOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"},
+	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, defaultFlags(), kong.Vars{"listen": "127.0.0.1:0"},
 		kong.Configuration(daemon.Config), units.Option())
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestReference(t *testing.T) {
 	parser, err := kong.New(
 		&c,
 		kong.Name("coroner"),
-		daemon.Vars, helptext.Vars, uplink.Vars,
+		daemon.Vars, helptext.Vars, defaultFlags(), uplink.Vars,
 		kong.Vars{"version": "", "listen": ":9095"},
 		kong.Configuration(daemon.Config),
 		daemon.Environment(),
@@ -45,7 +45,7 @@ func TestReference(t *testing.T) {
 		t.Error(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, kong.Vars{"listen": "127.0.0.1:0"},
+	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, defaultFlags(), kong.Vars{"listen": "127.0.0.1:0"},
 		kong.Configuration(daemon.Config), units.Option())
 	if err != nil {
 		t.Fatal(err)

@@ -3,19 +3,25 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"coroner/classify/docket"
 	"coroner/cmd/daemon"
 	"coroner/cmd/kubeflags"
 	"coroner/cmd/outlet"
 	"coroner/cmd/pushers"
 	"coroner/cmd/site"
+	"coroner/cmd/units"
 	"coroner/ingest/push"
+
+	"github.com/alecthomas/kong"
 )
 
 type serveCmd struct {
@@ -39,21 +45,44 @@ type serveCmd struct {
 type caseFlags struct {
 	Runner     []string      `name:"runner" help:"${serve_runner}" placeholder:"GLOB"`
 	Controller []string      `name:"controller" help:"${serve_controller}" default:"${controllers}" placeholder:"GLOB"`
-	Settle     time.Duration `name:"settle-after" help:"${serve_settle_after}" default:"5s"`
-	Deadline   time.Duration `name:"settle-deadline" help:"${serve_settle_deadline}" default:"1m"`
-	NodeSilent time.Duration `name:"node-silent-after" help:"${serve_node_silent_after}" default:"2m"`
-	JobWait    time.Duration `name:"job.wait" help:"${serve_job_wait}" default:"5m"`
-	JobMost    time.Duration `name:"job.wait.most" help:"${serve_job_wait_most}" default:"1h"`
-	PoolSilent time.Duration `name:"pool.silent-after" help:"${serve_pool_silent_after}" default:"24h"`
-	MaxOpen    int           `name:"max-open-cases" help:"${serve_max_open_cases}" default:"200000"`
+	Settle     time.Duration `name:"settle-after" help:"${serve_settle_after}" default:"${settle_after}"`
+	Deadline   time.Duration `name:"settle-deadline" help:"${serve_settle_deadline}" default:"${settle_deadline}"`
+	NodeSilent time.Duration `name:"node-silent-after" help:"${serve_node_silent_after}" default:"${node_silent_after}"`
+	JobWait    time.Duration `name:"job.wait" help:"${serve_job_wait}" default:"${job_wait}"`
+	JobMost    time.Duration `name:"job.wait.most" help:"${serve_job_wait_most}" default:"${job_wait_most}"`
+	PoolSilent time.Duration `name:"pool.silent-after" help:"${serve_pool_silent_after}" default:"${pool_silent_after}"`
+	MaxOpen    int           `name:"max-open-cases" help:"${serve_max_open_cases}" default:"${max_open_cases}"`
 }
 
 // retentionFlags say how much is kept.
 type retentionFlags struct {
-	Verdicts  time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"90d"`
-	Evidence  time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"2d"`
-	Completed time.Duration `name:"retention.completed" help:"${serve_retention_completed}" default:"2d"`
-	Bytes     int64         `name:"retention.bytes" type:"size" help:"${serve_retention_bytes}" default:"8GiB"`
+	Verdicts  time.Duration `name:"retention.verdicts" help:"How long verdicts are kept." default:"${keep_verdicts}"`
+	Evidence  time.Duration `name:"retention.evidence" help:"How long evidence is kept." default:"${keep_evidence}"`
+	Completed time.Duration `name:"retention.completed" help:"${serve_retention_completed}" default:"${keep_completed}"`
+	Bytes     int64         `name:"retention.bytes" type:"size" help:"${serve_retention_bytes}" default:"${keep_bytes}"`
+}
+
+// defaultFlags are the defaults of flags whose home is elsewhere: those that the docket obeys,
+// and how much is taken at once.
+func defaultFlags() kong.Vars {
+	d := docket.Defaults()
+	all := kong.Vars{
+		"controllers":       strings.Join(d.Controllers, ","),
+		"settle_after":      units.Text(d.Settle),
+		"settle_deadline":   units.Text(d.Deadline),
+		"node_silent_after": units.Text(d.Silent),
+		"job_wait":          units.Text(d.JobWait),
+		"job_wait_most":     units.Text(d.JobWaitMost),
+		"pool_silent_after": units.Text(d.PoolSilent),
+		"max_open_cases":    strconv.Itoa(d.MaxOpen),
+		"keep_verdicts":     units.Text(d.Keep.Verdicts),
+		"keep_evidence":     units.Text(d.Keep.Evidence),
+		"keep_completed":    units.Text(d.Keep.Completed),
+		"keep_bytes":        units.SizeText(d.Keep.Bytes),
+		"loki_window":       units.Text(d.LokiWindow),
+	}
+	maps.Copy(all, pushers.Vars)
+	return all
 }
 
 // publishFlags say which Loki gets the verdicts.
@@ -62,7 +91,7 @@ type publishFlags struct {
 	LokiTenant string        `name:"loki.tenant" help:"X-Scope-OrgID." placeholder:"ID"`
 	LokiUser   string        `name:"loki.user" help:"${serve_loki_user}" placeholder:"NAME"`
 	LokiToken  string        `name:"loki.token-file" help:"File with the token for Loki." placeholder:"FILE"`
-	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"${serve_loki_out_of_order_window}" default:"50m"`
+	LokiWindow time.Duration `name:"loki.out-of-order-window" help:"${serve_loki_window}" default:"${loki_window}"`
 }
 
 // Help is shown by coroner serve --help.

@@ -10,7 +10,6 @@ import "github.com/alecthomas/kong"
 
 // Vars are the texts by their names.
 var Vars = kong.Vars{
-	"controllers":     "arc-systems/*,actions-runner-system/*",
 	"loki_controller": `{namespace=~"arc-systems|actions-runner-system"}`,
 	"loki_journal":    `{job="integrations/kubernetes/journal"}`,
 	"loki_pods":       `{container="runner"}`,
@@ -102,7 +101,7 @@ var Vars = kong.Vars{
 		"both. Default: the API is not used.",
 	"serve_kube_nodes": "Watch the cluster's nodes too: their conditions and boot ids. Needs a ClusterRole with " +
 		"get, list and watch on nodes.",
-	"serve_loki_out_of_order_window": "Where a death is longer ago than this, Loki gets the verdict under the " +
+	"serve_loki_window": "Where a death is longer ago than this, Loki gets the verdict under the " +
 		"verdict's own time. Keep it under half of Loki's max_chunk_age.",
 	"serve_loki_url":  "Loki that gets the verdicts, http://HOST:PORT. Default: none.",
 	"serve_loki_user": "User for basic authentication; the token file holds the password.",

@@ -9,10 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coroner/cmd/daemon"
+	"coroner/cmd/units"
 	"coroner/ingest/access"
+	"coroner/ingest/push"
+
+	"github.com/alecthomas/kong"
 )
 
 // Access says whose pushes and requests the server accepts.
@@ -49,8 +54,14 @@ func (f *Access) Check() error {
 type Tokens struct {
 	PushToken []string `name:"push.token-file" help:"${serve_push_token_file}" placeholder:"[CLUSTER=]FILE"`
 	Relays    []string `name:"push.relay-token-file" help:"${serve_push_relay_token_file}" placeholder:"[CLUSTER=]FILE"`
-	MaxBody   int64    `name:"push.max-body-bytes" type:"size" help:"Largest body of one push." default:"8MiB"`
-	MaxBusy   int      `name:"push.max-concurrent" help:"${serve_push_max_concurrent}" default:"32"`
+	MaxBody   int64    `name:"push.max-body-bytes" type:"size" help:"Largest body of one push." default:"${push_body}"`
+	MaxBusy   int      `name:"push.max-concurrent" help:"${serve_push_max_concurrent}" default:"${push_max_concurrent}"`
+}
+
+// Vars are the defaults of the flags: the handler's own.
+var Vars = kong.Vars{
+	"push_body":           units.SizeText(push.Defaults().Body),
+	"push_max_concurrent": strconv.Itoa(push.Defaults().Busy),
 }
 
 // Shared are the credentials that the flags name. A path that begins with / or . is a file

@@ -75,6 +75,32 @@ func Duration(s string) (time.Duration, error) {
 	return total + d, nil
 }
 
+// Text is a duration as Duration reads it, in few characters.
+func Text(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= 2*day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// SizeText is a size as Size reads it, in the largest unit that holds it whole.
+func SizeText(n int64) string {
+	for _, u := range sizes {
+		if whole := n >> u.shift; whole > 0 && whole<<u.shift == n && u.shift > 0 {
+			return fmt.Sprint(whole, u.unit)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
 // sizes are the units of a size.
 var sizes = []struct {
 	unit  string

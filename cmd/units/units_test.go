@@ -44,6 +44,31 @@ func TestSize(t *testing.T) {
 }
 
 // On a command line they are flags like others, defaults and lists included.
+// What is written as text is read as the same.
+func TestTexts(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 500 * time.Millisecond: "500ms", 5 * time.Second: "5s", time.Minute: "1m", 90 * time.Second: "1m30s",
+		time.Hour: "1h", 24 * time.Hour: "24h", 48 * time.Hour: "2d", 50 * time.Hour: "50h", 90 * 24 * time.Hour: "90d",
+	} {
+		if got := units.Text(d); got != want {
+			t.Errorf("%v is %s, want %s", d, got, want)
+		}
+		if back, err := units.Duration(units.Text(d)); err != nil || back != d {
+			t.Errorf("%s is read as %v, %v", units.Text(d), back, err)
+		}
+	}
+	for n, want := range map[int64]string{
+		0: "0", 1000: "1000", 1 << 10: "1KiB", 8 << 20: "8MiB", 8<<30 + 1: "8589934593", 3 << 40: "3TiB",
+	} {
+		if got := units.SizeText(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+		if back, err := units.Size(units.SizeText(n)); err != nil || back != n {
+			t.Errorf("%s is read as %d, %v", units.SizeText(n), back, err)
+		}
+	}
+}
+
 func TestFlags(t *testing.T) {
 	var c struct {
 		Keep time.Duration   `default:"90d"`

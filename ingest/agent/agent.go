@@ -14,6 +14,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,6 +70,15 @@ type Rulebook struct {
 // and the pods of the usual controllers.
 const DefaultFollow = "*/*/runner,*/*-runner-*/*,arc-systems/*/*,actions-runner-system/*/*," +
 	"*/*-listener/*,*/*gha-rs-controller*/*"
+
+// Defaults are what is read of a node where nothing else is said. The agent's flags have
+// theirs from here.
+func Defaults() Config {
+	return Config{
+		Journal: journal.DefaultDirs, Pods: podlog.DefaultDir, Follow: strings.Split(DefaultFollow, ","),
+		Controller: ingest.DefaultControllers, MaxAge: ingest.DefaultMaxAge, LastLines: ingest.DefaultLastLines,
+	}
+}
 
 // Agent joins the sources, the scan and the spool. Make it with New.
 type Agent struct {

@@ -68,7 +68,7 @@ type Config struct {
 	// Since is the time of the entry at Cursor: the start of the gap if Cursor is
 	// gone. Default: the time that Cursor holds.
 	Since  time.Time
-	MaxAge time.Duration // how far back a first start looks; default 4 h
+	MaxAge time.Duration // how far back a first start looks; default ingest.DefaultMaxAge
 
 	// Wanted says whether a record of that source with this message could be of
 	// use to whoever gets the entries; nil: every record is. It is called on
@@ -121,7 +121,7 @@ func New(c Config) *Reader {
 		c.Dirs = DefaultDirs
 	}
 	if c.MaxAge <= 0 {
-		c.MaxAge = 4 * time.Hour
+		c.MaxAge = ingest.DefaultMaxAge
 	}
 	if c.SelfCheck <= 0 {
 		c.SelfCheck = 10 * time.Second

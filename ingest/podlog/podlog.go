@@ -34,9 +34,12 @@ import (
 	"coroner/ingest"
 )
 
+// DefaultDir is where the kubelet has the pods' logs.
+const DefaultDir = "/var/log/pods"
+
 // Config says what is followed, and how.
 type Config struct {
-	Dir  string // default /var/log/pods
+	Dir  string // default DefaultDir
 	Node string // given to every entry
 
 	// Want says which containers are followed; nil means all. It is asked again
@@ -55,8 +58,8 @@ type Config struct {
 	Next func(b []byte, from int) int
 
 	Resume    []Position    // of an earlier run
-	MaxAge    time.Duration // how old lines may be in logs without a position that are found at the start; default 4 h
-	LastLines int           // how many records are a log's last lines; default 10
+	MaxAge    time.Duration // how old lines may be in logs without a position that are found at the start
+	LastLines int           // how many records are a log's last lines
 	Quiet     time.Duration // how long nothing must be written until the last lines are given; default 3 s
 	MaxOpen   int           // how many log files are open at most; default 4096, at least 16
 
@@ -154,14 +157,14 @@ func New(c Config) *Reader {
 
 func (c Config) withDefaults() Config {
 	if c.Dir == "" {
-		c.Dir = "/var/log/pods"
+		c.Dir = DefaultDir
 	}
 	c.Dir = filepath.Clean(c.Dir)
 	if c.MaxAge <= 0 {
-		c.MaxAge = 4 * time.Hour
+		c.MaxAge = ingest.DefaultMaxAge
 	}
 	if c.LastLines <= 0 {
-		c.LastLines = 10
+		c.LastLines = ingest.DefaultLastLines
 	}
 	if c.Quiet <= 0 {
 		c.Quiet = 3 * time.Second

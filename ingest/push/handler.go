@@ -43,6 +43,12 @@ type Limits struct {
 	Patience time.Duration // in which the next 64 KiB of a body have to come, or its end; 5 s
 }
 
+// Defaults are the limits that stand where nothing else is said.
+func Defaults() (l Limits) {
+	l.defaults()
+	return l
+}
+
 func (l *Limits) defaults() {
 	setDefault(&l.Body, 8<<20)
 	setDefault(&l.Content, 16<<20)
