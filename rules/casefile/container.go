@@ -266,10 +266,11 @@ func (c *Case) SandboxOver() bool { return c.workedOutLife().sandboxOver }
 
 // life is what the evidence as a whole says of the pod's containers.
 type life struct {
-	main               string    // see mainOf
-	started, lastStart time.Time // first record of a start of the pod, last one of a container
-	sandboxOver        bool      // its sandbox, or the whole pod, is over
-	proven             bool      // some line of the pod is proven
+	main               string        // see mainOf
+	started, lastStart time.Time     // first record of a start of the pod, last one of a container
+	sandboxOver        bool          // its sandbox, or the whole pod, is over
+	proven             bool          // some line of the pod is proven
+	grace              time.Duration // from a request to stop to the kill, as the pod was asked for; 0 if not known
 
 	runs     map[string]bool      // names of the containers that a status without ids shows running
 	over     map[string]time.Time // containers of which an end was read, by their ids
@@ -299,6 +300,9 @@ func (c *Case) workedOutLife() *life {
 func (l *life) addLine(c *Case, e *Evidence) {
 	id := ContainerID(e)
 	l.proven = l.proven || e.Proven
+	if seconds, _ := e.Value("grace").(int); seconds > 0 {
+		l.grace = max(l.grace, time.Duration(min(seconds, maxGrace))*time.Second)
+	}
 	if e.Def.Ends || e.Def.Exit {
 		if was, known := l.over[id]; !known || e.At.Before(was) {
 			l.over[id] = e.At

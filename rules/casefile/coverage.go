@@ -45,6 +45,18 @@ func Join(all []Coverage) []Coverage {
 // something only if that time was read.
 const lookBack = 30 * time.Second
 
+const maxGrace = 24 * 3600 // seconds; what a pod asks for is bounded
+
+// lookBackIn is that of a source. What a pod was asked to stop for may have been told a whole
+// grace period before its end.
+func (c *Case) lookBackIn(source ingest.Source) time.Duration {
+	switch source {
+	case ingest.Kubelet, ingest.Containerd, ingest.Kube:
+		return max(lookBack, c.workedOutLife().grace)
+	}
+	return lookBack
+}
+
 // Covers says whether source was read without a gap over the death.
 func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 	read, spans := false, []Coverage{}
@@ -52,7 +64,7 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 		switch {
 		case k.Source != source:
 		case k.Why != "":
-			if NearDeath(k, died) {
+			if c.NearDeath(k, died) {
 				return false
 			}
 		case k.From.IsZero() && k.To.IsZero():
@@ -63,7 +75,7 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 	}
 	return read || !died.IsZero() && slices.ContainsFunc(joinSpans(spans), func(k Coverage) bool {
 		return !k.To.Before(died.Add(-time.Second)) &&
-			(!k.From.After(died.Add(-lookBack)) || !k.From.After(c.podStart()))
+			(!k.From.After(died.Add(-c.lookBackIn(source))) || !k.From.After(c.podStart()))
 	})
 }
 
@@ -85,8 +97,9 @@ func joinSpans(spans []Coverage) []Coverage {
 }
 
 // NearDeath says whether a gap touches the time around the death.
-func NearDeath(gap Coverage, died time.Time) bool {
-	return died.IsZero() || (!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-lookBack)))
+func (c *Case) NearDeath(gap Coverage, died time.Time) bool {
+	return died.IsZero() ||
+		!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-c.lookBackIn(gap.Source)))
 }
 
 // ToldLater is how long after a death a source may still tell of its cause: a

@@ -72,3 +72,32 @@ func TestSpansOfAHoledJournal(t *testing.T) {
 		t.Errorf("the last span is %+v", last)
 	}
 }
+
+// Who asks a pod to stop does so a grace period before its end: that nobody asked takes a source
+// that was read for as long, and that memory did not run out does not.
+func TestLookBackIsTheGracePeriod(t *testing.T) {
+	died := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	covers := func(grace int, read time.Duration, source ingest.Source) bool {
+		c := Case{Coverage: []Coverage{{Source: source, From: died.Add(-read), To: died}}, life: &life{
+			over: map[string]time.Time{}, started: died.Add(-time.Hour), grace: time.Duration(grace) * time.Second}}
+		return c.Covers(source, died)
+	}
+	for _, k := range []struct {
+		grace  int
+		read   time.Duration
+		source ingest.Source
+		want   bool
+	}{
+		{0, 31 * time.Second, ingest.Kubelet, true},
+		{30, 31 * time.Second, ingest.Kubelet, true},
+		{600, 31 * time.Second, ingest.Kubelet, false},
+		{600, 601 * time.Second, ingest.Kubelet, true},
+		{600, 31 * time.Second, ingest.Containerd, false},
+		{600, 31 * time.Second, ingest.Kernel, true},
+		{7200, time.Hour, ingest.Kubelet, true}, // the pod's whole life
+	} {
+		if got := covers(k.grace, k.read, k.source); got != k.want {
+			t.Errorf("grace %d s, %s read for %v: %v", k.grace, k.source, k.read, got)
+		}
+	}
+}
