@@ -144,3 +144,26 @@ func TestGuidesAndDifferences(t *testing.T) {
 		}
 	}
 }
+
+// Notes that are all that was given are what somebody asks about: the messages that they quote
+// are read, and it is said. Beside a log they are passed over whole.
+func TestNotesAloneAreQuoted(t *testing.T) {
+	const notes = "# Last night\n\nAll end with `exec /run.sh: exec format error` since May.\n"
+	for text, want := range map[string]int{notes: 1, "-- notes.md --\n" + notes + "-- node.log --\nkubelet[1]: ready\n": 1} {
+		name := "notes.md"
+		if strings.HasPrefix(text, "--") {
+			name = "all.txtar"
+		}
+		b := Bytes(name, []byte(text), Options{})
+		var read []string
+		for e := range b.Entries(nil) {
+			if e.Text != "" {
+				read = append(read, e.Text)
+			}
+		}
+		quoted := len(read) == 1 && read[0] == "exec /run.sh: exec format error"
+		if len(read) != want || quoted != (name == "notes.md") || len(b.Problems()) != 1 {
+			t.Errorf("%s: %q, problems %v", name, read, b.Problems())
+		}
+	}
+}

@@ -166,9 +166,17 @@ func (r *reading) document(d rawDocument) error {
 	r.doc = d.name
 	r.tally.beginDoc(d.name)
 	if why := noEvidence(d); why != "" {
-		r.bundle.addProblem(d.name, "%s", why)
-		r.tally.finishDoc()
-		return nil
+		quoted := ""
+		if why == onlyProse && r.bundle.documents == 1 {
+			quoted = wrapping.Quoted(d.head)
+		}
+		if quoted == "" {
+			r.bundle.addProblem(d.name, "%s", why)
+			r.tally.finishDoc()
+			return nil
+		}
+		r.bundle.addProblem(d.name, "is prose and no log: only the messages that it quotes were read")
+		d.head, d.r, d.pasted = []byte(quoted), bufio.NewReader(strings.NewReader(quoted)), true
 	}
 	doc := document.Document{
 		Name: hintName(d.name),
@@ -196,6 +204,10 @@ func (r *reading) document(d rawDocument) error {
 	return err
 }
 
+// onlyProse is why notes are passed over beside other documents. Alone they are what somebody
+// asks about, and the messages that they quote are read.
+const onlyProse = "is prose and no log: skipped; what it quotes of logs belongs into a file of its own"
+
 // noEvidence says why a document is passed over, or "": notes tell what people
 // think, a guide what errors mean, a source what a program can print, a difference
 // how it changed, and a YAML file that is no object what they want, not what programs
@@ -216,7 +228,7 @@ func noEvidence(d rawDocument) string {
 	switch strings.ToLower(path.Ext(d.name)) {
 	case ".md", ".markdown", ".rst", ".adoc":
 		if wrapping.Prose(d.head) {
-			return "is prose and no log: skipped; what it quotes of logs belongs into a file of its own"
+			return onlyProse
 		}
 	case ".yaml", ".yml", "":
 		head, named := decodedText(d.head), path.Ext(d.name) != ""

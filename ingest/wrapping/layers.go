@@ -4,6 +4,7 @@ import (
 	"html"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ var layers = [...]struct {
 	people bool
 }{
 	{colours, false}, {entities, true}, {noBreak, true}, {curlyQuotes, true}, {quoteMarks, true}, {storeTimes, true},
-	{tableBars, true},
+	{tableBars, true}, {innerBars, true},
 	{codeList, true}, {plusSigns, true}, {lineNumbers, false}, {fileNames, false}, {clockTimes, true},
 	{endBlanks, false}, {indentation, false},
 }
@@ -118,6 +119,26 @@ func tableBars(lines []string) step {
 	}
 	return nil
 }
+
+// innerBars: rows of a Markdown table that has bars between its columns alone.
+func innerBars(lines []string) step {
+	s := func(line string) string {
+		switch {
+		case barRule.MatchString(line):
+			return ""
+		case strings.Count(line, " | ") < 2:
+			return line
+		}
+		return strings.ReplaceAll(line, " | ", "  ")
+	}
+	if slices.ContainsFunc(lines, barRule.MatchString) {
+		return s
+	}
+	return nil
+}
+
+// barRule is the line below such a table's head.
+var barRule = regexp.MustCompile(`^ *:?-{2,}:?(?: *\| *:?-{2,}:?){2,} *$`)
 
 var storeTime = regexp.MustCompile(`^[ |]*\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?(?:[\t ]+(\{)| +\| )`)
 

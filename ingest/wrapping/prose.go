@@ -18,6 +18,31 @@ func Prose(text []byte) bool {
 	return true
 }
 
+// Quoted is what a prose text quotes of messages, a line each: what stands between backticks and
+// has the words of a message, and lines that call themselves an error. Commands are none.
+func Quoted(text []byte) string {
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if errorLine.MatchString(line) {
+			out.WriteString(strings.TrimRight(line, "\r\n") + "\n")
+			continue
+		}
+		for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
+			if said := strings.TrimSpace(m[1]); len(strings.Fields(said)) > 2 && !command.MatchString(said) {
+				out.WriteString(said + "\n")
+			}
+		}
+	}
+	return out.String()
+}
+
+var (
+	codeSpan  = regexp.MustCompile("`([^`\n]{12,500})`")
+	errorLine = regexp.MustCompile(`^(?:ERROR|FATAL|Error|##\[error\])[: ]`)
+	command   = regexp.MustCompile(`^(?:\$ |\S*(?:\.sh|make|kubectl|docker|helm|git|curl|sudo|grep|journalctl|cat|cd|go|npm|pip|` +
+		`systemctl|coroner) )`)
+)
+
 // pasted is how what people paste begins besides logs: quotes, commands, code, rows.
 var pasted = regexp.MustCompile(`^(?:>|\$ |    |\t|\||apiVersion:|Name: |.*\s(?:Normal|Warning)\s|.*\s\d+/\d+\s|##?\[)`)
 

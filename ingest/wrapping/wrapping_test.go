@@ -176,3 +176,27 @@ func TestStoreTimes(t *testing.T) {
 		}
 	}
 }
+
+// A table with bars between its columns alone is one where the line below its head says so.
+func TestInnerBars(t *testing.T) {
+	const rows = "Type | Reason | Age\n-- | -- | --\nNormal | Pulled | 3m\n"
+	if got, want := unwrapped(t, rows), "Type  Reason  Age\n\nNormal  Pulled  3m\n"; got != want {
+		t.Errorf("%q", got)
+	}
+	for _, plain := range []string{"a | b | c\nd | e | f\n", "one two\n-- | -- \nthree\n"} {
+		if got := unwrapped(t, plain); got != plain {
+			t.Errorf("%q became %q", plain, got)
+		}
+	}
+}
+
+// Of prose only what it quotes as a message is read; commands, names and bare words are none.
+func TestQuoted(t *testing.T) {
+	const text = "The nodes restart with `watchdog: BUG: soft lockup - CPU#2 stuck`, see `values.yaml` and\n" +
+		"`kubectl drain build-7 --force` helps. `OOMKilled` was not it.\n" +
+		"ERROR: Job failed (system failure): no pod\nThe ERROR: came twice.\n"
+	want := "watchdog: BUG: soft lockup - CPU#2 stuck\nERROR: Job failed (system failure): no pod\n"
+	if got := wrapping.Quoted([]byte(text)); got != want {
+		t.Errorf("%q", got)
+	}
+}
