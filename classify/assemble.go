@@ -25,6 +25,13 @@ func (f *caseFiles) hasPools() bool {
 	return slices.ContainsFunc(f.standing, func(c *casefile.Case) bool { return c.Kind == casefile.OfPool })
 }
 
+// hasJob says whether a job of that name was spoken of.
+func (f *caseFiles) hasJob(name string) bool {
+	return name != "" && slices.ContainsFunc(f.standing, func(c *casefile.Case) bool {
+		return c.Kind == casefile.OfJob && c.Name == name
+	})
+}
+
 // assembler builds the cases.
 type assembler struct {
 	record *Record

@@ -68,6 +68,7 @@ func File(e *ingest.Entry, book *rules.Rulebook) (f Filing, ok bool) {
 	f.Short = short
 	for i := range signals {
 		f.addStanding(&signals[i], book)
+		f.addTies(&signals[i])
 		f.JobOver = f.JobOver || SaysJobOver(&signals[i], book)
 	}
 	return f, len(signals) > 0
@@ -102,6 +103,15 @@ func (f *Filing) addStanding(s *signal.Signal, book *rules.Rulebook) {
 	}
 	if s.Def.Reach == signal.ReachPool {
 		f.Steady += s.Def.Name + sequence.ValuesText(s)
+	}
+}
+
+// addTies notes what else a job is found by than its number.
+func (f *Filing) addTies(s *signal.Signal) {
+	for _, key := range jobTies(s) {
+		if JobOfTie(key) == "" {
+			f.addKey("", key)
+		}
 	}
 }
 

@@ -153,10 +153,11 @@ var loose = 1000
 var few = 16
 
 // canWait says whether a signal is one that can wait: nothing but a start or the
-// like, told by the node or the API of pods that it names.
+// like, told by the node or the API of pods that it names. What it says of a job is of use
+// where something else tells of the pod.
 func canWait(s *signal.Signal, n *names) bool {
-	return s.Def.Quiet() && s.Def.Reach == signal.ReachPod && !s.Masked && !s.Unsigned && !s.Source.Forgeable() &&
-		!n.several && n.pid == "" && n.howStrong() > 0
+	return s.Def.Quiet() && s.Def.Reach&^signal.ReachJob == signal.ReachPod && !s.Masked && !s.Unsigned &&
+		!s.Source.Forgeable() && !n.several && n.pid == "" && n.howStrong() > 0
 }
 
 // keepSignal takes a signal in.

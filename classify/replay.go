@@ -80,6 +80,12 @@ func Cases(entries iter.Seq[ingest.Entry], book *rules.Rulebook) (out []*casefil
 // Verdicts judges everything in the record.
 func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 	files := assemble(r.viewFor(o), o)
+	if files.hasJob(o.Runner) { // what is known of its runner counts
+		another := func(v rules.Verdict) bool { return v.Kind != casefile.OfJob || v.Job.ID != o.Runner }
+		if own := slices.DeleteFunc(r.Verdicts(book, Options{Strict: o.Strict}), another); len(own) > 0 {
+			return own
+		}
+	}
 	files.tellRunners(book)
 	pods := listedBy(r.Signals)
 	var named, all []rules.Verdict
@@ -90,6 +96,7 @@ func (r *Record) Verdicts(book *rules.Rulebook, o Options) []rules.Verdict {
 		pods.tellMissing(f, book)
 		for _, life := range f.Attempts() {
 			v := book.Judge(life)
+			files.tellJobs(f, &v, book)
 			all = append(all, v)
 			if v.Label != rules.None {
 				named = append(named, v)

@@ -122,6 +122,9 @@ func (b *Rulebook) writeVerdict(c *casefile.Case, found, all *finding) Verdict {
 	}
 	b.fillCause(&v, found)
 	v.Kind, v.Attempt = c.Kind, c.Attempt
+	if c.Kind == casefile.OfJob {
+		v.Job.ID = cmp.Or(c.Name, v.Job.ID)
+	}
 	if f.Died.IsZero() && v.DiedAt != nil {
 		f = f.At(found.c, *v.DiedAt)
 	}
@@ -161,6 +164,9 @@ func runnerOf(c *casefile.Case, f casefile.Findings) string {
 func poolOf(c *casefile.Case, f casefile.Findings) string {
 	if c.Kind == casefile.OfPool {
 		return c.Name
+	}
+	if c.Kind == casefile.OfJob && f.Fills["pool"] == "" && len(c.Evidence) > 0 {
+		return c.Evidence[0].PoolName()
 	}
 	return f.Fills["pool"]
 }
@@ -232,6 +238,7 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 	v.Label, v.Rule, v.Domain, v.Retry = r.Label, r.ID, r.Domain, r.Retry
 	if v.Label.Lasting() {
 		v.Standing = standingOf(f)
+		v.RunnerVerdict = runnerVerdictOf(f.c)
 	}
 	if v.Label.Lasting() && f.c.Kind == casefile.OfRunner && (f.Ended || f.Exit.Known) {
 		v.State, v.Until = Resolved, v.DiedAt

@@ -34,6 +34,19 @@ func standingOf(f *finding) (l Standing) {
 	return l
 }
 
+// runnerVerdictOf is the last verdict on a runner that a job's lines tell of, nil where none does.
+func runnerVerdictOf(c *casefile.Case) *RunnerVerdict {
+	for i := len(c.Evidence) - 1; i >= 0; i-- {
+		e := &c.Evidence[i]
+		if e.Def.Fills["runner.verdict"] != "" && e.Mine {
+			part := func(of string) string { return limitText(e.Str(e.Def.Fills["runner."+of]), maxName) }
+			return &RunnerVerdict{part("name"), part("namespace"), part("pod_uid"), Label(part("verdict")),
+				Confidence(part("confidence"))}
+		}
+	}
+	return nil
+}
+
 // isProven says whether a record is of a line that is.
 func (f *finding) isProven(d map[string]any) bool { return f.c.Evidence[d[indexKey].(int)].Proven }
 

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"coroner/rules/casefile"
@@ -156,7 +158,21 @@ type Standing struct {
 	State   State         `json:"state,omitempty"`   // "" where it is about an end
 	Since   *time.Time    `json:"since,omitempty"`   // the first sign of it
 	Until   *time.Time    `json:"until,omitempty"`   // the first sign that it was over
+
+	RunnerVerdict *RunnerVerdict `json:"runner_verdict,omitempty"` // of a job: what became of its runner
 }
+
+// RunnerVerdict names the runner that was to take a job, and the verdict on it.
+type RunnerVerdict struct {
+	Runner     string     `json:"runner"`
+	Namespace  string     `json:"namespace"`
+	PodUID     string     `json:"pod_uid"`
+	Label      Label      `json:"verdict"`
+	Confidence Confidence `json:"confidence"`
+}
+
+// Address is by what the runner is found: by its UID where that is known, for a name can come again.
+func (r *RunnerVerdict) Address() string { return cmp.Or(r.PodUID, strings.TrimPrefix(r.Namespace+"/"+r.Runner, "/")) }
 
 // State says whether what is wrong goes on.
 type State string

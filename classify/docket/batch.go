@@ -88,13 +88,13 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 			return err
 		}
 	}
-	if e.Source.Forgeable() && !b.filer.printed.hasRoom(e) {
+	if e.Source.Forgeable() && !b.filer.printed.HasRoom(e, ownerKey(e)) {
 		b.flooded++
 		b.keepTail(e)
 		return nil
 	}
 	if e.Source.Forgeable() {
-		b.filer.printed.countKept(e, 1)
+		b.filer.printed.CountKept(e, ownerKey(e), 1)
 		b.kept = append(b.kept, e)
 	}
 	wide := quota.SameOf(e, f.Wide, b.now)
@@ -347,7 +347,7 @@ func (b *batch) endBatch() error {
 func (b *batch) forget() {
 	b.filer.steady.forget(b.said)
 	for _, e := range b.kept {
-		b.filer.printed.countKept(e, -1)
+		b.filer.printed.CountKept(e, ownerKey(e), -1)
 	}
 	b.said, b.kept = nil, nil
 }

@@ -18,6 +18,7 @@ type outcome struct {
 	later []death       // new ones of further lives of its container, which was started again
 	had   bool          // one of its deaths has a verdict already
 	own   *ingest.Entry // what coroner itself says of it, which a verdict stands on
+	jobs  []string      // the jobs that were given to it
 	again time.Time     // when it is judged once more if it stays open; zero if nothing is waited for
 }
 
@@ -111,9 +112,11 @@ func pickOwn(all []rules.Verdict, c *ledger.Case) (own []*rules.Verdict) {
 // the same finding is no revision.
 func saysNothingNew(a, b *rules.Verdict) bool {
 	return a.Label == b.Label && a.Confidence == b.Confidence && a.Rule == b.Rule && a.Initiator == b.Initiator &&
-		a.Resource == b.Resource && a.State == b.State &&
+		a.Resource == b.Resource && a.State == b.State && sameJudged(a.RunnerVerdict, b.RunnerVerdict) &&
 		a.Exit.Reason == b.Exit.Reason && sameCode(a.Exit.Code, b.Exit.Code)
 }
+
+func sameJudged(a, b *rules.RunnerVerdict) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func sameCode(a, b *int) bool {
 	if a == nil || b == nil {

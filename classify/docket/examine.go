@@ -4,8 +4,6 @@ import (
 	"coroner/classify"
 	"coroner/ingest"
 	"coroner/rules"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // examined is an entry and what the rulebook says of it. Finding that out takes no
@@ -24,7 +22,7 @@ func (f *filer) examineEntry(e *ingest.Entry, book *rules.Rulebook) examined {
 	x := examined{entry: e}
 	switch {
 	case e.Mark != nil:
-	case e.Source.Forgeable() && !f.printed.hasRoom(e):
+	case e.Source.Forgeable() && !f.printed.HasRoom(e, ownerKey(e)):
 		x.flood = true
 	default:
 		x.filing, x.known = classify.File(e, book)
@@ -53,49 +51,4 @@ func (b *batch) admitStream(x *examined) (bool, error) {
 		*x = b.filer.examineEntry(x.entry, b.book)
 	}
 	return ok, err
-}
-
-// What is kept as evidence of the recognised lines of one container, and of one pod,
-// which can say that it has any number of containers: a job may print what it
-// likes. Runners print some hundred in their life, of some hundred bytes.
-const (
-	maxPrinted      = 2000
-	maxPrintedBytes = 1 << 20
-	podPrints       = 3 // times as much
-)
-
-// printQuota counts what containers and pods have printed. It is only a bound, so it
-// may forget.
-type printQuota struct{ of *lru.Cache[inCluster, amount] }
-
-type amount struct{ lines, bytes int }
-
-func newPrintQuota() printQuota {
-	of, _ := lru.New[inCluster, amount](100_000) // an error only for a size below 1
-	return printQuota{of}
-}
-
-// keysOf are the container of an entry and its pod.
-func keysOf(e *ingest.Entry) (container, pod inCluster) {
-	return inCluster{e.Cluster, ownerKey(e) + "/" + e.Container}, inCluster{e.Cluster, ownerKey(e)}
-}
-
-// hasRoom says whether more of an entry's container and pod is kept.
-func (p printQuota) hasRoom(e *ingest.Entry) bool {
-	container, pod := keysOf(e)
-	c, _ := p.of.Get(container)
-	all, _ := p.of.Get(pod)
-	return c.lines < maxPrinted && c.bytes < maxPrintedBytes &&
-		all.lines < podPrints*maxPrinted && all.bytes < podPrints*maxPrintedBytes
-}
-
-// countKept counts an entry that is kept: whoever may not speak for a pod does not use up
-// what is its own.
-// With -1 it is taken back.
-func (p printQuota) countKept(e *ingest.Entry, times int) {
-	container, pod := keysOf(e)
-	for _, key := range []inCluster{container, pod} {
-		n, _ := p.of.Get(key)
-		p.of.Add(key, amount{max(0, n.lines+times), max(0, n.bytes+times*len(e.Text))})
-	}
 }

@@ -21,7 +21,7 @@ type filer struct {
 	queue     queue
 	recorded  chan struct{} // something may be due; never closed
 	clusters  clustersSeen
-	printed   printQuota
+	printed   quota.Printed
 	steady    steadyPools
 	wide      quota.Node
 	strangers *lru.Cache[string, bool] // pods that were warned of
@@ -29,7 +29,7 @@ type filer struct {
 
 func newFiler(s *store) *filer {
 	strangers, _ := lru.New[string, bool](1000) // an error only for a size below 1
-	return &filer{store: s, recorded: make(chan struct{}, 1), printed: newPrintQuota(),
+	return &filer{store: s, recorded: make(chan struct{}, 1), printed: quota.NewPrinted(),
 		steady: newSteadyPools(), wide: quota.NewNode(), strangers: strangers}
 }
 

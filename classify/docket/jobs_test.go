@@ -136,3 +136,100 @@ func TestTakenJobIsNotStranded(t *testing.T) {
 	}
 	w.wantJobs("both were taken")
 }
+
+// claimed is a controller's word that a job was given to the runner.
+func (w *world) claimed(job int, runner string) ingest.Entry {
+	const line = "%s\tINFO\tqueue\tJob claimed\t{\"job\": \"%d\", \"runner\": %q}"
+	return w.entry(ingest.Controller, fmt.Sprintf(line, w.clock.at.Format(time.RFC3339), job, runner))
+}
+
+// neverPulled tells of a runner whose image cannot be pulled, until its time is up.
+func (w *world) neverPulled() {
+	w.tell(w.watched(pod, "pod spec", "containers=runner node=n1 pool=heron")...)
+	for range 4 {
+		w.tell(w.watched(pod, "container waiting", "container=runner reason=ImagePullBackOff")...)
+		w.tell(w.watch())
+		w.pass(time.Minute)
+		w.due()
+	}
+}
+
+// verdictOf is the latest verdict on a job.
+func (w *world) verdictOf(job string) rules.Verdict {
+	w.t.Helper()
+	found, err := w.ledger.Verdicts(context.Background(), ledger.Query{Job: job, Limit: 10})
+	for _, r := range found {
+		if r.Verdict.Kind == casefile.OfJob {
+			return r.Verdict
+		}
+	}
+	w.t.Fatalf("no verdict on job %s: %v, %v", job, found, err)
+	return rules.Verdict{}
+}
+
+// A job that was given to a runner which never came is stranded as soon as the runner has its
+// verdict, and names it; another runner that takes the job ends that.
+func TestJobNamesItsRunner(t *testing.T) {
+	w := newWorld(t, Options{})
+	queued := w.clock.at
+	w.tell(w.job(41, queued, "queued", "heron"), w.job(42, queued, "queued", "heron"))
+	w.tell(w.claimed(41, pod))
+	w.neverPulled()
+	w.wantJobs("its runner never came", "41 of heron stranded open 1")
+	r := w.verdictOf("41").RunnerVerdict
+	if r == nil || r.Runner != pod || r.Label != rules.ImagePullFailure || r.Namespace != "ci" || r.PodUID == "" {
+		t.Fatalf("its runner: %+v", r)
+	}
+	w.restart()
+	w.pass(5 * time.Minute)
+	w.due()
+	w.wantJobs("nobody takes the other", "41 of heron stranded open 1", "42 of heron stranded open 1")
+	if r := w.verdictOf("42").RunnerVerdict; r != nil {
+		t.Errorf("another job's runner: %+v", r)
+	}
+	taken := w.job(41, queued, "in_progress", "heron")
+	taken.Fields["runner_name"] = "heron-x7k2m-runner-aq2wz"
+	w.tell(taken)
+	w.pass(time.Minute)
+	w.due()
+	w.wantJobs("another took it", "42 of heron stranded open 1", "41 of heron stranded resolved 2")
+}
+
+// Of a job that waits, and whose runner gets its verdict later, a revision names that. They are
+// tied by the run and the job's name in it, as an EphemeralRunner has them.
+func TestStrandedJobLearnsOfItsRunner(t *testing.T) {
+	w := newWorld(t, Options{})
+	queued := w.clock.at
+	job := w.job(41, queued, "queued", "heron")
+	job.Fields["run_id"] = "7001"
+	other := w.job(42, queued, "queued", "heron")
+	other.Fields["run_id"] = "7002"
+	w.tell(job, other)
+	w.pass(7 * time.Minute)
+	w.due()
+	if got := w.jobs(); len(got) != 2 {
+		t.Fatalf("nobody took them: %q", got)
+	}
+	const given = "phase=Pending workflow_run_id=7001 job_display_name=build pool=heron"
+	w.tell(w.watched(pod, "ephemeral runner", given)...)
+	w.neverPulled()
+	w.wantJobs("one's runner never came", "42 of heron stranded open 1", "41 of heron stranded open 2")
+	if v := w.verdictOf("41"); v.RunnerVerdict == nil || v.RunnerVerdict.Runner != pod || v.Rule != "stranded-queued" {
+		t.Errorf("%+v by %s", v.RunnerVerdict, v.Rule)
+	}
+}
+
+// A runner that died at its work strands no job, and one that ended well says nothing.
+func TestRunnerAtWorkStrandsNoJob(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tell(w.claimed(41, pod))
+	w.tell(w.born()...)
+	w.pass(time.Minute)
+	w.tell(append(w.died(137), w.oom())...)
+	w.pass(2 * time.Minute)
+	w.due()
+	w.want("the runner", pod+" cgroup-OOM 1")
+	w.pass(10 * time.Minute)
+	w.due()
+	w.wantJobs("its job began")
+}

@@ -88,6 +88,9 @@ func (j *judge) decideCase(ctx context.Context, q ledger.Questions, id string) (
 		}
 		o.addDeath(one)
 	}
+	if err == nil {
+		o.jobs, err = j.jobsToTell(ctx, q, &o, now.jobs)
+	}
 	return o, err == nil, err
 }
 
@@ -96,6 +99,7 @@ type judgement struct {
 	lives []*rules.Verdict // on every life of its container, the first first; at least one
 	sign  *ingest.Entry    // what coroner itself says of it; nil where nothing
 	again time.Time        // when it is judged once more if it stays open; zero if nothing is waited for
+	jobs  []string         // what the jobs are found by that were given to it
 }
 
 // judgeLives gives a case the verdicts that it would be given now.
@@ -105,7 +109,7 @@ func (j *judge) judgeLives(ctx context.Context, q ledger.Questions, c *ledger.Ca
 	if err != nil {
 		return found, err
 	}
-	found.again = hangTime(c, all, book, j.now())
+	found.again, found.jobs = hangTime(c, all, book, j.now()), classify.RunnersJobs(all, c.Name)
 	if found.sign = lifeSign(c, all, j.now()); found.sign != nil {
 		all = append(all, scanEntry(found.sign, book))
 	}
@@ -188,7 +192,7 @@ func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 		return err
 	}
 	if !now.Claimed.Equal(o.Claimed) || now.Revision != o.Revision || now.State == ledger.StateJudged {
-		o.verdict, o.later, o.own = nil, nil, nil
+		o.verdict, o.later, o.own, o.jobs = nil, nil, nil, nil
 		return nil
 	}
 	again := now.Died.After(o.Died) || now.Version != o.Version && now.State == ledger.StateEnding
@@ -211,6 +215,9 @@ func (j *judge) updateCase(tx *ledger.Tx, o *outcome, at time.Time) error {
 	}
 	if o.verdict != nil {
 		now.Revision = o.verdict.Revision
+	}
+	if err := j.tellJobs(tx, o, at); err != nil {
+		return err
 	}
 	if o.own != nil {
 		if _, err := tx.AddEvidence(o.own, podKeys(&now), false); err != nil {

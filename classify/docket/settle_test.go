@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/classify/quota"
 	"coroner/ingest"
 	"coroner/rules"
 
@@ -390,14 +391,14 @@ func TestFlood(t *testing.T) {
 	w := newWorld(t, Options{Deadline: 10 * time.Second})
 	w.tell(w.born()...)
 	var flood []ingest.Entry
-	for range 2 * maxPrinted {
+	for range 2 * quota.MaxPrinted {
 		w.pass(time.Millisecond)
 		flood = append(flood,
 			w.entry(ingest.Runner, "Runner listener exit with 0 return code, stop the service, no retry needed."))
 	}
 	w.tell(flood...)
 	found, err := w.ledger.Unseen(context.Background(), "uid:"+uid, nil)
-	if err != nil || len(found) > maxPrinted+10 {
+	if err != nil || len(found) > quota.MaxPrinted+10 {
 		t.Errorf("%d records are kept: %v", len(found), err)
 	}
 	w.tell(append(w.died(137), w.oom())...)

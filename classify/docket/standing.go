@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coroner/classify"
+	"coroner/classify/jobwait"
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
@@ -105,12 +106,18 @@ func (b *batch) standingCase(cluster string, s classify.Standing) (*ledger.Case,
 	if c := b.standing[id]; c != nil {
 		return c, nil
 	}
-	c, ok, err := b.tx.FindByID(id)
+	c, err := standingCase(b.tx, cluster, s, b.now)
+	return &c, err
+}
+
+// standingCase is the case of a pool or a job as it is filed, a new one where there is none.
+func standingCase(tx *ledger.Tx, cluster string, s classify.Standing, now time.Time) (ledger.Case, error) {
+	id := ledger.NewStandingID(s.Kind, cluster, s.Name)
+	c, ok, err := tx.FindByID(id)
 	if err != nil || ok {
-		return &c, err
+		return c, err
 	}
-	return &ledger.Case{ID: id, Kind: s.Kind, Cluster: cluster, Name: s.Name, Opened: b.now,
-		State: ledger.StateOpen}, nil
+	return ledger.Case{ID: id, Kind: s.Kind, Cluster: cluster, Name: s.Name, Opened: now, State: ledger.StateOpen}, nil
 }
 
 func (b *batch) putStandings() error {
@@ -127,8 +134,8 @@ func standingKeys(e *ingest.Entry, all []classify.Standing) (out []string) {
 	for _, s := range all {
 		out = append(out, s.Key())
 	}
-	if pool := takenOf(e); pool != "" {
-		out = append(out, takenKey(pool))
+	if taken := jobwait.TakenKey(e); taken != "" {
+		out = append(out, taken)
 	}
 	return out
 }

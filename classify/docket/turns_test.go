@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coroner/classify"
+	"coroner/classify/quota"
 	"coroner/ingest"
 	"coroner/rules"
 
@@ -95,7 +96,7 @@ func TestFloodOfBytes(t *testing.T) {
 	for _, e := range found {
 		size += len(e.Entry.Text)
 	}
-	if err != nil || size > podPrints*maxPrintedBytes+2*ingest.MaxText || size < maxPrintedBytes {
+	if err != nil || size > quota.PodPrints*quota.MaxPrintedBytes+2*ingest.MaxText || size < quota.MaxPrintedBytes {
 		t.Errorf("%d kB of %d records are kept: %v", size>>10, len(found), err)
 	}
 }

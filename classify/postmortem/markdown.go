@@ -20,6 +20,9 @@ import (
 func Markdown(w io.Writer, v *rules.Verdict) error {
 	m := &markdown{w: bufio.NewWriter(w), v: v}
 	m.headline()
+	if v.RunnerVerdict != nil {
+		m.printf("\n- its runner: %s\n", runnerVerdictText(v.RunnerVerdict, codeSpan))
+	}
 	if v.Death() {
 		m.writeFacts()
 		m.writeProof()

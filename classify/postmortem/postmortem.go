@@ -157,12 +157,21 @@ func (p *page) writeFacts() {
 	if v.Pool != "" && v.Kind != casefile.OfPool {
 		p.writeFact("pool", shortValue(v.Pool))
 	}
+	if r := v.RunnerVerdict; r != nil {
+		p.writeFact("runner", runnerVerdictText(r, shortValue)+" — coroner lookup "+shortValue(r.Address()))
+	}
 	if v.Wrong() {
 		if v.Domain != "" && v.Domain != "none" {
 			p.writeFact("domain", v.Domain)
 		}
 		p.writeFact("retry", retryHelps(v)+adviceFor(v))
 	}
+}
+
+// runnerVerdictText is a job's runner and the verdict on it; show makes a part harmless.
+func runnerVerdictText(r *rules.RunnerVerdict, show func(string) string) string {
+	return fmt.Sprintf("%s: %s (%s)", show(strings.TrimPrefix(r.Namespace+"/"+r.Runner, "/")), show(string(r.Label)),
+		show(string(r.Confidence)))
 }
 
 // retryHelps says whether running the job again helps.

@@ -1,6 +1,7 @@
 package postmortem_test
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"coroner/classify/postmortem"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 func verdict() *rules.Verdict {
@@ -254,5 +256,25 @@ func TestCommandsCollectWhatWasNotRead(t *testing.T) {
 	v.Evidence = []rules.EvidenceLine{{Signal: "kube.event"}, {Signal: "kube.ephemeral-runner"}}
 	if got := postmortem.Commands(v); !slices.Equal(got, all[3:]) {
 		t.Errorf("with events and objects read the commands are %q, want %q", got, all[3:])
+	}
+}
+
+// A job that waits says what became of its runner, and how to see more; what a name holds is
+// data.
+func TestJobNamesItsRunner(t *testing.T) {
+	v := rules.Verdict{Label: rules.Stranded, Confidence: rules.Probable, Job: rules.Job{ID: "41"}}
+	v.Kind, v.State = casefile.OfJob, rules.Open
+	v.RunnerVerdict = &rules.RunnerVerdict{Runner: "heron-1\x1b[2J", Namespace: "ci", PodUID: "u-1",
+		Label: rules.ImagePullFailure, Confidence: rules.Confirmed}
+	var text, ticket strings.Builder
+	if err := errors.Join(postmortem.Write(&text, &v, postmortem.Style{}), postmortem.Markdown(&ticket, &v)); err != nil {
+		t.Fatal(err)
+	}
+	const named = `ci/heron-1\u001b[2J: image-pull-failure (confirmed) — coroner lookup u-1`
+	if !strings.Contains(text.String(), named) {
+		t.Errorf("%s", text.String())
+	}
+	if !strings.Contains(ticket.String(), "its runner: `ci/heron-1") || strings.Contains(ticket.String(), "\x1b") {
+		t.Errorf("%s", ticket.String())
 	}
 }

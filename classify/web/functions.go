@@ -30,7 +30,17 @@ var functions = template.FuncMap{
 	"add":    func(a, b int) int { return a + b },
 	"died":   timeOfDeath,
 	"second": func(t time.Time) string { return t.UTC().Format(time.TimeOnly) },
+	"runner": runnerPath,
 	"clock":  func(t *time.Time) string { return clockTime(*t) },
+}
+
+// runnerPath is the address of the page of a job's runner.
+func runnerPath(cluster string, r *rules.RunnerVerdict) string {
+	path := "/runners"
+	for part := range strings.SplitSeq(r.Address(), "/") {
+		path += "/" + url.PathEscape(part)
+	}
+	return path + inCluster("?", cluster)
 }
 
 // cutMiddle leaves a text's beginning and its end: the kernel names the process last.

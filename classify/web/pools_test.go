@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,4 +58,24 @@ func TestPoolPage(t *testing.T) {
 		"403 Forbidden", "!Died at", "!Exit", "!Node")
 	s.holds("/?q=heron", 200, "2 runners for heron", "pool heron", "heron-x7k2m-runner-aq2wz")
 	s.holds("/pools/gull", 404)
+}
+
+// The page of a job that waits leads to the page of the runner that was to take it.
+func TestJobPageLeadsToItsRunner(t *testing.T) {
+	s := open(t)
+	v := &rules.Verdict{Label: rules.Stranded, Confidence: rules.Probable, Retry: "useless", Rule: "stranded-runner",
+		Revision: 1, Cluster: "east", Job: rules.Job{ID: "41"}, Summary: "Its runner never came."}
+	v.Kind, v.State, v.Since = casefile.OfJob, rules.Open, &t0
+	v.RunnerVerdict = &rules.RunnerVerdict{Runner: "heron-1", Namespace: "a b", Label: rules.ImagePullFailure,
+		Confidence: rules.Confirmed}
+	id := ledger.NewStandingID(casefile.OfJob, "east", "41")
+	s.write(t0, func(tx *ledger.Tx) error {
+		return errors.Join(tx.PutCase(ledger.Case{ID: id, Kind: v.Kind, Name: "41", State: ledger.StateJudged,
+			Cluster: "east", Opened: t0, Heard: t0, Turn: ledger.Turn{Episodes: 1}}), tx.AddVerdict(id, v, t0, false))
+	})
+	s.holds("/jobs/41", 200, "Its runner", "image-pull-failure", "heron-1")
+	const link = `<a href="/runners/a%20b/heron-1?cluster=east"><bdi>heron-1</bdi></a>`
+	if _, body := s.get("/jobs/41"); !strings.Contains(body, link) {
+		t.Errorf("no link %s in\n%s", link, body)
+	}
 }

@@ -111,6 +111,8 @@ func TestFields(t *testing.T) {
 	compare(t, "evidence", reflect.TypeFor[rules.EvidenceLine](),
 		properties(t, "verdict", "properties", "evidence", "items", "properties"))
 	compare(t, "job", reflect.TypeFor[rules.Job](), properties(t, "verdict", "properties", "job", "properties"))
+	compare(t, "runner_verdict", reflect.TypeFor[rules.RunnerVerdict](),
+		properties(t, "verdict", "properties", "runner_verdict", "properties"))
 	compare(t, "not_understood", reflect.TypeFor[rules.UnknownLine](),
 		properties(t, "verdict", "properties", "not_understood", "items", "properties"))
 }

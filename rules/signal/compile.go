@@ -353,4 +353,9 @@ var fillTargets = []string{
 	"job.owner",
 	"job.repository",
 	"job.step",
+	"runner.name", // of a job: the runner that was to take it, and the verdict on that
+	"runner.namespace",
+	"runner.pod_uid",
+	"runner.verdict",
+	"runner.confidence",
 }

@@ -36,7 +36,8 @@ const (
 	kindRunner    Kind = "runner"       // a runner name
 	kindNode      Kind = "node"         // the name of the node that a line is about, where its envelope has another
 	kindPool      Kind = "pool"         // the name of a pool, of its listener or of a runner of it
-	kindJob       Kind = "job-id"       // the number of a job, as the CI server has it
+	kindJob       Kind = "job-id"       // the number of a job, as the CI server or coroner has it
+	kindRequest   Kind = "job-request"  // the number of a job in its pool, or its id
 	kindPoolSet   Kind = "runner-set"   // the name of a set of runners, which has five letters more than its pool
 )
 
@@ -72,7 +73,7 @@ var kindTypes = map[Kind]types.Type{
 	kindContainer: types.String, kindSandbox: types.String,
 	KindCgroup: cgroupType, KindUnit: cgroupType, KindPID: types.Int,
 	kindRunner: types.String, kindPool: types.String, kindPoolSet: types.String, kindJob: types.String,
-	kindNode: types.String,
+	kindNode: types.String, kindRequest: types.String,
 }
 
 // parseText turns captured text into the kind's value. Text that does not parse
@@ -115,6 +116,19 @@ func (k Kind) textOf(s string) string {
 		return cmp.Or(ingest.PoolOfPod(s), ingest.PoolName(s))
 	case kindPoolSet:
 		return ingest.PoolOfSet(s)
+	case kindJob, kindRequest:
+		return jobNumber(s)
+	}
+	return s
+}
+
+// jobPattern is a number, that of a pool before which the pool's name stands, or an id.
+var jobPattern = regex.MustCompile(`^(?:(?:[0-9A-Za-z._-]+:)?[1-9][0-9]*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+
+// jobNumber is what a job is told apart by, "" where the text is none: controllers call one by its name.
+func jobNumber(s string) string {
+	if len(s) > 300 || !jobPattern.MatchString(s) {
+		return ""
 	}
 	return s
 }

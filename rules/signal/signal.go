@@ -3,6 +3,7 @@ package signal
 import (
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"coroner/ingest"
@@ -326,10 +327,19 @@ func (s *Signal) PoolName() string {
 	return ingest.PoolOfPod(s.Pod)
 }
 
-// JobID is the job that the signal names, "" where it names none.
+// JobID is the job that the signal names, "" where it names none. A number of its pool's has the
+// pool's name before it: another pool has the same numbers.
 func (s *Signal) JobID() string {
 	for id := range s.valuesOf(kindJob) {
 		return id
+	}
+	for id := range s.valuesOf(kindRequest) {
+		if strings.Contains(id, "-") {
+			return id
+		}
+		if pool := s.PoolName(); pool != "" {
+			return pool + ":" + id
+		}
 	}
 	return ""
 }
