@@ -172,7 +172,9 @@ type RunnerVerdict struct {
 }
 
 // Address is by what the runner is found: by its UID where that is known, for a name can come again.
-func (r *RunnerVerdict) Address() string { return cmp.Or(r.PodUID, strings.TrimPrefix(r.Namespace+"/"+r.Runner, "/")) }
+func (r *RunnerVerdict) Address() string {
+	return cmp.Or(r.PodUID, strings.TrimPrefix(r.Namespace+"/"+r.Runner, "/"))
+}
 
 // State says whether what is wrong goes on.
 type State string

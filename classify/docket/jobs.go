@@ -3,6 +3,7 @@ package docket
 import (
 	"context"
 
+	"coroner/classify"
 	"coroner/classify/jobwait"
 	"coroner/classify/ledger"
 	"coroner/ingest"
@@ -24,27 +25,35 @@ func (j *standingJudge) decideJob(
 		}
 		return nil
 	}
-	since, waits := jobwait.Since(entries)
+	wait, waits := jobwait.Find(entries, j.Book())
 	if !waits {
 		return nil
 	}
 	now := j.now()
 	limits := jobwait.Limits{Least: j.options.JobWait, Most: j.options.JobWaitMost}
-	tick := jobwait.StillWaits(&o.Case, now, since, limits.Least)
-	if v = j.opinion(&o.Case, append(entries, tick)); !v.Label.Lasting() {
-		return nil // it was taken
+	tick := wait.Lasts(&o.Case, now, limits.Least)
+	if v = j.opinion(&o.Case, append(entries, tick)); !v.Label.Lasting() { // it was taken
+		o.learn(&wait, v.Pool)
+		return nil
 	}
 	usual, err := limits.Usual(ctx, q.In(o.Cluster), v.Pool)
 	if err != nil {
 		return err
 	}
-	if due := since.Add(usual); due.After(now) {
+	if due := wait.Since.Add(usual); due.After(now) {
 		o.Due = due
 		return nil
 	}
-	tick = jobwait.StillWaits(&o.Case, now, since, usual)
+	tick = wait.Lasts(&o.Case, now, usual)
 	v = j.opinion(&o.Case, append(entries, tick))
-	o.own = &tick
+	o.own, o.ownKey = &tick, classify.Standing{Kind: o.Kind, Name: o.Name}.Key()
 	o.takeVerdict(&v)
 	return nil
+}
+
+// learn notes how long a job waited that a runner of its pool took.
+func (o *episode) learn(w *jobwait.Wait, pool string) {
+	if taken, key, ok := w.Learned(&o.Case, pool); ok {
+		o.own, o.ownKey = &taken, key
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -232,4 +233,93 @@ func TestRunnerAtWorkStrandsNoJob(t *testing.T) {
 	w.pass(10 * time.Minute)
 	w.due()
 	w.wantJobs("its job began")
+}
+
+// A job that a pool's listener tells of is stranded within a minute after its time, where the
+// listener names no runner for it, and no longer once it does. How long jobs of the pool
+// usually wait is learned from the listener, too.
+func TestAssignedJobIsStranded(t *testing.T) {
+	for _, id := range []string{"7", `"0f8fad5b-d9cb-469f-a165-70867728950e"`} {
+		w := newWorld(t, Options{})
+		assigned := func(id string) { w.tell(w.listener("Job assigned message received", `{"jobId": `+id+`}`)) }
+		started := func(id, key string) {
+			w.tell(w.listener("Job started message received.", `{"`+key+`": `+id+`, "RunnerId": 3}`))
+		}
+		key, name := "RequestId", "heron:7"
+		if id != "7" {
+			key, name = "JobID", strings.Trim(id, `"`)
+		}
+		assigned(id)
+		assigned("8")
+		assigned("0") // says nothing of which job it is
+		w.pass(4*time.Minute + 50*time.Second)
+		started("8", "RequestId")
+		w.due()
+		w.wantJobs("five minutes are not over")
+		w.restart()
+		w.pass(time.Minute)
+		w.due()
+		w.wantJobs("they are", name+" of heron stranded open 1")
+		if v := w.verdictOf(name); v.Confidence != rules.Suspected || v.Rule != "stranded-assigned" {
+			t.Errorf("%s by %s", v.Confidence, v.Rule)
+		}
+		started(id, key)
+		w.pass(time.Minute)
+		w.due()
+		w.wantJobs("a runner got it", name+" of heron stranded resolved 2")
+	}
+}
+
+// Nineteen of twenty of a pool's jobs had to wait eight minutes, so the next one may, too.
+func TestUsualWaitIsLearnedFromTheListener(t *testing.T) {
+	w := newWorld(t, Options{})
+	for i := range 25 {
+		w.tell(w.listener("Job assigned message received", fmt.Sprintf(`{"jobId": %d}`, 100+i)))
+	}
+	w.pass(8 * time.Minute)
+	for i := range 25 {
+		w.tell(w.listener("Job started message received.", fmt.Sprintf(`{"RequestId": %d, "RunnerId": 3}`, 100+i)))
+	}
+	w.due()
+	w.pass(time.Minute)
+	w.due()
+	w.tell(w.listener("Job assigned message received", `{"jobId": 7}`))
+	w.pass(7 * time.Minute)
+	w.due()
+	w.wantJobs("it may wait for eight")
+	w.pass(2 * time.Minute)
+	w.due()
+	w.wantJobs("it may not wait for nine", "heron:7 of heron stranded open 1")
+}
+
+// A job that was cancelled while it waited is not stranded.
+func TestCancelledJobIsNotStranded(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tell(w.listener("Job assigned message received", `{"jobId": 7}`))
+	w.pass(2 * time.Minute)
+	w.tell(w.listener("Job completed message received.", `{"RequestId": 7, "Result": "canceled", "RunnerId": 0}`))
+	for range 10 {
+		w.pass(time.Minute)
+		w.due()
+	}
+	w.wantJobs("it was cancelled")
+}
+
+// An EphemeralRunner has the number of its job. Where its pod never came up, the job is stranded
+// until another runner gets it.
+func TestEphemeralRunnersJobIsStranded(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.tell(w.watched(pod, "ephemeral runner", "phase=Pending job_request_id=7 pool=heron")...)
+	w.tell(w.listener("Job assigned message received", `{"jobId": 7}`))
+	w.neverPulled()
+	w.wantJobs("its runner never came", "heron:7 of heron stranded open 1")
+	v := w.verdictOf("heron:7")
+	if v.RunnerVerdict == nil || v.RunnerVerdict.Runner != pod || v.Rule != "stranded-runner" {
+		t.Errorf("%+v by %s", v.RunnerVerdict, v.Rule)
+	}
+	w.tell(w.listener("Updating job info for the runner",
+		`{"runnerName": "heron-x7k2m-runner-aq2wz", "requestId": 7, "workflowRunId": 1, "jobDisplayName": "build"}`))
+	w.pass(time.Minute)
+	w.due()
+	w.wantJobs("another got it", "heron:7 of heron stranded resolved 2")
 }

@@ -188,6 +188,7 @@ type episode struct {
 	last    *rules.Verdict // on its last episode; nil if there was none
 	verdict *rules.Verdict // a new one; nil where nothing new is to say
 	own     *ingest.Entry  // what coroner itself says of it, which the verdict stands on
+	ownKey  string         // that it is filed under
 }
 
 // isOpen says whether something is wrong with it as far as is recorded.
@@ -215,6 +216,9 @@ func (j *standingJudge) decide(ctx context.Context, q ledger.Questions, c *ledge
 		return o, j.decideJob(ctx, q, &o, entries)
 	}
 	v := j.opinion(c, entries)
+	if wait, ok := jobwait.Find(entries, j.Book()); ok && c.Kind == casefile.OfJob {
+		o.learn(&wait, v.Pool)
+	}
 	silent := c.Kind == casefile.OfPool && !j.now().Before(c.Heard.Add(j.options.PoolSilent))
 	switch {
 	case silent && o.isOpen() && v.State == rules.Open:
@@ -305,8 +309,7 @@ func (j *standingJudge) record(tx *ledger.Tx, o *episode, at time.Time) error {
 	now.Episodes, now.State = o.Episodes, ledger.StateOpen
 	stands := o.last
 	if o.own != nil {
-		key := classify.Standing{Kind: o.Kind, Name: o.Name}.Key()
-		if _, err := tx.AddEvidence(o.own, []string{key}, false); err != nil {
+		if _, err := tx.AddEvidence(o.own, []string{o.ownKey}, false); err != nil {
 			return err
 		}
 	}

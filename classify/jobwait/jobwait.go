@@ -1,5 +1,6 @@
 // Package jobwait knows how long jobs of a pool usually wait for a runner, and says that one
-// still waits: that is known by what does not come, so coroner itself says it.
+// still waits: that is known by what does not come, so coroner itself says it. Who tells of
+// waiting jobs is GitHub, or the listener of their pool.
 //
 // Invariant: what is usual is never less nor more than the limits say, and is learned from
 // records alone.
@@ -15,6 +16,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // Limits are how long a job waits at least before it waits for too long, and at most.
@@ -36,27 +38,65 @@ func takenKey(pool string) string {
 	return "taken/" + pool
 }
 
-// Since is when somebody said first that a job waits, by what is filed of it; ok is false where
-// nobody did.
-func Since(entries []ingest.Entry) (at time.Time, ok bool) {
-	for i := range entries {
-		if e := &entries[i]; e.Source == ingest.GitHub {
-			return e.At, true
-		}
-	}
-	return at, false
+// Wait is a job that waits, by what is filed of it.
+type Wait struct {
+	Since    time.Time
+	assigned bool      // GitHub gave it to its pool, as the pool's listener says; else GitHub says that it is queued
+	given    time.Time // when it was given to a runner, by the listener; zero: it was not
 }
 
-// StillWaits says that a job waits since a time, for longer than is usual.
-func StillWaits(c *ledger.Case, now, since time.Time, usual time.Duration) ingest.Entry {
-	fields := map[string]string{"msg": "github job is still queued", "job_id": c.Name,
-		"waited": wholeSeconds(now.Sub(since)), "usual": wholeSeconds(usual)}
-	return ingest.Entry{
-		At: now.UTC(), Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested, Cluster: c.Cluster,
-		Doc: "coroner", Fields: fields,
-		Text: fmt.Sprintf("github job is still queued job_id=%s waited=%s usual=%s", c.Name, fields["waited"],
-			fields["usual"]),
+// Find is the wait of a job, by what is filed of it, the first first; ok is false where nobody
+// said that it waits.
+func Find(entries []ingest.Entry, book *rules.Rulebook) (w Wait, ok bool) {
+	for i := range entries {
+		e := &entries[i]
+		if e.Source == ingest.GitHub && !ok {
+			w, ok = Wait{Since: e.At}, true
+		}
+		if e.Source != ingest.Listener && e.Source != ingest.Controller {
+			continue
+		}
+		for _, s := range book.Scan(e) {
+			switch {
+			case !ok && s.Def.Name == "listener.job-assigned":
+				w, ok = Wait{Since: e.At, assigned: true}, true
+			case w.given.IsZero() && (s.Def.Name == "listener.job-started" || s.Def.Name == "listener.job-info"):
+				w.given = e.At
+			}
+		}
 	}
+	return w, ok
+}
+
+// Learned is a record that a runner took the job, for what is usual in its pool; ok is false
+// where GitHub itself says so, or nobody does.
+func (w *Wait) Learned(c *ledger.Case, pool string) (e ingest.Entry, key string, ok bool) {
+	if pool == "" || !w.assigned || w.given.IsZero() || w.given.Before(w.Since) {
+		return e, "", false
+	}
+	return own(c.Cluster, w.given, "assigned job was taken", "job_id", c.Name, "created_at", w.Since.UTC().Format(time.RFC3339),
+		"waited", wholeSeconds(w.given.Sub(w.Since)), "pool", pool), takenKey(pool), true
+}
+
+// Lasts says that the job of a case waits still, for longer than is usual.
+func (w *Wait) Lasts(c *ledger.Case, now time.Time, usual time.Duration) ingest.Entry {
+	msg := "github job is still queued"
+	if w.assigned {
+		msg = "assigned job waits still"
+	}
+	return own(c.Cluster, now, msg, "job_id", c.Name, "waited", wholeSeconds(now.Sub(w.Since)),
+		"usual", wholeSeconds(usual))
+}
+
+// own is a record that coroner itself makes.
+func own(cluster string, at time.Time, msg string, pairs ...string) ingest.Entry {
+	e := ingest.Entry{At: at.UTC(), Clock: ingest.WallClock, Source: ingest.Agent, Trust: ingest.Attested,
+		Cluster: cluster, Doc: "coroner", Text: msg, Fields: map[string]string{"msg": msg}}
+	for i := 0; i < len(pairs); i += 2 {
+		e.Fields[pairs[i]] = pairs[i+1]
+		e.Text += " " + pairs[i] + "=" + pairs[i+1]
+	}
+	return e
 }
 
 func wholeSeconds(d time.Duration) string { return fmt.Sprint(int(d.Seconds())) }

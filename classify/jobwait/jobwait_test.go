@@ -51,7 +51,9 @@ func TestUsual(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := Limits{Least: 5 * time.Minute, Most: time.Hour}
-	for pool, want := range map[string]time.Duration{"heron": 8 * time.Minute, "egret": limits.Least, "": limits.Least} {
+	for pool, want := range map[string]time.Duration{
+		"heron": 8 * time.Minute, "egret": limits.Least, "": limits.Least,
+	} {
 		got, err := limits.Usual(context.Background(), l.Questions, pool)
 		if err != nil || got != want {
 			t.Errorf("%q: %s, %v, want %s", pool, got, err, want)

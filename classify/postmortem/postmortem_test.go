@@ -262,12 +262,13 @@ func TestCommandsCollectWhatWasNotRead(t *testing.T) {
 // A job that waits says what became of its runner, and how to see more; what a name holds is
 // data.
 func TestJobNamesItsRunner(t *testing.T) {
-	v := rules.Verdict{Label: rules.Stranded, Confidence: rules.Probable, Job: rules.Job{ID: "41"}}
+	v := rules.Verdict{Label: rules.Stranded, Job: rules.Job{ID: "41"}}
 	v.Kind, v.State = casefile.OfJob, rules.Open
 	v.RunnerVerdict = &rules.RunnerVerdict{Runner: "heron-1\x1b[2J", Namespace: "ci", PodUID: "u-1",
 		Label: rules.ImagePullFailure, Confidence: rules.Confirmed}
 	var text, ticket strings.Builder
-	if err := errors.Join(postmortem.Write(&text, &v, postmortem.Style{}), postmortem.Markdown(&ticket, &v)); err != nil {
+	err := errors.Join(postmortem.Write(&text, &v, postmortem.Style{}), postmortem.Markdown(&ticket, &v))
+	if err != nil {
 		t.Fatal(err)
 	}
 	const named = `ci/heron-1\u001b[2J: image-pull-failure (confirmed) — coroner lookup u-1`

@@ -130,7 +130,7 @@ var Vars = kong.Vars{
 		"that print a runner's lines, that a controller speaks of, or with -runner- in their name.",
 	"serve_pool_silent_after": "How long nobody speaks of a pool before what was wrong with it counts as over.",
 	"serve_job_wait": "Shortest time that a job waits for a runner before it counts as stranded, even if the other " +
-		"jobs of its pool started sooner. Needs GitHub's webhook.",
+		"jobs of its pool started sooner. Needs GitHub's webhook, or the listener's log.",
 	"serve_job_wait_most": "Time after which a job that waits for a runner counts as stranded, even if other jobs " +
 		"of its pool waited longer.",
 	"serve_ledger": "The ledger: a file, or the URL of a PostgreSQL database that several servers can share, " +
