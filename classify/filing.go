@@ -54,6 +54,8 @@ const (
 	KeyName = "pod:" // the bare name; the namespace is told apart by the roster
 	KeyID   = "id:"
 	KeyPID  = "pid:" // node/pid, which means one process for seconds only
+
+	KeyHelps = "helps:" // the runner that a pod works for which its job's steps run in
 )
 
 // File scans one entry and says where it belongs; ok is false when the
@@ -173,6 +175,7 @@ func (f *Filing) addList(s *signal.Signal) {
 func (f *Filing) addSubject(s Subject) {
 	f.addKey(KeyUID, s.UID)
 	f.addKey(KeyName, s.Name)
+	f.addKey(KeyHelps, runnerOfJobPod(s.Name))
 	for _, id := range s.IDs {
 		f.addKey(KeyID, id)
 	}

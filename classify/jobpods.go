@@ -33,6 +33,16 @@ func runnerOfJobPod(name string) string {
 	return ""
 }
 
+// Helps is the runner that a pod works for, as the subject of records, nil where the pod is none
+// that does.
+func (s Subject) Helps() *Subject {
+	runner := runnerOfJobPod(s.Name)
+	if runner == "" {
+		return nil
+	}
+	return &Subject{Cluster: s.Cluster, Namespace: s.Namespace, Name: runner}
+}
+
 // jobPodsOf are those of all pods that work for one of the chosen, in their order.
 func jobPodsOf(chosen, all []*Pod) (found []*Pod) {
 	if !slices.ContainsFunc(all, func(p *Pod) bool { return runnerOfJobPod(p.Name) != "" }) {

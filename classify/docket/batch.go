@@ -1,6 +1,7 @@
 package docket
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ type batch struct {
 	standing map[string]*ledger.Case // cases of pools and jobs that were touched, by their ids
 	unplaced map[string]bool         // pods of which nobody knows where they are, see podOf
 	kept     []*ingest.Entry         // that count as printed
-	said     []saidBefore
+	said     []quota.Said
 	counts
 }
 
@@ -74,7 +75,7 @@ func (b *batch) fileEntry(x *examined) error {
 	case !x.known:
 		b.keepTail(e)
 		return nil
-	case b.filer.steady.isRepeat(e, &x.filing, &b.said):
+	case b.filer.steady.IsRepeat(steadyKey(e, &x.filing), e.At, &b.said):
 		b.repeated++
 		return nil
 	}
@@ -109,8 +110,11 @@ func (b *batch) fileEvidence(e *ingest.Entry, f *classify.Filing) error {
 		if err := b.touchCase(e, s, f); err != nil {
 			return err
 		}
+		if of := s.Helps(); of != nil {
+			err = errors.Join(err, b.touchHelped(e, of))
+		}
 	}
-	if err := b.touchStandings(e, f.Standing); err != nil {
+	if err = errors.Join(err, b.touchStandings(e, f.Standing)); err != nil {
 		return err
 	}
 	if f.Wide != "" && f.Ends {
@@ -189,6 +193,16 @@ func (b *batch) noteReached(e *ingest.Entry) {
 	}
 	n.Controller = n.Controller || fromController(e)
 	b.nodes[on] = n
+}
+
+// touchHelped makes the case of a runner due again whose verdict stands, where a record is about a
+// pod that its job's steps ran in. Nothing of the runner itself ended.
+func (b *batch) touchHelped(e *ingest.Entry, runner *classify.Subject) error {
+	c, _, err := b.cases.findCase(runner)
+	if err != nil || c == nil || c.State == ledger.StateOpen {
+		return err
+	}
+	return b.touchCase(e, *runner, &classify.Filing{})
 }
 
 // touchCase finds or opens the case of a pod that new evidence speaks of, which says something.
@@ -345,7 +359,7 @@ func (b *batch) endBatch() error {
 
 // forget takes back what is remembered of a batch that was not written.
 func (b *batch) forget() {
-	b.filer.steady.forget(b.said)
+	b.filer.steady.Forget(b.said)
 	for _, e := range b.kept {
 		b.filer.printed.CountKept(e, ownerKey(e), -1)
 	}

@@ -19,12 +19,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/ingest"
 	"coroner/rules"
@@ -287,17 +287,16 @@ func (o *Options) controller(namespace, name string) bool {
 	return o.Controllers.Fit(namespace, name)
 }
 
-// jobPod is the name of a pod that a runner made for its job's containers: its
-// own name and an ending.
-var jobPod = regexp.MustCompile(`-workflow$|-step-[^-]+$`)
-
 // isRunner decides whether a pod is a runner: by the globs, else by what is
 // said of it or by the name that controllers give.
 func (o *Options) isRunner(c *ledger.Case, said bool) bool {
+	if (classify.Subject{Name: c.Name}).Helps() != nil && !c.Runner && !said {
+		return false // its job's steps run in it, whatever the globs fit
+	}
 	if is, ok := o.globsName(c.Namespace, c.Name); ok {
 		return is
 	}
-	return c.Runner || said || strings.Contains(c.Name, "-runner-") && !jobPod.MatchString(c.Name)
+	return c.Runner || said || strings.Contains(c.Name, "-runner-")
 }
 
 // ownerKey is the key, in its cluster, that marks and last lines of a pod are kept under.

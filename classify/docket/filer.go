@@ -22,7 +22,7 @@ type filer struct {
 	recorded  chan struct{} // something may be due; never closed
 	clusters  clustersSeen
 	printed   quota.Printed
-	steady    steadyPools
+	steady    quota.Steady
 	wide      quota.Node
 	strangers *lru.Cache[string, bool] // pods that were warned of
 }
@@ -30,7 +30,7 @@ type filer struct {
 func newFiler(s *store) *filer {
 	strangers, _ := lru.New[string, bool](1000) // an error only for a size below 1
 	return &filer{store: s, recorded: make(chan struct{}, 1), printed: quota.NewPrinted(),
-		steady: newSteadyPools(), wide: quota.NewNode(), strangers: strangers}
+		steady: quota.NewSteady(), wide: quota.NewNode(), strangers: strangers}
 }
 
 // fileEntries files entries in portions, between which others have their turn.

@@ -33,6 +33,9 @@ func (s *scanCache) gatherCase(
 	}
 	g.askFor(classify.Subject{Namespace: c.Namespace, Name: c.Name, UID: c.UID}.Keys()...)
 	g.cutNames()
+	if c.Name != "" {
+		g.askFor(classify.KeyHelps + c.Name)
+	}
 	for len(g.keys) > 0 && g.err == nil {
 		key := g.keys[0]
 		g.keys = g.keys[1:]
@@ -69,6 +72,7 @@ type gathering struct {
 	asked map[string]bool
 	seen  map[int64]bool
 	ids   []string // container and sandbox ids of the pod
+	help  []string // names of pods that its job's steps ran in: their UIDs and ids
 
 	found       []*classify.Scanned
 	first, last time.Time
@@ -101,21 +105,43 @@ func (g *gathering) addNamed(key string) {
 	}
 }
 
+// askForIDs asks for what names the pod of a record by more than its name.
+func (g *gathering) askForIDs(f *classify.Filing) {
+	for _, k := range f.Keys {
+		if !strings.HasPrefix(k, classify.KeyName) && !strings.HasPrefix(k, classify.KeyHelps) {
+			g.askFor(k)
+		}
+	}
+}
+
+// isHelper says whether a record's subject is a pod that the steps of this runner's job ran in: it
+// has its name, or what a record with that name has.
+func (g *gathering) isHelper(s classify.Subject) bool {
+	if of := s.Helps(); of != nil {
+		return of.Name == g.c.Name && sameNamespace(of.Namespace, g.c.Namespace)
+	}
+	known := func(id string) bool { return id != "" && slices.Contains(g.help, id) }
+	return known(s.UID) || slices.ContainsFunc(s.IDs, known)
+}
+
 func (g *gathering) isNear(at time.Time) bool {
 	return slices.ContainsFunc(g.found, func(s *classify.Scanned) bool { return s.Entry.At.Sub(at).Abs() < pidNear })
 }
 
 func (g *gathering) learnFrom(s *classify.Scanned) {
 	e, f := &s.Entry, classify.FileSignals(s.Signals)
-	if len(f.Subjects) != 1 || !g.isMine(f.Subjects[0]) {
+	switch {
+	case len(f.Subjects) != 1:
+		return
+	case g.isHelper(f.Subjects[0]):
+		g.help = append(append(g.help, f.Subjects[0].UID), f.Subjects[0].IDs...)
+		g.askForIDs(&f)
+		return
+	case !g.isMine(f.Subjects[0]):
 		return
 	}
 	g.ids = append(g.ids, f.Subjects[0].IDs...)
-	for _, k := range f.Keys {
-		if !strings.HasPrefix(k, classify.KeyName) {
-			g.askFor(k)
-		}
-	}
+	g.askForIDs(&f)
 	if !e.At.IsZero() && (g.first.IsZero() || e.At.Before(g.first)) {
 		g.first = e.At
 	}
@@ -132,9 +158,10 @@ func (g *gathering) isMine(s classify.Subject) bool {
 	case slices.ContainsFunc(s.IDs, func(id string) bool { return slices.Contains(g.ids, id) }):
 		return true
 	}
-	return s.Name != "" && s.Name == g.c.Name &&
-		(s.Namespace == "" || g.c.Namespace == "" || s.Namespace == g.c.Namespace)
+	return s.Name != "" && s.Name == g.c.Name && sameNamespace(s.Namespace, g.c.Namespace)
 }
+
+func sameNamespace(a, b string) bool { return a == "" || b == "" || a == b }
 
 // surroundings adds the node's events, the coverage and the last lines.
 func (g *gathering) surroundings() {

@@ -13,8 +13,6 @@ import (
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/casefile"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // The case of a pool is opened when a line tells that something is wrong with it, that of a
@@ -29,49 +27,12 @@ const (
 	poolWindow = 6 * time.Hour
 )
 
-// steadyPools remembers what was said last of each pool: listeners say the same all day.
-// It is only a bound, so it may forget.
-type steadyPools struct{ said *lru.Cache[string, time.Time] }
-
-// sayAgain is how often what a pool's lines say the same of is filed.
-const sayAgain = time.Minute
-
-func newSteadyPools() steadyPools {
-	said, _ := lru.New[string, time.Time](10_000) // an error only for a size below 1
-	return steadyPools{said}
-}
-
-// isRepeat says whether an entry is about a pool only and says what another one said
-// within the last minute.
-// What it remembers of an entry that is none goes to noted.
-func (p steadyPools) isRepeat(e *ingest.Entry, f *classify.Filing, noted *[]saidBefore) bool {
+// steadyKey is what an entry says that is about a pool only; "" of another entry.
+func steadyKey(e *ingest.Entry, f *classify.Filing) string {
 	if f.Steady == "" || len(f.Subjects) > 0 || f.Wide != "" || e.At.IsZero() {
-		return false
+		return ""
 	}
-	key := fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)
-	last, ok := p.said.Get(key)
-	if ok && e.At.Sub(last).Abs() < sayAgain {
-		return true
-	}
-	*noted = append(*noted, saidBefore{key, last, ok})
-	p.said.Add(key, e.At)
-	return false
-}
-
-// saidBefore is what was remembered of a key before an entry.
-type saidBefore struct {
-	key   string
-	last  time.Time
-	known bool
-}
-
-// forget takes back what was noted of entries that were not filed after all.
-func (p steadyPools) forget(noted []saidBefore) {
-	for _, n := range slices.Backward(noted) {
-		if p.said.Remove(n.key); n.known {
-			p.said.Add(n.key, n.last)
-		}
-	}
+	return fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)
 }
 
 // touchStandings makes the cases of the pools and jobs due that an entry speaks of. Where

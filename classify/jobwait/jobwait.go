@@ -57,11 +57,15 @@ func Find(entries []ingest.Entry, book *rules.Rulebook) (w Wait, ok bool) {
 			continue
 		}
 		for _, s := range book.Scan(e) {
-			switch {
-			case !ok && s.Def.Name == "listener.job-assigned":
-				w, ok = Wait{Since: e.At, assigned: true}, true
-			case w.given.IsZero() && (s.Def.Name == "listener.job-started" || s.Def.Name == "listener.job-info"):
-				w.given = e.At
+			switch s.Def.Name {
+			case "listener.job-assigned":
+				if !ok {
+					w, ok = Wait{Since: e.At, assigned: true}, true
+				}
+			case "listener.job-started", "listener.job-info":
+				if w.given.IsZero() {
+					w.given = e.At
+				}
 			}
 		}
 	}
@@ -74,8 +78,9 @@ func (w *Wait) Learned(c *ledger.Case, pool string) (e ingest.Entry, key string,
 	if pool == "" || !w.assigned || w.given.IsZero() || w.given.Before(w.Since) {
 		return e, "", false
 	}
-	return own(c.Cluster, w.given, "assigned job was taken", "job_id", c.Name, "created_at", w.Since.UTC().Format(time.RFC3339),
-		"waited", wholeSeconds(w.given.Sub(w.Since)), "pool", pool), takenKey(pool), true
+	e = own(c.Cluster, w.given, "assigned job was taken", "job_id", c.Name,
+		"created_at", w.Since.UTC().Format(time.RFC3339), "waited", wholeSeconds(w.given.Sub(w.Since)), "pool", pool)
+	return e, takenKey(pool), true
 }
 
 // Lasts says that the job of a case waits still, for longer than is usual.
