@@ -153,11 +153,11 @@ func (r *reader) ephemeralRunner(o *object) {
 }
 
 // runnerSet yields the counts of an EphemeralRunnerSet of actions.github.com/v1alpha1, or
-// of a RunnerDeployment, which is a pool itself. The object tells no time.
+// of a RunnerDeployment or a RunnerSet, which is a pool itself. The object tells no time.
 func (r *reader) runnerSet(o *object) {
 	s := &o.Status
 	pool := ingest.PoolOfSet(nameText(o.Metadata.Name))
-	if o.Kind == "RunnerDeployment" {
+	if o.Kind != "EphemeralRunnerSet" {
 		pool = nameText(o.Metadata.Name)
 	}
 	r.emitFact(ingest.Entry{Namespace: nameText(o.Metadata.Namespace)}, "ephemeral runner set", time.Time{}, []pair{
@@ -181,6 +181,39 @@ func (r *reader) runnerPool(o *object) {
 		{"running", s.RunningRunners.numberText()},
 		{"phase", string(s.Phase)},
 	})
+}
+
+// inNamespace names nothing but the namespace of an object.
+func inNamespace(o *object) ingest.Entry {
+	return ingest.Entry{Namespace: nameText(o.Metadata.Namespace)}
+}
+
+// autoscaler is the limits of a HorizontalRunnerAutoscaler of actions.summerwind.dev, how
+// many runners it wants, and for how many there is room promised. It never wants more than
+// its maximum, however much is promised. The object tells no time.
+func (o *object) autoscaler() []pair {
+	reserved := 0
+	for _, one := range o.Spec.Reservations {
+		n, _ := strconv.Atoi(one.Replicas.numberText())
+		reserved += max(0, min(n, 1e6))
+	}
+	return []pair{
+		{"pool", nameText(o.Spec.ScaleTarget.Name)},
+		{"min", o.Spec.MinReplicas.numberText()},
+		{"max", o.Spec.MaxReplicas.numberText()},
+		{"wanted", o.Status.DesiredReplicas.numberText()},
+		{"reserved", strconv.Itoa(reserved)},
+	}
+}
+
+// poolListener is the limit of an AutoscalingListener of actions.github.com, and whether it is
+// being deleted. It stands in its controller's namespace.
+func (o *object) poolListener() []pair {
+	return []pair{
+		{"pool", nameText(o.Spec.RunnerSetName)},
+		{"max", o.Spec.MaxRunners.numberText()},
+		{"deletion_timestamp", stampText(o.Metadata.DeletionTimestamp)},
+	}
 }
 
 // nonZero is t as a number; the controller writes 0 for "none yet".

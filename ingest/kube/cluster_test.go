@@ -59,6 +59,21 @@ func TestClusterObjects(t *testing.T) {
 		  "failures":{"u1":"2031-01-01T00:01:00Z","u2":"2031-01-01T00:02:00Z","u3":true}}}`, 1,
 			[]string{`00:02:00 n/r ephemeral runner reason=TooManyPodFailures phase=Failed workflow_run_id=99 ` +
 				`job_display_name="build (x)" job_repository=o/r runner_id=41 pool=s failures=3 message="gave up"`}},
+		{"runner autoscaler",
+			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"HorizontalRunnerAutoscaler","metadata":` +
+				`{"name":"s","namespace":"n"},"spec":{"minReplicas":1,"maxReplicas":3,"scaleTargetRef":{"name":"p"},` +
+				`"capacityReservations":[{"replicas":2},{"replicas":3},{"replicas":-9},{}]},` +
+				`"status":{"desiredReplicas":3}}`, 1,
+			[]string{`- n runner autoscaler pool=p min=1 max=3 wanted=3 reserved=5`}},
+		{"set of runners of the older kind",
+			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"RunnerSet","metadata":{"name":"p-of-five",` +
+				`"namespace":"n"},"spec":{"replicas":3},"status":{"currentReplicas":2,"availableReplicas":1}}`, 1,
+			[]string{`- n ephemeral runner set pool=p-of-five wanted=3 current=2 running=1`}},
+		{"listener",
+			`{"apiVersion":"actions.github.com/v1alpha1","kind":"AutoscalingListener","metadata":` +
+				`{"name":"p-1a-listener","namespace":"n","deletionTimestamp":"2031-01-01T00:01:00Z"},` +
+				`"spec":{"autoscalingRunnerSetName":"p","maxRunners":4}}`, 1,
+			[]string{`00:01:00 n autoscaling listener pool=p max=4 deletion_timestamp=2031-01-01T00:01:00Z`}},
 		{"other kinds count only",
 			`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"x"},"spec":{"replicas":1},` +
 				`"status":{"conditions":{"odd":1}}}`, 1, nil},

@@ -148,8 +148,12 @@ func (r *reader) readObject(o *object) bool {
 		r.readNode(o)
 	case "EphemeralRunner", "Runner":
 		r.ephemeralRunner(o)
-	case "EphemeralRunnerSet", "RunnerDeployment":
+	case "EphemeralRunnerSet", "RunnerDeployment", "RunnerSet":
 		r.runnerSet(o)
+	case "HorizontalRunnerAutoscaler":
+		r.emitFact(inNamespace(o), "runner autoscaler", text("").timeValue(), o.autoscaler())
+	case "AutoscalingListener":
+		r.emitFact(inNamespace(o), "autoscaling listener", o.Metadata.DeletionTimestamp.timeValue(), o.poolListener())
 	case "AutoscalingRunnerSet":
 		r.runnerPool(o)
 	default:

@@ -86,6 +86,7 @@ type owner struct {
 type spec struct {
 	Replicas   text `json:"replicas"`
 	MaxRunners text `json:"maxRunners"`
+	scaleSpec
 
 	NodeName              text        `json:"nodeName"`
 	ServiceAccountName    text        `json:"serviceAccountName"`
@@ -95,6 +96,20 @@ type spec struct {
 	GraceSeconds          text        `json:"terminationGracePeriodSeconds"`
 	Containers            []container `json:"containers"`
 	Resources             resources   `json:"resources"`
+}
+
+// scaleSpec is what an AutoscalingListener has of its pool, and a HorizontalRunnerAutoscaler of what it scales.
+type scaleSpec struct {
+	RunnerSetName text          `json:"autoscalingRunnerSetName"`
+	MinReplicas   text          `json:"minReplicas"`
+	MaxReplicas   text          `json:"maxReplicas"`
+	ScaleTarget   ref           `json:"scaleTargetRef"`
+	Reservations  []reservation `json:"capacityReservations"`
+}
+
+// reservation is room for runners that a queued job was promised for a time.
+type reservation struct {
+	Replicas text `json:"replicas"`
 }
 
 type container struct {

@@ -13,7 +13,7 @@ import (
 var factOrder = []string{
 	"container", "exit_code", "reason", "signal", "started_at", "finished_at", "container_id", "which",
 	"type", "status", "ready", "restarts", "init", "age", "phase", "qos", "from", "object", "count",
-	"listener_of", "wanted", "max", "current", "pending", "running", "pool", "runner_id", "job_display_name",
+	"listener_of", "wanted", "min", "max", "current", "pending", "running", "pool", "runner_id", "job_display_name",
 	"job_repository", "workflow_run_id", "deletion_timestamp", "grace_seconds", "message",
 }
 

@@ -471,6 +471,9 @@ func TestRunnerTables(t *testing.T) {
 		{"NAME   ORGANIZATION   REPOSITORY   LABELS   DESIRED   CURRENT   AVAILABLE   AGE\n" +
 			"mill   mill                                 4         4         1           2h\n",
 			"/ ephemeral runner set wanted=4 current=4 running=1 pool=mill"},
+		{"NAME          MIN   MAX   DESIRED   SCHEDULE\n" +
+			"mill-scaler   1     3     3         min=0 time=2031-01-01 00:00:00 +0000 UTC\n",
+			"/ runner autoscaler wanted=3 min=1 max=3"},
 	} {
 		var got []string
 		const pods = "NAME   READY   STATUS    RESTARTS   AGE\nr-1    1/1     Running   0          5m\n"

@@ -51,6 +51,11 @@ var runnerKinds = []runnerKind{
 			"STATUS": "phase", "WF REPO": "job_repository", "WF RUN": "workflow_run_id", "MESSAGE": "message",
 		},
 	},
+	{ // a HorizontalRunnerAutoscaler, whose table does not say what it scales
+		msg: "runner autoscaler", heads: []string{"NAME", "MIN", "MAX", "DESIRED", "SCHEDULE"},
+		pool: func(string) string { return "" },
+		key:  map[string]string{"MIN": "min", "MAX": "max", "DESIRED": "wanted"},
+	},
 	{ // a RunnerDeployment, whose table says only of those that are available that they are there
 		msg: "ephemeral runner set", heads: []string{"NAME", "ORGANIZATION", "REPOSITORY", "DESIRED", "CURRENT"},
 		pool: ingest.PoolName,
