@@ -20,6 +20,7 @@ import (
 type End struct {
 	Cluster, Pool, Node, Repository string
 	Label                           rules.Label
+	Alike                           int64     // the number of its kind, see package alike; 0 = it is not known
 	At                              time.Time // of the death, else of the verdict
 }
 
@@ -28,10 +29,11 @@ type Key struct {
 	Cluster string
 	Label   rules.Label
 	Pool    string
+	Alike   int64
 }
 
 // Key is by what an end is grouped.
-func (e *End) Key() Key { return Key{e.Cluster, e.Label, e.Pool} }
+func (e *End) Key() Key { return Key{e.Cluster, e.Label, e.Pool, e.Alike} }
 
 // Group is deaths that are alike.
 type Group struct {
@@ -81,7 +83,7 @@ func Alike(dead []End) []Group {
 
 func compare(a, b Group) int {
 	return cmp.Or(b.N-a.N, b.Last.Compare(a.Last), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Pool, b.Pool),
-		cmp.Compare(a.Cluster, b.Cluster))
+		cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Alike, b.Alike))
 }
 
 // Past is what is known of the time before the one that is looked at.
@@ -96,11 +98,16 @@ type Past struct {
 const least = 4
 
 // Tell says of each group how new it is, and puts those first that somebody should look at:
-// more than usual, then new, then the others.
+// more than usual, then new, then the others. Where of some deaths in the time before the kind is
+// not known, nothing is said of those of their label and pool.
 func Tell(all []Group, past Past) {
 	for i := range all {
 		g := &all[i]
 		if past.Span <= 0 || past.Pools != nil && !slices.Contains(past.Pools, g.Pool) {
+			continue
+		}
+		unknown := g.Key
+		if unknown.Alike = 0; unknown != g.Key && past.Ends[unknown] > 0 {
 			continue
 		}
 		g.Before = past.Ends[g.Key]

@@ -28,14 +28,15 @@ func ends(n int, change func(e *End, i int)) (out []End) {
 	return out
 }
 
-// Deaths of one label in one pool of one cluster are alike; what differs in any is not.
+// Deaths of one label and kind in one pool of one cluster are alike; what differs in any is not.
 func TestAlike(t *testing.T) {
 	all := ends(3, nil)
 	all = append(all, ends(1, func(e *End, _ int) { e.Label = rules.CgroupOOM })...)
 	all = append(all, ends(1, func(e *End, _ int) { e.Pool = "small" })...)
 	all = append(all, ends(2, func(e *End, _ int) { e.Cluster = "east" })...)
+	all = append(all, ends(1, func(e *End, _ int) { e.Alike = 7 })...)
 	got := Alike(all)
-	if len(got) != 4 || got[0].N != 3 || got[1].Cluster != "east" || got[1].N != 2 {
+	if len(got) != 5 || got[0].N != 3 || got[1].Cluster != "east" || got[1].N != 2 {
 		t.Fatalf("%+v", got)
 	}
 	if !got[0].First.Equal(t0) || !got[0].Last.Equal(t0.Add(2*time.Hour)) {
@@ -99,6 +100,20 @@ func TestPoolsWithoutPast(t *testing.T) {
 	all := Alike(slices.Concat(ends(5, nil), ends(4, func(e *End, _ int) { e.Pool = "small" })))
 	Tell(all, Past{Span: time.Hour, Since: time.Hour, Pools: []string{"small"}})
 	if all[0].News != New || all[0].Pool != "small" || all[1].News != "" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Where of some deaths before the kind is not known, these may have been of any: nothing is
+// said of that label and pool, but of others.
+func TestKindsThatAreNotKnown(t *testing.T) {
+	kind := func(pool string, number int64) func(*End, int) {
+		return func(e *End, _ int) { e.Pool, e.Alike = pool, number }
+	}
+	all := Alike(slices.Concat(ends(5, kind("big", 1)), ends(4, kind("big", 2)), ends(3, kind("small", 1))))
+	Tell(all, Past{Span: 24 * time.Hour, Since: time.Hour, Ends: map[Key]int{
+		{Label: rules.HostTeardown, Pool: "big"}: 1, {Label: rules.HostTeardown, Pool: "big", Alike: 1}: 1}})
+	if all[0].Pool != "small" || all[0].News != New || all[1].News != "" || all[2].News != "" {
 		t.Errorf("%+v", all)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type End struct {
 	Cluster, Pool, Node, Repository string
 	Label                           rules.Label
+	Alike                           int64     // the number of its kind, see package alike; 0 = not known
 	Recorded, Died                  time.Time // Died is zero where that is not known
 }
 
@@ -20,12 +21,12 @@ type End struct {
 // a verdict is most of it, and is not read.
 func (s Search) Ends(ctx context.Context, q Query, most int) (out []End, _ error) {
 	where, args := q.whereClause(s.names)
-	rows, err := s.pool.QueryContext(ctx, `SELECT cluster, pool, node, repository, label, recorded, died
+	rows, err := s.pool.QueryContext(ctx, `SELECT cluster, pool, node, repository, label, alike, recorded, died
 		FROM verdicts `+where+" ORDER BY recorded DESC, member LIMIT ?", append(args, most)...)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var e End
 		var recorded, died int64
-		err := r.Scan(&e.Cluster, &e.Pool, &e.Node, &e.Repository, &e.Label, &recorded, &died)
+		err := r.Scan(&e.Cluster, &e.Pool, &e.Node, &e.Repository, &e.Label, &e.Alike, &recorded, &died)
 		e.Cluster, e.Recorded = s.names.clusterFrom(e.Cluster), moment(recorded)
 		if died != 0 {
 			e.Died = moment(died)
@@ -36,10 +37,11 @@ func (s Search) Ends(ctx context.Context, q Query, most int) (out []End, _ error
 	return out, err
 }
 
-// PoolCount is how many verdicts of a label a pool has.
+// PoolCount is how many verdicts of a label and a kind a pool has.
 type PoolCount struct {
 	Cluster, Pool string
 	Label         rules.Label
+	Alike         int64 // as in End
 	N             int
 }
 
@@ -54,13 +56,14 @@ func (s Search) CountsByPool(ctx context.Context, pools []string, from, to time.
 		args = append(args, p)
 	}
 	places := "?" + strings.Repeat(", ?", len(pools)-1)
-	rows, err := s.pool.QueryContext(ctx, `SELECT cluster, pool, label, count(*) FROM verdicts INDEXED BY last_pool
-		WHERE last = 1 AND pool IN (`+places+`) AND recorded >= ? AND recorded < ? GROUP BY pool, label, cluster
-		ORDER BY cluster, pool, label`,
+	rows, err := s.pool.QueryContext(ctx, `SELECT cluster, pool, label, alike, count(*)
+		FROM verdicts INDEXED BY last_alike
+		WHERE last = 1 AND pool IN (`+places+`) AND recorded >= ? AND recorded < ? GROUP BY pool, label, cluster, alike
+		ORDER BY cluster, pool, label, alike`,
 		append(args, unixNanos(from), unixNanos(to))...)
 	err = eachRow(rows, err, func(r *sql.Rows) error {
 		var c PoolCount
-		err := r.Scan(&c.Cluster, &c.Pool, &c.Label, &c.N)
+		err := r.Scan(&c.Cluster, &c.Pool, &c.Label, &c.Alike, &c.N)
 		c.Cluster = s.names.clusterFrom(c.Cluster)
 		out = append(out, c)
 		return err

@@ -1254,11 +1254,11 @@ func TestOpenRefuses(t *testing.T) {
 		}), "not a ledger"},
 		{"a newer ledger", file("newer.db", func(p string) {
 			_ = reopen(t, p).Close()
-			exec(p, "PRAGMA user_version = 8")
-		}), "schema version 8, this program reads 7"},
+			exec(p, "PRAGMA user_version = 9")
+		}), "schema version 9, this program reads 8"},
 		{
 			"another program's database", file("other.db", func(p string) { exec(p, "CREATE TABLE x (a)") }),
-			"schema version 0, this program reads 7",
+			"schema version 0, this program reads 8",
 		},
 		{"a folder", file("folder.db", func(p string) { _ = os.Mkdir(p, 0o700) }), "it is a folder"},
 		{

@@ -47,13 +47,13 @@ func remote(t *testing.T) (l *Ledger, url string, query func(text string) string
 // a database of another program is left alone.
 func TestSchemasOfOtherVersions(t *testing.T) {
 	_, url, query := remote(t)
-	if got := query("SELECT value FROM meta WHERE name = 'schema'"); got != "7" {
+	if got := query("SELECT value FROM meta WHERE name = 'schema'"); got != "8" {
 		t.Errorf("schema version %s", got)
 	}
 	for _, tt := range []struct{ text, says string }{
-		{"UPDATE meta SET value = 8 WHERE name = 'schema'; UPDATE meta SET value = 7 WHERE name = 'least'", ""},
-		{"UPDATE meta SET value = 9 WHERE name = 'schema'; UPDATE meta SET value = 8 WHERE name = 'least'",
-			"schema version 9, which programs of version 8 and later read; this one is of 7"},
+		{"UPDATE meta SET value = 9 WHERE name = 'schema'; UPDATE meta SET value = 8 WHERE name = 'least'", ""},
+		{"UPDATE meta SET value = 10 WHERE name = 'schema'; UPDATE meta SET value = 9 WHERE name = 'least'",
+			"schema version 10, which programs of version 9 and later read; this one is of 8"},
 		{"DELETE FROM meta WHERE name = 'schema'", "not a ledger's"},
 	} {
 		query(tt.text)
@@ -64,7 +64,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.text, err)
 		}
-		if had := query("SELECT count(*) FROM meta WHERE name = 'schema' AND value = 7"); had != "0" {
+		if had := query("SELECT count(*) FROM meta WHERE name = 'schema' AND value = 8"); had != "0" {
 			t.Error("a newer schema was taken back")
 		}
 	}

@@ -34,10 +34,11 @@ type Query struct {
 // Between is a stretch of time with both its ends; a zero one is open.
 type Between struct{ From, To time.Time }
 
-// Standing says what verdicts are asked for by what they are about.
+// Standing says what verdicts are asked for by what they are about and share.
 type Standing struct {
 	Kind  *casefile.Kind // nil = all
 	State rules.State    // of what lasts; "" = all
+	Alike int64          // the number of what they share, see package alike; 0 = all
 }
 
 // Search is what people ask: their questions can take long, and have connections that
@@ -146,6 +147,7 @@ func (q *Query) whereClause(names *naming) (string, []any) {
 	add(q.Repository != "", "repository = ?", q.Repository)
 	add(q.Job != "", "job = ?", q.Job)
 	add(q.Run != "", "run = ?", q.Run)
+	add(q.Alike != 0, "alike = ?", q.Alike)
 	add(!q.Since.IsZero(), "recorded >= ?", unixNanos(q.Since))
 	add(!q.Until.IsZero(), "recorded < ?", unixNanos(q.Until))
 	add(!q.Died.From.IsZero(), "died >= ?", unixNanos(q.Died.From))
@@ -173,7 +175,7 @@ func (q *Query) labelClauses(add func(is bool, clause string, values ...any)) {
 // be very much of it.
 func (q *Query) isWide() bool {
 	return q.Cluster == nil && q.Runner == "" && q.Node == "" && q.Pool == "" && q.Repository == "" &&
-		q.Kind == nil && q.State == "" && q.Job == "" && q.Run == "" && q.Died.From.IsZero() && q.Died.To.IsZero()
+		q.Kind == nil && q.State == "" && q.Job == "" && q.Run == "" && q.Alike == 0 && q.Died == Between{}
 }
 
 // RunnersOn counts the runners that were on a node of a cluster at some time

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"coroner/classify/alike"
 	"coroner/rules"
 
 	"github.com/google/go-cmp/cmp"
@@ -217,7 +218,8 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%+v", ends)
 	}
 	counts := get(l.CountsByPool(t.Context(), []string{"p", "q", "none"}, after(0), after(40)))(t)
-	want := []PoolCount{{"", "p", rules.Completed, 1}, {"east", "q", rules.CgroupOOM, 1}}
+	kind := alike.Of(verdict("a", 1)).Number()
+	want := []PoolCount{{"", "p", rules.Completed, kind, 1}, {"east", "q", rules.CgroupOOM, kind, 1}}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Error(diff)
 	}

@@ -108,20 +108,17 @@ func TestTakingOverGoesOn(t *testing.T) {
 	}
 }
 
-// The same for a ledger from before there were clusters, and from before there were
-// cases of other kinds.
+// The same for a ledger of each version since there are numbers for names.
 func TestAddingColumnsGoesOn(t *testing.T) {
 	want := read(t, reopen(t, earlier(t, 3)))
 	made := strings.Split(strings.TrimSpace(schema.Indexes), "\n")
-	for steps := range len(made) + 3 {
+	added := len(schema.Additions)
+	for steps := range added + len(made) + 1 {
 		path := earlier(t, 3)
-		if steps > 0 {
-			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, schema.AddClusters(tx) })
+		for _, step := range schema.Additions[:min(steps, added)] {
+			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, step(tx) })
 		}
-		if steps > 1 {
-			half(t, path, func(tx *sql.Tx, _ int) (bool, error) { return false, schema.AddKinds(tx) })
-			execute(t, path, strings.Join(made[:steps-2], ""))
-		}
+		execute(t, path, strings.Join(made[:max(0, steps-added)], ""))
 		l := reopen(t, path)
 		if diff := cmp.Diff(want, read(t, l)); diff != "" {
 			t.Errorf("after %d steps: %s", steps, diff)
@@ -216,7 +213,8 @@ func TestQuestionsHaveTheirIndex(t *testing.T) {
 		{"last_node", Query{Node: "n", Since: at}},
 		{"last_died", Query{Node: "n", Died: Between{at, at}}},
 		{"last_cluster", Query{Cluster: new(string)}},
-		{"last_pool", Query{Pool: "p"}},
+		{"last_alike", Query{Pool: "p"}},
+		{"last_alike", Query{Pool: "p", Standing: Standing{Alike: 1}}},
 		{"last_repository", Query{Repository: "r"}},
 		{"verdicts_run", Query{Run: "1"}},
 		{"verdicts_job", Query{Job: "1"}},

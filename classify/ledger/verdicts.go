@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"coroner/classify/alike"
 	"coroner/rules"
 	"coroner/rules/casefile"
 )
@@ -41,11 +42,11 @@ func (t *Tx) AddVerdict(member string, v *rules.Verdict, stamp time.Time, publis
 	}
 	if err == nil {
 		_, err = t.conn.Execute(`INSERT INTO verdicts (number, pod, revision, member, runner, uid, recorded, died,
-				cluster, namespace, node, label, pool, repository, run, job, kind, state, last, verdict)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+				cluster, namespace, node, label, pool, repository, run, job, kind, state, alike, last, verdict)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
 			t.conn.NewNumber(), k.pod, v.Revision, member, k.runner, k.uid, unixNanos(t.now), died,
 			at.Cluster, v.Namespace, v.Node, v.Label, v.Pool, v.Job.Repository, v.Job.RunID, v.Job.ID,
-			string(v.Kind), string(v.State), data)
+			string(v.Kind), string(v.State), alike.Of(v).Number(), data)
 	}
 	if err == nil && publish {
 		err = t.enqueueVerdict(k.pod, verdictKey{member, v.Revision}, v, data, stamp)

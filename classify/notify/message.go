@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"coroner/classify/alike"
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
@@ -38,16 +39,10 @@ func worthTelling(v *rules.Verdict) bool {
 	return v.Wrong() || v.Label.Lasting() || v.Revises != nil && v.Revises.Label.Death()
 }
 
-// key names deaths that are alike: by label, rule, the signal that decides, and pool.
+// key names deaths that are alike: by label, rule, the template of the line that decides, and pool.
 func key(v *rules.Verdict) string {
-	decides := ""
-	for _, e := range v.Evidence {
-		if e.Decisive {
-			decides = e.Signal
-			break
-		}
-	}
-	return strings.Join([]string{v.Cluster, string(v.Label), v.Rule, decides, v.Pool}, "\x00")
+	kind := alike.Of(v)
+	return strings.Join([]string{v.Cluster, string(v.Label), kind.Rule, kind.Template, v.Pool}, "\x00")
 }
 
 const (

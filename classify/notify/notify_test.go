@@ -225,11 +225,16 @@ func TestNewAndAlike(t *testing.T) {
 	for i := range 12 {
 		s.put(t, time.Minute, fmt.Sprint("r", i), nothing)
 	}
-	s.put(t, time.Minute, "other", func(v *rules.Verdict) { v.Evidence[0].Signal, v.Node = "kernel.x", "n2" })
+	s.put(t, time.Minute, "other", func(v *rules.Verdict) {
+		v.Evidence[0].Text, v.Node = "It says something else.", "n2"
+	})
+	s.put(t, time.Minute, "once-more", func(v *rules.Verdict) { v.Evidence[0].Text += " 4242" })
+	s.put(t, time.Minute, "and-again", func(v *rules.Verdict) { v.Evidence[0].Text += " 17" })
 	texts := s.texts()
 	for i, want := range map[int]string{
 		0: "(first host-teardown on node n1 in 30 days)", 1: "(2nd like it since 14:03 UTC)",
 		11: "(12th like it since 14:03 UTC)", 12: "(first host-teardown on node n2 in 30 days)",
+		14: "(2nd like it since 14:16 UTC)",
 	} {
 		if !strings.HasSuffix(texts[i], want) {
 			t.Errorf("%d: %s, want %s", i, texts[i], want)

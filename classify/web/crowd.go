@@ -2,14 +2,17 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"coroner/classify/alike"
 	"coroner/classify/groups"
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
 	"coroner/ingest"
+	"coroner/rules"
 )
 
 // crowd is what can be said of many deaths at once.
@@ -26,7 +29,8 @@ type crowd struct {
 type group struct {
 	groups.Group
 	Link   string
-	Before string // how many there were before, in words
+	Kind   alike.Kind // zero: it is not known
+	Before string     // how many there were before, in words
 }
 
 const (
@@ -73,7 +77,7 @@ func (p *Pages) crowdOf(ctx context.Context, f filter, q ledger.Query) (out crow
 	}
 	groups.Share(shown, counted)
 	out.addGroups(shown, past, f)
-	return out, err
+	return out, errors.Join(err, p.fillKinds(ctx, out.Groups, q))
 }
 
 // cutOff is the time of the first of some ends that are the latest only.
@@ -91,7 +95,7 @@ func asEnds(all []ledger.End) (out []groups.End) {
 			at = e.Recorded
 		}
 		out = append(out, groups.End{Cluster: e.Cluster, Pool: e.Pool, Node: e.Node, Repository: e.Repository,
-			Label: e.Label, At: at})
+			Label: e.Label, Alike: e.Alike, At: at})
 	}
 	return out
 }
@@ -101,7 +105,8 @@ func asEnds(all []ledger.End) (out []groups.End) {
 func (p *Pages) pastOf(ctx context.Context, all []groups.Group, since time.Time, q ledger.Query) (groups.Past, error) {
 	span := p.Now().Sub(since)
 	out := groups.Past{Since: span, Ends: map[groups.Key]int{}}
-	if q.Node != "" || q.Repository != "" || q.Runner != "" || q.Job != "" || q.Run != "" || len(all) == 0 {
+	part := q.Node != "" || q.Repository != "" || q.Runner != "" || q.Job != "" || q.Run != "" || q.Alike != 0
+	if part || len(all) == 0 {
 		return out, nil
 	}
 	oldest, err := p.Charts.Oldest(ctx)
@@ -120,7 +125,7 @@ func (p *Pages) pastOf(ctx context.Context, all []groups.Group, since time.Time,
 	}
 	counts, err := p.Charts.CountsByPool(ctx, pools, since.Add(-known), since)
 	for _, c := range counts {
-		out.Ends[groups.Key{Cluster: c.Cluster, Label: c.Label, Pool: c.Pool}] = c.N
+		out.Ends[groups.Key{Cluster: c.Cluster, Label: c.Label, Pool: c.Pool, Alike: c.Alike}] = c.N
 	}
 	out.Span, out.Pools = known, pools
 	return out, err
@@ -139,9 +144,30 @@ func worthARow(all []groups.Group) []groups.Group {
 
 func alone(g groups.Group) bool { return g.N < 2 && g.News != groups.New }
 
+// fillKinds says what the deaths of each group share, as the latest of them has it.
+func (p *Pages) fillKinds(ctx context.Context, all []group, q ledger.Query) error {
+	q.Limit = 1
+	for i := range all {
+		g := &all[i]
+		if g.Alike == 0 {
+			continue
+		}
+		q.Cluster, q.Labels, q.Pool, q.Alike = &g.Cluster, []rules.Label{g.Label}, g.Pool, g.Alike
+		found, err := p.Charts.Verdicts(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, r := range found {
+			g.Kind = alike.Of(&r.Verdict)
+		}
+	}
+	return nil
+}
+
 func (c *crowd) addGroups(shown []groups.Group, past groups.Past, f filter) {
 	for _, g := range shown {
-		one := group{Group: g, Link: f.With("verdict", string(g.Label), "pool", g.Pool, "cluster", g.Cluster)}
+		one := group{Group: g, Link: f.With("verdict", string(g.Label), "pool", g.Pool, "cluster", g.Cluster,
+			"alike", alikeText(g.Alike))}
 		if c.Past = c.Past || g.News != ""; g.News != "" {
 			one.Before = fmt.Sprintf("%d in the %s before", g.Before, spanText(past.Span))
 		}

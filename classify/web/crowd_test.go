@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"html"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,25 +41,38 @@ func TestAlikeDeaths(t *testing.T) {
 	s.add("host-before", t0.Add(-3*24*time.Hour), func(v *rules.Verdict) {
 		v.Label, v.Pool = rules.HostTeardown, "small"
 	})
+	add(2, "other", func(v *rules.Verdict, i int) {
+		v.Evidence[0].Text = fmt.Sprintf("Killed process %d (java)", i)
+	})
 	add(1, "fresh", func(v *rules.Verdict, _ int) { v.Label = rules.NodeCrash })
 	add(40, "fine", func(v *rules.Verdict, _ int) { v.Label = rules.Completed })
 	body := s.holds(
 		"/",
 		200,
-		"Alike 13 deaths",
-		"9 host-teardown in pool small host-teardown small 1 h ago first 1 h ago more than usual "+
-			"1 in the 7 days before 8 of 9 on node build-9 (8 of all 53 that ended then)",
-		"1 node-crash in pool big node-crash big 1 h ago new 0 in the 7 days before",
-		"3 cgroup-OOM in pool big cgroup-OOM big 1 h ago first 1 h ago again 12 in the 7 days before",
-		"In common: 9 of 13 in pool small (9 of all 53 that ended then) ; 8 of 13 on node build-9",
+		"Alike 15 deaths",
+		"9 host-teardown in pool small host-teardown by cgroup-OOM-kernel-kill "+
+			"oom-kill: told small 1 h ago first 1 h ago more than usual 1 in the 7 days before "+
+			"8 of 9 on node build-9 (8 of all 55 that ended then)",
+		"1 node-crash in pool big node-crash by cgroup-OOM-kernel-kill oom-kill: told big "+
+			"1 h ago new 0 in the 7 days before",
+		"3 cgroup-OOM in pool big cgroup-OOM by cgroup-OOM-kernel-kill oom-kill: told big "+
+			"1 h ago first 1 h ago again 12 in the 7 days before",
+		"2 cgroup-OOM in pool big cgroup-OOM by cgroup-OOM-kernel-kill Killed process * (java) big "+
+			"1 h ago first 1 h ago new 0 in",
+		"In common: 9 of 15 in pool small (9 of all 55 that ended then) ; 8 of 15 on node build-9",
 		"These are counts, not causes",
 	)
 	if a, b := strings.Index(body, "more than usual"), strings.Index(body, `class="news">again`); a < 0 || b < a {
 		t.Error("what there is more of than usual does not come first")
 	}
-	if !strings.Contains(body, `href="/?pool=small&amp;verdict=host-teardown"`) {
-		t.Error("no way from a group to its deaths")
+	way := regexp.MustCompile(`href="/(\?alike=[0-9a-f]+&amp;pool=big&amp;verdict=cgroup-OOM)"`)
+	if ways := way.FindAllStringSubmatch(body, -1); len(ways) != 2 {
+		t.Errorf("ways from groups to their deaths: %q", ways)
+	} else { // that which is new comes before that which is not
+		s.holds("/"+html.UnescapeString(ways[0][1]), 200, "other-0", "other-1", "!usual-0", "!in the 7 days before")
+		s.holds("/"+html.UnescapeString(ways[1][1]), 200, "usual-0", "usual-2", "!other-0")
 	}
+	s.holds("/?alike=%3C", 400, "want what a link of this page has")
 	s.holds("/?node=build-9", 200, "8 host-teardown in pool small", "!more than usual", "!in the 7 days before")
 	s.holds("/?until=2026-05-04T10:30:00Z", 200, "!Alike")
 	s.holds("/?verdict=completed", 200, "!Alike")

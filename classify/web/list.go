@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func (p *Pages) wrongNow(ctx context.Context, list ledger.Query) ([]lookup.Recor
 	}
 	return p.API.List(ctx, ledger.Query{Cluster: list.Cluster, Node: list.Node, Pool: list.Pool, Labels: list.Labels,
 		Repository: list.Repository, Limit: maxOpen,
-		Standing: ledger.Standing{Kind: list.Kind, State: rules.Open}})
+		Standing: ledger.Standing{Kind: list.Kind, State: rules.Open, Alike: list.Alike}})
 }
 
 // OpenTable is what is wrong now as the page shows it.
@@ -149,7 +150,7 @@ func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledge
 		return f, q, err
 	}
 	known := []string{"cluster", "runner", "verdict", "kind", "state", "node", "pool", "repository", "job", "run",
-		"since", "until", "still"}
+		"since", "until", "alike", "still"}
 	for _, name := range known {
 		if s := strings.TrimSpace(v.Get(name)); s != "" {
 			f.values.Set(name, s)
@@ -160,6 +161,7 @@ func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledge
 		asked[name] = s
 	}
 	asked.Del("still")
+	asked.Del("alike")
 	verdict := asked.Get("verdict")
 	if verdict == everyEnd {
 		asked.Del("verdict")
@@ -168,10 +170,33 @@ func (p *Pages) readFilter(ctx context.Context, v url.Values) (f filter, q ledge
 	if q, err = lookup.Filter(asked, p.Now(), f.Labels); err != nil {
 		return f, q, problem{http.StatusBadRequest, err.Error()}
 	}
+	if q.Alike, err = readAlike(f.Get("alike")); err != nil {
+		return f, q, err
+	}
 	if verdict == everyDeath {
 		q.Except = p.API.NoDeaths()
 	}
 	return f, q, nil
+}
+
+// alikeText is the number of a kind as the list's address has it, "" for none.
+func alikeText(number int64) string {
+	if number == 0 {
+		return ""
+	}
+	return strconv.FormatInt(number, 16)
+}
+
+// readAlike reads it.
+func readAlike(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, err := strconv.ParseInt(text, 16, 64)
+	if err != nil || number < 1 {
+		return 0, problem{http.StatusBadRequest, fmt.Sprintf("alike=%q: want what a link of this page has", text)}
+	}
+	return number, nil
 }
 
 // timeSpans are the times that the form offers, and the one that was asked for.

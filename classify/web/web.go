@@ -43,6 +43,7 @@ type Charts interface {
 	Ends(ctx context.Context, q ledger.Query, most int) ([]ledger.End, error)
 	CountsByPool(ctx context.Context, pools []string, from, to time.Time) ([]ledger.PoolCount, error)
 	Oldest(ctx context.Context) (time.Time, error)
+	Verdicts(ctx context.Context, q ledger.Query) ([]ledger.Record, error)
 	Nodes(ctx context.Context) ([]ledger.Node, error)
 	Arrived(ctx context.Context) (time.Time, error)
 }

@@ -32,7 +32,7 @@ var inPostgres = []string{
 	"json_each(?) j", "(SELECT CAST(n AS BIGINT) AS value FROM json_array_elements_text(CAST(? AS JSON)) AS e(n)) j",
 	"name LIKE", "name ILIKE", // SQLite's takes a letter for its capital
 	" INDEXED BY cases_heard", "", " INDEXED BY last_label", "", " INDEXED BY last_recorded", "",
-	" INDEXED BY last_node", "", " INDEXED BY last_pool", "",
+	" INDEXED BY last_node", "", " INDEXED BY last_alike", "",
 	"+last", "last", "+label", "label",
 }
 

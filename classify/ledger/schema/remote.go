@@ -23,12 +23,17 @@ type remoteSchema struct{ db *sql.DB }
 // expanded: 6 reads of marks that share a row the first one only.
 const least = 7
 
+// addedColumns are those that an earlier version made its tables without. One that still runs
+// leaves them at their default.
+const addedColumns = "ALTER TABLE verdicts ADD COLUMN IF NOT EXISTS alike INTEGER NOT NULL DEFAULT 0;"
+
 // remoteTables are what a file has no need of. That a case has one current verdict is held
 // by an index, too. Marks and nodes change all the time: a new version of such a row that
 // finds room beside the one before it changes no index, and leaves nothing to clean up.
 const remoteTables = database.HoldTables + `
 CREATE UNIQUE INDEX IF NOT EXISTS verdicts_current ON verdicts (pod) WHERE last = 1;
 DROP INDEX IF EXISTS marks_owner;
+DROP INDEX IF EXISTS last_pool;
 ALTER TABLE marks SET (fillfactor = 50);
 ALTER TABLE nodes SET (fillfactor = 50);
 `
@@ -77,7 +82,7 @@ func (m remoteSchema) expandOnce() error {
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	const note = "INSERT INTO meta (name, value) VALUES ('%s', %d) " +
 		"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-	all := schemaInPostgres.Replace(tables + DeliveryTables + Indexes + remoteTables)
+	all := schemaInPostgres.Replace(tables + DeliveryTables + addedColumns + Indexes + remoteTables)
 	err = execAll(tx, all, fmt.Sprintf(note, "schema", version), fmt.Sprintf(note, "least", least))
 	return errors.Join(err, tx.Commit())
 }

@@ -22,8 +22,8 @@ import (
 // version is the schema's. A file of an earlier one is rewritten when it is opened,
 // a file of a later one is not touched. 2 is a file of the first one that is being
 // rewritten; 3 knew no clusters, 4 no cases but runners', 5 no cases that are claimed,
-// 6 no marks that share a row.
-const version = 7
+// 6 no marks that share a row, 7 not which verdicts are alike.
+const version = 8
 
 // tables hold what is recorded. A cluster stands as naming.storedCluster has it; in a text
 // that is a key it stands before the name, see naming.storedKey. A row's number, and what a table is sorted by,
@@ -94,6 +94,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
 	verdict  BLOB NOT NULL,
 	kind     TEXT NOT NULL DEFAULT '',
 	state    TEXT NOT NULL DEFAULT '', -- of what lasts: open, resolved
+	alike    INTEGER NOT NULL DEFAULT 0, -- the number of its kind, see package alike; 0 = it is not known
 	UNIQUE (pod, revision));
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outbox (
@@ -143,7 +144,7 @@ CREATE INDEX IF NOT EXISTS last_died ON verdicts (last, died, node);
 CREATE INDEX IF NOT EXISTS last_label ON verdicts (last, label, recorded);
 CREATE INDEX IF NOT EXISTS last_node ON verdicts (last, node, recorded, label, cluster);
 CREATE INDEX IF NOT EXISTS last_cluster ON verdicts (last, cluster, recorded, label, node);
-CREATE INDEX IF NOT EXISTS last_pool ON verdicts (last, pool, recorded, label, node, cluster);
+CREATE INDEX IF NOT EXISTS last_alike ON verdicts (last, pool, recorded, label, node, cluster, alike);
 CREATE INDEX IF NOT EXISTS last_repository ON verdicts (last, repository, recorded, label, node, cluster);
 CREATE INDEX IF NOT EXISTS last_open ON verdicts (last, recorded) WHERE state = 'open';
 CREATE INDEX IF NOT EXISTS outbox_due ON outbox (due);
@@ -162,7 +163,14 @@ func MakeFile(db *sql.DB) error { return fileSchema{db}.migrate() }
 // fileSchema brings a file to the schema of this version.
 type fileSchema struct{ db *sql.DB }
 
-// migrateFile makes the schema in a new file and rewrites a file of an earlier version. A run
+// Additions give a file of version 3 and later, one after the other, what it lacks of the next
+// version. Each takes it to that.
+var Additions = []func(*sql.Tx) error{addClusters, addKinds, addClaims, shareMarks, addAlike}
+
+// afterFirst is the version that the first of them begins with.
+const afterFirst = 3
+
+// migrate makes the schema in a new file and rewrites a file of an earlier version. A run
 // that was interrupted is completed by the next one.
 func (m fileSchema) migrate() error {
 	have, err := m.fileVersion()
@@ -187,14 +195,11 @@ func (m fileSchema) migrate() error {
 			return execAll(tx, tables, DeliveryTables, Indexes, versionIs(version))
 		})
 	}
-	for _, add := range []struct {
-		to   int
-		step func(*sql.Tx) error
-	}{{4, AddClusters}, {5, AddKinds}, {6, addClaims}, {7, shareMarks}} {
-		if have >= add.to {
+	for i, step := range Additions {
+		if have > afterFirst+i {
 			continue
 		}
-		if err := m.writeStep(add.step); err != nil {
+		if err := m.writeStep(step); err != nil {
 			return err
 		}
 	}
@@ -315,10 +320,10 @@ func MoveVerdicts(tx *sql.Tx, most int) (more bool, err error) {
 	return n == int64(most), err
 }
 
-// AddClusters gives a file of version 3 the columns that it lacks: what it has is of
+// addClusters gives a file of version 3 the columns that it lacks: what it has is of
 // the cluster without a name. The indexes that lack it are made anew, and the file is
 // of version 4 with that.
-func AddClusters(tx *sql.Tx) error {
+func addClusters(tx *sql.Tx) error {
 	for _, table := range []string{"cases", "verdicts"} {
 		if err := addColumn(tx, table, "cluster", "TEXT NOT NULL DEFAULT ''"); err != nil {
 			return err
@@ -339,9 +344,9 @@ func AddClusters(tx *sql.Tx) error {
 		versionIs(4))
 }
 
-// AddKinds gives a file of version 4 the columns that it lacks: what it has is about
+// addKinds gives a file of version 4 the columns that it lacks: what it has is about
 // pods. The file is of version 5 with that.
-func AddKinds(tx *sql.Tx) error {
+func addKinds(tx *sql.Tx) error {
 	for _, c := range [][3]string{
 		{"cases", "kind", "TEXT NOT NULL DEFAULT ''"},
 		{"cases", "episodes", "INTEGER NOT NULL DEFAULT 0"},
@@ -370,6 +375,15 @@ func addClaims(tx *sql.Tx) error {
 // so that one that grows changes no index.
 func shareMarks(tx *sql.Tx) error {
 	return execAll(tx, "DROP INDEX IF EXISTS marks_owner", versionIs(7))
+}
+
+// addAlike gives a file of version 7 the column that it lacks, and takes away the index in whose
+// place one with it comes.
+func addAlike(tx *sql.Tx) error {
+	if err := addColumn(tx, "verdicts", "alike", "INTEGER NOT NULL DEFAULT 0"); err != nil {
+		return err
+	}
+	return execAll(tx, "DROP INDEX IF EXISTS last_pool", versionIs(8))
 }
 
 func addColumn(tx *sql.Tx, table, column, kind string) error {
