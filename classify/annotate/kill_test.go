@@ -43,11 +43,16 @@ func annotateOnce(t *testing.T, path, address string, mode Mode) {
 	}
 }
 
-// atGitLab stands for GitLab among the modes.
-const atGitLab Mode = "gitlab"
+// These stand for GitLab among the modes: where the commit has no merge request, and where it has.
+const (
+	onLabCommit Mode = "gitlab commit"
+	onLabMerge  Mode = "gitlab merge request"
+)
+
+func atGitLab(mode Mode) bool { return mode == onLabCommit || mode == onLabMerge }
 
 func senderOf(l *ledger.Ledger, address string, mode Mode) deliver.Send {
-	if mode == atGitLab {
+	if atGitLab(mode) {
 		return (&GitLab{Ledger: l, Scope: Groups{"acme"}, API: forge.New(forge.Options{Name: "GitLab",
 			URL: address + "/api/v4", HTTP: &http.Client{}, Now: time.Now, Prefix: "RateLimit-",
 			Token: func() (string, error) { return "glpat-7", nil }})}).Send
@@ -74,14 +79,18 @@ func TestKill9(t *testing.T) {
 		annotateOnce(t, path, os.Getenv(killedGitHub), Mode(os.Getenv(killedMode)))
 		return
 	}
-	for _, mode := range []Mode{Check, Status, Comment, atGitLab} {
+	for _, mode := range []Mode{Check, Status, Comment, onLabCommit, onLabMerge} {
 		path := filepath.Join(t.TempDir(), "l.db")
 		began := fmt.Sprintf(`"started_at":%q`, time.Now().Add(-time.Hour).Format(time.RFC3339))
 		var f fake = &fakeGitHub{t: t, now: time.Now, job: began, pulls: []pull{{12, "open"}}}
 		runner := "amber"
-		if mode == atGitLab {
+		if atGitLab(mode) {
 			runner = labPod
-			f = &fakeGitLab{t: t, notes: map[string][]note{}, job: `"status":"running",` + began}
+			lab := &fakeGitLab{t: t, notes: map[string][]note{}, job: `"status":"running",` + began}
+			if mode == onLabMerge {
+				lab.requests = []map[string]any{{"iid": 12, "state": "opened", "target_project_id": 42}}
+			}
+			f = lab
 		}
 		server := httptest.NewServer(f)
 		annotateOnce(t, path, server.URL, mode) // so that the receiver is known

@@ -136,27 +136,31 @@ func (d *Deliveries) Waiting(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
+// Begin notes what is about to be done about an item, which stays on the list.
+func (d *Deliveries) Begin(ctx context.Context, now time.Time, item Delivery, note string) error {
+	return d.change(ctx, now, item, "note = ?", note)
+}
+
 // Done takes an item off the list. That it did, and the note, stay for as long as the verdict.
 func (d *Deliveries) Done(ctx context.Context, now time.Time, item Delivery, note string) error {
-	return d.ledger.Write(ctx, now, func(tx *Tx) error {
-		const row = " WHERE receiver = ? AND pod = " + podOf + " AND revision = ?"
-		_, err := tx.conn.Execute("UPDATE deliveries SET done = ?, note = ?"+row,
-			unixNanos(now), note, d.receiver, item.Case, item.Verdict.Revision)
-		return err
-	})
+	return d.change(ctx, now, item, "done = ?, note = ?", unixNanos(now), note)
 }
 
 // Postpone notes a failed attempt: the item is due again at due.
 func (d *Deliveries) Postpone(ctx context.Context, now time.Time, item Delivery, due time.Time) error {
+	return d.change(ctx, now, item, "due = ?, attempts = attempts + 1", unixNanos(due))
+}
+
+func (d *Deliveries) change(ctx context.Context, now time.Time, item Delivery, set string, args ...any) error {
 	return d.ledger.Write(ctx, now, func(tx *Tx) error {
-		_, err := tx.conn.Execute(`UPDATE deliveries SET due = ?, attempts = attempts + 1
-			WHERE receiver = ? AND pod = `+podOf+` AND revision = ?`,
-			unixNanos(due), d.receiver, item.Case, item.Verdict.Revision)
+		const row = " WHERE receiver = ? AND pod = " + podOf + " AND revision = ?"
+		args := append(args, d.receiver, item.Case, item.Verdict.Revision)
+		_, err := tx.conn.Execute("UPDATE deliveries SET "+set+row, args...)
 		return err
 	})
 }
 
-// Noted counts what was done since then with a note that begins with certain words.
+// Noted counts what was done since then, or only begun if that is zero, by what its note begins with.
 func (d *Deliveries) Noted(ctx context.Context, since time.Time, begins string) (n int, err error) {
 	c := d.ledger.readConn
 	err = c.UseAlone(ctx, func() error {

@@ -65,6 +65,9 @@ func TestDeliveries(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("a", "x/2/0", "y/1/0")
+	if err := a.Begin(t.Context(), now, first[0], "rerun: asked"); err != nil {
+		t.Error(err)
+	}
 	rest, err := a.Due(t.Context(), now, 100)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +86,12 @@ func TestDeliveries(t *testing.T) {
 	}
 	if n, err := a.Noted(t.Context(), now.Add(time.Second), "rerun"); n != 0 || err != nil {
 		t.Errorf("%d noted since, %v", n, err)
+	}
+	if n, err := a.Noted(t.Context(), time.Time{}, "rerun: "); n != 1 || err != nil {
+		t.Errorf("%d begun, %v", n, err)
+	}
+	if note, err := a.Note(t.Context(), "x", 1); note != "rerun: asked" || err != nil {
+		t.Errorf("%q %v", note, err)
 	}
 	if note, err := a.Note(t.Context(), "y", 1); note != "rerun it" || err != nil {
 		t.Errorf("%q %v", note, err)

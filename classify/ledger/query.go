@@ -189,11 +189,8 @@ func (s Search) RunnersOn(ctx context.Context, cluster, node string, from, to ti
 
 // splitName splits [namespace/]name.
 func splitName(s string) (namespace, name string) {
-	namespace, name, ok := strings.Cut(s, "/")
-	if !ok {
-		return "", s
-	}
-	return namespace, name
+	i := strings.IndexByte(s, '/')
+	return s[:max(0, i)], s[i+1:]
 }
 
 // prefixRange is the range of the texts that begin with s, which an index can find.

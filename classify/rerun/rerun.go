@@ -8,8 +8,9 @@
 // A run is run again twice at most, and all runs together so often an hour. What is done
 // and why something is not is logged, counted and stored with the verdict.
 //
-// Crash behaviour: it keeps no state. GitHub counts a run's attempts: what was run again right
-// before a crash has one more than the job whose runner died, and is left alone.
+// Crash behaviour: what is asked for is noted in the ledger before. GitHub counts a run's
+// attempts: whether it was taken is seen by that after a crash, at once or within a minute, and
+// nothing else is asked for before. So nothing is run again twice, and what was has its record.
 package rerun
 
 import (
@@ -93,7 +94,10 @@ func (r *Rerunner) Send(ctx context.Context, d ledger.Delivery) (note string, er
 	if !q.Asks() || !r.Scope.Has(q.Repository) {
 		return "", deliver.ErrSkip
 	}
-	what, err := r.rerun(ctx, &d.Record, &q)
+	what, err := r.begun(ctx, &d, &q)
+	if err == nil && what == "" {
+		what, err = r.rerun(ctx, &d, &q)
+	}
 	var no refusal
 	switch {
 	case errors.As(err, &no):
@@ -113,7 +117,7 @@ func (r *Rerunner) report(d *ledger.Record, repository, kind, text string) {
 }
 
 // rerun runs it again where nothing speaks against it. What costs no request is asked first.
-func (r *Rerunner) rerun(ctx context.Context, d *ledger.Record, q *github.Question) (what string, err error) {
+func (r *Rerunner) rerun(ctx context.Context, d *ledger.Delivery, q *github.Question) (what string, err error) {
 	if err := byVerdict(&d.Verdict); err != nil {
 		return "", err
 	}
@@ -200,14 +204,10 @@ func byJob(job *github.Job, died time.Time) error {
 
 // byRun refuses a run that was run again, or did not fail. One that goes on is waited for.
 func (r *Rerunner) byRun(ctx context.Context, repository string, job *github.Job) error {
-	var run struct {
-		Status, Conclusion string
-		Attempt            int `json:"run_attempt"`
-	}
-	if err := r.GitHub.Send(ctx, http.MethodGet, runPath(repository, job.RunID), nil, &run); err != nil {
-		return err
-	}
+	run, err := r.run(ctx, repository, job.RunID)
 	switch {
+	case err != nil:
+		return err
 	case job.Attempt < 1 || run.Attempt != job.Attempt:
 		return refusal{"attempt", "the run was run again since"}
 	case run.Attempt > maxAttempts:
@@ -218,6 +218,17 @@ func (r *Rerunner) byRun(ctx context.Context, repository string, job *github.Job
 		return refusal{"run", "the run ended as " + strconv.Quote(run.Conclusion)}
 	}
 	return nil
+}
+
+// run is what is read of a run.
+type run struct {
+	Status, Conclusion string
+	Attempt            int `json:"run_attempt"`
+}
+
+func (r *Rerunner) run(ctx context.Context, repository string, number int64) (out run, err error) {
+	err = r.GitHub.Send(ctx, http.MethodGet, runPath(repository, number), nil, &out)
+	return out, err
 }
 
 func runPath(repository string, run int64) string {
@@ -234,7 +245,9 @@ func (r *Rerunner) budget(ctx context.Context) error {
 
 // order has GitHub run it again: all failed jobs of the run, if each of them lost its runner in
 // such a way; else this one alone, as where not all of the run's jobs can be read.
-func (r *Rerunner) order(ctx context.Context, d *ledger.Record, q *github.Question, job *github.Job) (string, error) {
+func (r *Rerunner) order(
+	ctx context.Context, d *ledger.Delivery, q *github.Question, job *github.Job,
+) (string, error) {
 	jobs, complete, err := r.GitHub.LatestJobs(ctx, q.Repository, job.RunID)
 	all := complete && slices.ContainsFunc(jobs, func(j github.Job) bool { return j.ID == job.ID })
 	if errors.Is(err, github.ErrNoAnswer) {
@@ -242,22 +255,29 @@ func (r *Rerunner) order(ctx context.Context, d *ledger.Record, q *github.Questi
 	}
 	for i := 0; i < len(jobs) && all && err == nil; i++ {
 		if !slices.Contains([]string{"success", "skipped", "neutral"}, jobs[i].Conclusion) {
-			all, err = r.lostItsRunner(ctx, d, q, jobs, &jobs[i])
+			all, err = r.lostItsRunner(ctx, &d.Record, q, jobs, &jobs[i])
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	what := fmt.Sprintf("all failed jobs of run %d, attempt %d", job.RunID, job.Attempt)
+	what := "all failed jobs" + ofRun(job)
 	address := runPath(q.Repository, job.RunID) + "/rerun-failed-jobs"
 	if !all {
-		what = fmt.Sprintf("job %d of run %d, attempt %d", job.ID, job.RunID, job.Attempt)
+		what = fmt.Sprintf("job %d%s", job.ID, ofRun(job))
 		if !complete {
 			what += ", for not all jobs of the run can be read"
 		}
 		address = "/repos/" + q.Repository + "/actions/jobs/" + strconv.FormatInt(job.ID, 10) + "/rerun"
 	}
+	if err := r.Ledger.Deliveries(Receiver).Begin(ctx, r.Now(), *d, asked+what); err != nil {
+		return "", err
+	}
 	return what, r.GitHub.Send(ctx, http.MethodPost, address, nil, nil)
+}
+
+func ofRun(job *github.Job) string {
+	return fmt.Sprintf(" of run %d, attempt %d", job.RunID, job.Attempt)
 }
 
 // most bounds the verdicts that are looked at for one job: those of runners whose names begin

@@ -38,6 +38,8 @@ type fakeGitHub struct {
 	answer  int // to who asks for it
 	ordered []string
 	onOrder func()
+	lost    bool // what is ordered does not arrive
+	late    bool // what is ordered does not show yet
 }
 
 // ServeHTTP answers as GitHub does.
@@ -46,8 +48,10 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	switch {
 	case r.Method == http.MethodPost:
-		f.ordered = append(f.ordered, r.URL.Path)
-		f.run["run_attempt"], f.run["status"] = f.run["run_attempt"].(int)+1, "queued"
+		if !f.lost {
+			f.ordered = append(f.ordered, r.URL.Path)
+			f.show()
+		}
 		if f.onOrder != nil {
 			f.onOrder()
 		}
@@ -58,6 +62,13 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.listJobs(w, r.URL)
 	default:
 		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// show counts what was ordered.
+func (f *fakeGitHub) show() {
+	if !f.late {
+		f.run["run_attempt"], f.run["status"] = f.run["run_attempt"].(int)+1, "queued"
 	}
 }
 
@@ -90,6 +101,8 @@ func lost(id int64, runner string) github.Job {
 type scene struct {
 	*fakeGitHub
 	t      *testing.T
+	path   string // of the ledger
+	url    string // of GitHub
 	ledger *ledger.Ledger
 	loop   *deliver.Loop
 	r      *Rerunner
@@ -109,23 +122,30 @@ func newScene(t *testing.T) *scene {
 	}}
 	server := httptest.NewServer(s.fakeGitHub)
 	t.Cleanup(server.Close)
-	l, err := ledger.Open(filepath.Join(t.TempDir(), "l.db"))
+	s.path, s.url = filepath.Join(t.TempDir(), "l.db"), server.URL
+	s.open()
+	s.flush(t.Context())
+	return s
+}
+
+// open starts a server on the ledger.
+func (s *scene) open() {
+	s.t.Helper()
+	l, err := ledger.Open(s.path)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
+	s.t.Cleanup(func() { _ = l.Close() })
 	s.ledger = l
 	now := func() time.Time { return s.clock }
 	token := func() (string, error) { return "t", nil }
-	s.r = &Rerunner{GitHub: github.NewClient(server.URL, token, server.Client(), now), Ledger: l, PerHour: 2,
+	s.r = &Rerunner{GitHub: github.NewClient(s.url, token, &http.Client{}, now), Ledger: l, PerHour: 2,
 		Scope: annotate.Scope{"o/r"}, Log: zerolog.New(&s.log), Now: now,
 		Metrics: NewMetrics(prometheus.NewRegistry()),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
 			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
 		}}
 	s.restart()
-	s.flush(t.Context())
-	return s
 }
 
 func (s *scene) restart() {
@@ -416,22 +436,4 @@ func TestBudget(t *testing.T) {
 	if len(s.ordered) != 3 {
 		t.Errorf("an hour later: %q", s.ordered)
 	}
-}
-
-// A kill between the request and its record runs nothing twice.
-func TestKilled(t *testing.T) {
-	s := newScene(t)
-	ctx, kill := context.WithCancel(t.Context())
-	s.onOrder = kill
-	s.put("amber", nothing)
-	s.flush(ctx)
-	if n, err := s.ledger.Deliveries(Receiver).Waiting(t.Context()); n != 1 || len(s.ordered) != 1 || err != nil {
-		t.Fatalf("it was not killed in between: %d wait, %q %v", n, s.ordered, err)
-	}
-	s.restart()
-	for range 3 {
-		s.run["status"] = "completed" // the second attempt failed, too
-		s.flush(t.Context())
-	}
-	s.want(failedJobs)
 }
