@@ -192,6 +192,44 @@ var chartValues = map[string][]string{
 	},
 }
 
+// streamLabels are the labels of k8s-monitoring's streams, by its templates of 4.3.0: what a
+// selector can find. The pod's name is none of them.
+var streamLabels = []string{"cluster", "k8s_cluster_name", "namespace", "container", "job", "service_name",
+	"service_namespace", "app_kubernetes_io_name", "stream", "flags", "instance", "unit", "source", "level",
+	"priority_keyword", "transport"}
+
+var (
+	selector  = regexp.MustCompile(`\{([a-z_]+(?:=~|!=|!~|=)"[^{}]*)\}`)
+	ofMatcher = regexp.MustCompile(`([a-z_]+)(?:=~|!=|!~|=)"`)
+)
+
+// Every selector that the pages and the flags have for the logs finds something in a Loki that
+// k8s-monitoring fills, and the page that lists its labels lists these.
+func TestSelectorsFitTheShipper(t *testing.T) {
+	seen := 0
+	for _, page := range []string{"grafana.md", "reference.md", "explain.md"} {
+		for _, s := range selector.FindAllStringSubmatch(docs(t, page), -1) {
+			if strings.Contains(s[1], `job="coroner"`) || s[1] == `pod="…"` { // coroner's own; what finds nothing
+				continue
+			}
+			for _, m := range ofMatcher.FindAllStringSubmatch(s[1], -1) {
+				if seen++; !slices.Contains(streamLabels, m[1]) {
+					t.Errorf("%s: {%s}: k8s-monitoring has no label %s", page, s[1], m[1])
+				}
+			}
+		}
+	}
+	if seen < 6 {
+		t.Errorf("only %d labels in selectors", seen)
+	}
+	_, table, _ := strings.Cut(docs(t, "grafana.md"), "\n## What k8s-monitoring calls things\n")
+	for _, label := range streamLabels {
+		if !strings.Contains(table, "`"+label+"`") {
+			t.Errorf("grafana.md does not list %s", label)
+		}
+	}
+}
+
 // leaves are the paths to a value's leaves; a list of names is one.
 func leaves(path string, v any, found map[string]any) {
 	switch v := v.(type) {

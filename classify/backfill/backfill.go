@@ -54,9 +54,12 @@ func (s *Source) Lines() int { return s.lines }
 func (s *Source) Runner(ctx context.Context, name string) iter.Seq[ingest.Entry] {
 	return func(yield func(ingest.Entry) bool) {
 		short := name[strings.LastIndexByte(name, '/')+1:]
-		var own []ingest.Entry
+		pod := s.Streams.PodLabel + "=~" + strconv.Quote(quoteMeta(short)+".*")
+		own := slices.Collect(s.queryLoki(ctx, withMatcher(s.Streams.Pods, pod), s.From, s.To))
+		if len(own) == 0 { // Grafana's k8s-monitoring names the pod in each line's metadata, which no selector finds
+			own = slices.Collect(s.queryLoki(ctx, s.Streams.Pods+" | "+pod, s.From, s.To))
+		}
 		for _, q := range []string{
-			withMatcher(s.Streams.Pods, s.Streams.PodLabel+"=~"+strconv.Quote(quoteMeta(short)+".*")),
 			s.Streams.Controller + " |= " + strconv.Quote(short),
 			s.Streams.Journal + " |= " + strconv.Quote(short),
 		} {

@@ -17,13 +17,13 @@ func Commands(v *rules.Verdict) (out []string) {
 	}
 	from, to, timed := timeWindow(v)
 	if r := plainName(v.Runner); r != "" {
-		flag, selector := " -A", fmt.Sprintf("{pod=%q}", r)
+		flag := " -A"
 		if ns := plainName(v.Namespace); ns != "" {
-			flag, selector = " -n "+ns, fmt.Sprintf("{namespace=%q, pod=%q}", ns, r)
+			flag = " -n " + ns
 		}
 		out = append(out, collecting(v, r, flag)...)
 		if timed {
-			out = append(out, logcliCommand(from, to, selector))
+			out = append(out, logcliCommand(from, to, linesOf(v.Namespace, r)))
 		}
 	}
 	if n := plainName(v.Node); n != "" && timed {
@@ -79,12 +79,22 @@ func Queries(v *rules.Verdict) (out []string) {
 		if c := plainName(v.Cluster); c != "" {
 			own = fmt.Sprintf(`{job="coroner", cluster=%q}`, c)
 		}
-		out = append(out, fmt.Sprintf(`%s | runner=%q`, own, r), fmt.Sprintf("{pod=%q}", r))
+		out = append(out, fmt.Sprintf(`%s | runner=%q`, own, r), linesOf(v.Namespace, r))
 	}
 	if n := plainName(v.Node); n != "" {
 		out = append(out, fmt.Sprintf(`{job="integrations/kubernetes/journal", instance=%q}`, n))
 	}
 	return out
+}
+
+// linesOf is LogQL for a pod's own lines. Its name is a filter, which finds a stream's label and
+// the metadata of a line: that is where k8s-monitoring has it since its release 2. A query needs
+// a label beside that.
+func linesOf(namespace, pod string) string {
+	if ns := plainName(namespace); ns != "" {
+		return fmt.Sprintf("{namespace=%q} | pod=%q", ns, pod)
+	}
+	return fmt.Sprintf("{container=~\".+\"} | pod=%q", pod)
 }
 
 func logcliCommand(from, to time.Time, selector string) string {

@@ -48,7 +48,7 @@ const wantMarkdown = `**cgroup-OOM** (confirmed) · ~ci/amber-4kx2p~ · ` +
 
 ~~~sh
 kubectl get events -n ci --field-selector involvedObject.name=amber-4kx2p
-logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{namespace="ci", pod="amber-4kx2p"}'
+logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{namespace="ci"} | pod="amber-4kx2p"'
 logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z '{job="integrations/kubernetes/journal", ` +
 	`instance="build-7"}'
 journalctl --since "2026-03-01 09:58:04 UTC" --until "2026-03-01 10:01:04 UTC"  # on build-7

@@ -104,7 +104,7 @@ func TestSections(t *testing.T) {
 	v.Open = []rules.OpenLabel{{Label: rules.Evicted, Needs: "the pod's status"}}
 	short, whole := write(t, v, postmortem.Style{}), write(t, v, postmortem.Style{All: true})
 	const logcli = `logcli query --from=2026-03-01T09:58:04Z --to=2026-03-01T10:01:04Z ` +
-		`'{namespace="ci", pod="amber-4kx2p"}'`
+		`'{namespace="ci"} | pod="amber-4kx2p"'`
 	for want, inShort := range map[string]bool{
 		"exit    137 OOMKilled":        true,
 		"job     build · step Compile": true,

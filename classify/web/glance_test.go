@@ -80,8 +80,8 @@ func TestWaysOut(t *testing.T) {
 		}
 	}
 	body := s.holds("/runners/ci/amber", 200, "The runner's log in Grafana", "The node's journal in Grafana")
-	for _, want := range []string{`href="https://grafana.example/explore?panes=`, "%7Bpod%3D%5C%22amber%5C%22%7D",
-		"%22uid%22%3A%22loki-1%22", "1777887900000"} { // 15 minutes before t0
+	for _, want := range []string{`href="https://grafana.example/explore?panes=`, "%7Bnamespace%3D%5C%22ci%5C%22%7D",
+		"pod%3D%5C%22amber%5C%22", "%22uid%22%3A%22loki-1%22", "1777887900000"} { // 15 minutes before t0
 		if !strings.Contains(body, want) {
 			t.Errorf("Grafana's address lacks %s", want)
 		}

@@ -61,7 +61,7 @@ func (l *Links) logs(r *lookup.Recorded) (out []link) {
 		switch {
 		case strings.HasPrefix(query, `{job="coroner"`):
 			continue // the page says what is there
-		case strings.HasPrefix(query, "{pod="):
+		case strings.Contains(query, "} | pod="):
 			name = "The runner's log"
 		}
 		out = append(out, link{name + " in Grafana", l.explore(query, at.Add(-logsBefore), at.Add(logsAfter))})
