@@ -27,6 +27,7 @@ type Cluster struct {
 type API struct {
 	base      string
 	client    *http.Client
+	config    *rest.Config
 	Namespace string // of the context
 }
 
@@ -56,7 +57,7 @@ func (c Cluster) Connect() (*API, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	client.Timeout = timeout
-	return &API{strings.TrimRight(base.String(), "/"), client, namespace}, nil
+	return &API{strings.TrimRight(base.String(), "/"), client, config, namespace}, nil
 }
 
 // Refusal is an answer that is none.

@@ -10,9 +10,9 @@ import (
 // serverLabels are those of the Service of coroner serve, as the chart has them.
 const serverLabels = "app.kubernetes.io/name=coroner,app.kubernetes.io/component=server"
 
-// Server finds coroner serve by its Service. It is asked through the API server, so that
-// nothing is forwarded and what the kubeconfig allows decides. The address is "" where there
-// is none.
+// Server finds coroner serve by its Service. It is asked through the API server, so that what
+// the kubeconfig allows decides: by its proxy, or by a forwarded port, see way. The address is ""
+// where there is none.
 func (a *API) Server(ctx context.Context) (address string, client *http.Client, err error) {
 	var services list[struct {
 		object
@@ -29,12 +29,11 @@ func (a *API) Server(ctx context.Context) (address string, client *http.Client, 
 			if p.Name != "http" || !isPlain(s.Metadata.Name) || !isPlain(s.Metadata.Namespace) {
 				continue
 			}
-			scheme := ""
+			to := service{s.Metadata.Namespace, s.Metadata.Name, "http"}
 			if p.AppProtocol == "https" {
-				scheme = "https:"
+				to.scheme = "https"
 			}
-			return a.base + "/api/v1/namespaces/" + s.Metadata.Namespace + "/services/" + scheme + s.Metadata.Name +
-				":http/proxy", a.client, nil
+			return to.proxy(a.base), &http.Client{Transport: newWay(a, to), Timeout: timeout}, nil
 		}
 	}
 	return "", nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -52,9 +53,9 @@ func (c *collectCmd) Run(p *program) error {
 	return e.Run(p)
 }
 
-// inCluster is a lookup at the server in the cluster that the kubeconfig names; ok is false
-// where there is none, and said why.
-func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool, err error) {
+// inCluster is a lookup at the server in the cluster that the kubeconfig names, with the headers
+// that a person told, as a token; ok is false where there is none, and said why.
+func (c *lookupCmd) inCluster(p *program, told http.Header) (client *lookup.Client, ok bool, err error) {
 	api, err := c.Kube.Connect()
 	if err != nil {
 		return nil, false, usage("%w", err)
@@ -68,7 +69,7 @@ func (c *lookupCmd) inCluster(p *program) (client *lookup.Client, ok bool, err e
 		return nil, false, nil
 	}
 	c.Server = address
-	return &lookup.Client{Server: address, HTTP: asking}, true, nil
+	return &lookup.Client{Server: address, Header: told, HTTP: asking}, true, nil
 }
 
 // asksCluster says whether the server is one to be found in a cluster: a plugin of kubectl

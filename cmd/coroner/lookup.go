@@ -52,7 +52,7 @@ func (c *lookupCmd) Run(p *program) error {
 	}
 	inCluster := c.asksCluster(p)
 	if inCluster {
-		there, ok, err := c.inCluster(p)
+		there, ok, err := c.inCluster(p, client.Header)
 		if err != nil {
 			return err
 		}
