@@ -168,7 +168,7 @@ site:
 	$(GO) run ./cmd/coroner docs dist/site
 
 reference:
-	$(GO) test -vet=off ./cmd/coroner ./cmd/coroner-agent -run '^TestReference$$' -count=1 -reference
+	$(GO) test -vet=off ./cmd/coroner ./cmd/coroner-agent -run '^Test(Reference|Shown)$$' -count=1 -reference
 
 # The picture in the README: the demo's post-mortem in a real browser.
 screenshot: build
