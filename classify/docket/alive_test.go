@@ -403,7 +403,7 @@ func TestLifeSign(t *testing.T) {
 		t.Fatalf("%d cases, %v", len(all), err)
 	}
 	book := w.Book()
-	found, err := w.judge.scans.gatherCase(context.Background(), w.ledger.Questions, &all[0], book)
+	found, err := gatherCase(context.Background(), w.ledger.Questions, &all[0], book, w.judge.scans)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/ledger"
+	"coroner/classify/scans"
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -130,7 +131,7 @@ func New(
 	s := &store{ledger: l, options: o, metrics: m, log: log, now: now}
 	s.book.Store(book)
 	f := newFiler(s)
-	j := &judge{store: s, scans: newScanCache()}
+	j := &judge{store: s, scans: scans.New()}
 	return &Docket{
 		store:   s,
 		filer:   f,
@@ -206,7 +207,7 @@ func (d *Docket) Gather(ctx context.Context, c ledger.Case) ([]ingest.Entry, err
 	if c.Kind != casefile.OfRunner {
 		return d.waiting.gather(ctx, d.ledger.Questions, &c, firstMoment(&c))
 	}
-	found, err := d.judge.scans.gatherCase(ctx, d.ledger.Questions, &c, d.Book())
+	found, err := gatherCase(ctx, d.ledger.Questions, &c, d.Book(), d.judge.scans)
 	var out []ingest.Entry
 	for _, s := range found {
 		out = append(out, s.Entry)

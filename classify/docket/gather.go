@@ -8,6 +8,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/ledger"
+	"coroner/classify/scans"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -19,13 +20,13 @@ const pidNear = 20 * time.Second
 // gatherCase collects from the ledger everything that can bear on a case: what is
 // filed under its names and under every name that those records add, what
 // happened to its node, its last lines, and the coverage marks.
-func (s *scanCache) gatherCase(
-	ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook,
+func gatherCase(
+	ctx context.Context, q ledger.Questions, c *ledger.Case, book *rules.Rulebook, cache *scans.Cache,
 ) ([]*classify.Scanned, error) {
 	g := &gathering{
 		ctx:   ctx,
 		q:     q.In(c.Cluster),
-		cache: s,
+		cache: cache,
 		c:     c,
 		book:  book,
 		seen:  map[int64]bool{},
@@ -64,7 +65,7 @@ func (g *gathering) cutNames() {
 type gathering struct {
 	ctx   context.Context
 	q     ledger.Questions
-	cache *scanCache
+	cache *scans.Cache
 	c     *ledger.Case
 	book  *rules.Rulebook
 	err   error
@@ -201,7 +202,7 @@ func (g *gathering) addNodeWide(from, to time.Time) {
 		if g.seen[id] {
 			continue
 		}
-		k := scanKey{id, g.book}
+		k := scans.Key{ID: id, Book: g.book}
 		s, known := g.cache.Get(k)
 		if !known {
 			e, ok, err := g.q.Evidence(g.ctx, id)
@@ -213,12 +214,6 @@ func (g *gathering) addNodeWide(from, to time.Time) {
 		}
 		g.found = append(g.found, s)
 	}
-}
-
-// scanKey names a record as a rulebook sees it.
-type scanKey struct {
-	id   int64
-	book *rules.Rulebook
 }
 
 func scanEntry(e *ingest.Entry, book *rules.Rulebook) *classify.Scanned {

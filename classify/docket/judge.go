@@ -11,6 +11,7 @@ import (
 
 	"coroner/classify"
 	"coroner/classify/ledger"
+	"coroner/classify/scans"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -22,7 +23,7 @@ const together = 32
 // judge gives cases their verdicts and records them.
 type judge struct {
 	*store
-	scans *scanCache
+	scans *scans.Cache
 	mu    sync.Mutex // a case is judged by one at a time
 }
 
@@ -105,7 +106,7 @@ type judgement struct {
 // judgeLives gives a case the verdicts that it would be given now.
 func (j *judge) judgeLives(ctx context.Context, q ledger.Questions, c *ledger.Case) (found judgement, err error) {
 	book := j.Book()
-	all, err := j.scans.gatherCase(ctx, q, c, book)
+	all, err := gatherCase(ctx, q, c, book, j.scans)
 	if err != nil {
 		return found, err
 	}

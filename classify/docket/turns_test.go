@@ -101,21 +101,6 @@ func TestFloodOfBytes(t *testing.T) {
 	}
 }
 
-// What is remembered of records is bounded in bytes.
-func TestScansAreBounded(t *testing.T) {
-	s := newScanCache()
-	for i := range int64(10_000) {
-		s.Add(scanKey{id: i}, &classify.Scanned{Entry: ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}})
-		s.Add(scanKey{id: i}, &classify.Scanned{Entry: ingest.Entry{Text: strings.Repeat("x", ingest.MaxText)}})
-	}
-	if _, ok := s.Get(scanKey{id: 9_999}); !ok || s.size > maxScansSize || s.size < maxScansSize/2 {
-		t.Errorf("%d bytes, the last one is there: %v", s.size, ok)
-	}
-	if s.Purge(); s.size != 0 {
-		t.Errorf("%d bytes of nothing", s.size)
-	}
-}
-
 // However many pools logs speak of, few have a label of their own.
 func TestPoolsAreBounded(t *testing.T) {
 	w := newWorld(t, Options{})

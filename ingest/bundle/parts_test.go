@@ -149,7 +149,8 @@ func TestGuidesAndDifferences(t *testing.T) {
 // are read, and it is said. Beside a log they are passed over whole.
 func TestNotesAloneAreQuoted(t *testing.T) {
 	const notes = "# Last night\n\nAll end with `exec /run.sh: exec format error` since May.\n"
-	for text, want := range map[string]int{notes: 1, "-- notes.md --\n" + notes + "-- node.log --\nkubelet[1]: ready\n": 1} {
+	beside := "-- notes.md --\n" + notes + "-- node.log --\nkubelet[1]: ready\n"
+	for _, text := range []string{notes, beside} {
 		name := "notes.md"
 		if strings.HasPrefix(text, "--") {
 			name = "all.txtar"
@@ -162,7 +163,7 @@ func TestNotesAloneAreQuoted(t *testing.T) {
 			}
 		}
 		quoted := len(read) == 1 && read[0] == "exec /run.sh: exec format error"
-		if len(read) != want || quoted != (name == "notes.md") || len(b.Problems()) != 1 {
+		if len(read) != 1 || quoted != (name == "notes.md") || len(b.Problems()) != 1 {
 			t.Errorf("%s: %q, problems %v", name, read, b.Problems())
 		}
 	}

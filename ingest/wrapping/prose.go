@@ -39,8 +39,8 @@ func Quoted(text []byte) string {
 var (
 	codeSpan  = regexp.MustCompile("`([^`\n]{12,500})`")
 	errorLine = regexp.MustCompile(`^(?:ERROR|FATAL|Error|##\[error\])[: ]`)
-	command   = regexp.MustCompile(`^(?:\$ |\S*(?:\.sh|make|kubectl|docker|helm|git|curl|sudo|grep|journalctl|cat|cd|go|npm|pip|` +
-		`systemctl|coroner) )`)
+	command   = regexp.MustCompile(`^(?:\$ |\S*(?:\.sh|make|kubectl|docker|helm|git|curl|sudo|grep|journalctl|cat|cd|` +
+		`go|npm|pip|systemctl|coroner) )`)
 )
 
 // pasted is how what people paste begins besides logs: quotes, commands, code, rows.

@@ -49,7 +49,7 @@ const maxGrace = 24 * 3600 // seconds; what a pod asks for is bounded
 
 // lookBackIn is that of a source. What a pod was asked to stop for may have been told a whole
 // grace period before its end.
-func (c *Case) lookBackIn(source ingest.Source) time.Duration {
+func lookBackIn(c *Case, source ingest.Source) time.Duration {
 	switch source {
 	case ingest.Kubelet, ingest.Containerd, ingest.Kube:
 		return max(lookBack, c.workedOutLife().grace)
@@ -64,7 +64,7 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 		switch {
 		case k.Source != source:
 		case k.Why != "":
-			if c.NearDeath(k, died) {
+			if nearDeath(c, k, died) {
 				return false
 			}
 		case k.From.IsZero() && k.To.IsZero():
@@ -75,7 +75,7 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 	}
 	return read || !died.IsZero() && slices.ContainsFunc(joinSpans(spans), func(k Coverage) bool {
 		return !k.To.Before(died.Add(-time.Second)) &&
-			(!k.From.After(died.Add(-c.lookBackIn(source))) || !k.From.After(c.podStart()))
+			(!k.From.After(died.Add(-lookBackIn(c, source))) || !k.From.After(c.podStart()))
 	})
 }
 
@@ -96,10 +96,10 @@ func joinSpans(spans []Coverage) []Coverage {
 	return out
 }
 
-// NearDeath says whether a gap touches the time around the death.
-func (c *Case) NearDeath(gap Coverage, died time.Time) bool {
+// nearDeath says whether a gap touches the time around the death.
+func nearDeath(c *Case, gap Coverage, died time.Time) bool {
 	return died.IsZero() ||
-		!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-c.lookBackIn(gap.Source)))
+		!gap.From.After(died.Add(lookBack)) && !gap.To.Before(died.Add(-lookBackIn(c, gap.Source)))
 }
 
 // ToldLater is how long after a death a source may still tell of its cause: a

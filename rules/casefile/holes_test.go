@@ -52,7 +52,7 @@ func TestFewHoles(t *testing.T) {
 
 func near(all []Coverage, s ingest.Source, died time.Time) bool {
 	for _, k := range all {
-		if k.Source == s && k.Why != "" && new(Case).NearDeath(k, died) {
+		if k.Source == s && k.Why != "" && nearDeath(new(Case), k, died) {
 			return true
 		}
 	}

@@ -93,7 +93,7 @@ func whyMissing(c *Case, source ingest.Source, f Findings) string {
 			continue
 		}
 		read = true
-		if k.Why != "" && c.NearDeath(k, f.Died) {
+		if k.Why != "" && nearDeath(c, k, f.Died) {
 			return fmt.Sprintf("lost %s–%s (%s)", clock(k.From), clock(k.To), k.Why)
 		}
 	}
@@ -107,8 +107,10 @@ func whyMissing(c *Case, source ingest.Source, f Findings) string {
 	if f.Died.IsZero() {
 		return "read, but when the end was is not known"
 	}
-	if back := c.lookBackIn(source); back > lookBack {
-		return fmt.Sprintf("read, but not from its grace period of %d s on to the death at %s", int(back.Seconds()), clock(f.Died))
+	if back := lookBackIn(c, source); back > lookBack {
+		return fmt.Sprintf(
+			"read, but not from a grace period of %d s before the death at %s on", int(back.Seconds()), clock(f.Died),
+		)
 	}
 	return fmt.Sprintf("read, but not over the death at %s", clock(f.Died))
 }
