@@ -236,9 +236,16 @@ func (a *assembler) concerned(m *ingest.Entry) []*Pod {
 	return a.wanted
 }
 
+// ofNodesLogs says whether a mark says what was lost of the logs of all pods of a node.
+func ofNodesLogs(m *ingest.Entry) bool {
+	return m.Mark.Kind == ingest.Gap && m.Node != "" && m.Pod == "" && m.PodUID == "" && m.Source.Forgeable()
+}
+
 // streamOf says whether a mark of a pod's stream is about p.
 func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 	switch {
+	case ofNodesLogs(m):
+		return p.Node == "" || p.nodeGuessed || nodename.Same(m.Node, p.Node)
 	case m.PodUID != "" && p.UID != "":
 		return m.PodUID == p.UID
 	case m.Pod != "":

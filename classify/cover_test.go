@@ -11,6 +11,7 @@ import (
 	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/rules"
+	"coroner/rules/casefile"
 )
 
 // A folder with very many pods and very many stretches of one node's journal
@@ -177,6 +178,49 @@ func TestSilenceOfAnotherNode(t *testing.T) {
 		}
 		if v := judge(book, list, in); v.Label != "SIGTERM-drain" || v.Confidence != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.name, v.Label, v.Confidence, c.want)
+		}
+	}
+}
+
+// What an agent's full spool lost of pods' logs names no pod. It is a hole in the log of each pod of
+// its node, also of one that no log of the node names, and in nothing else.
+func TestHoleInTheLogsOfANodesPods(t *testing.T) {
+	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	mark := func(source ingest.Source, node string, m ingest.Mark) ingest.Entry {
+		return ingest.Entry{At: m.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: node, Mark: &m}
+	}
+	read := ingest.Mark{Kind: ingest.Covered, From: died.Add(-time.Hour), To: died.Add(time.Minute)}
+	for _, c := range []struct {
+		what, node string
+		named      bool // by the node's kubelet
+		lost       time.Time
+		want       bool // its log is read over its death
+	}{
+		{"of the node", "n1", true, died, false},
+		{"of the node, and its kubelet is silent", "n1", false, died, false},
+		{"of another node", "n2", true, died, true},
+		{"of the node, and lost long before", "n1", true, died.Add(-10 * time.Minute), true},
+	} {
+		const uid = "00000001-1111-2222-3333-444455556666"
+		log := mark(ingest.Runner, c.node, read)
+		log.Namespace, log.Pod, log.PodUID = "ci", "amber-1", uid
+		gap := ingest.Mark{Kind: ingest.Gap, From: c.lost.Add(-time.Second), To: c.lost, Why: "the spool was full"}
+		entries := []ingest.Entry{log, mark(ingest.Kernel, c.node, read), mark(ingest.Runner, "n1", gap)}
+		if c.named {
+			entries = append(entries, ingest.Entry{At: died, Clock: ingest.WallClock, Source: ingest.Kubelet,
+				Trust: ingest.Attested, Node: c.node, Text: `I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): ` +
+					`container finished" podID="` + uid + `" containerID="` + strings.Repeat("0a", 32) + `" exitCode=1`})
+		}
+		cases := classify.Cases(entries, loadBook(t), classify.Options{})
+		at := slices.IndexFunc(cases, func(k *casefile.Case) bool { return k.UID == uid })
+		if at < 0 {
+			t.Fatalf("%s: no case", c.what)
+		}
+		if got := cases[at].Covers(ingest.Runner, died); got != c.want {
+			t.Errorf("%s: its log is read: %v, want %v", c.what, got, c.want)
+		}
+		if c.named && !cases[at].Covers(ingest.Kernel, died) {
+			t.Errorf("%s: the kernel's log is not", c.what)
 		}
 	}
 }

@@ -37,6 +37,7 @@ func (r *Record) jobPlaces() jobPlaces {
 	for i := range r.Marks {
 		m := &r.Marks[i]
 		switch {
+		case ofNodesLogs(m): // of any place
 		case m.Source == ingest.Runner && m.Namespace == "":
 			out.others = true
 		case runsJobs(m.Source, m.Pod, m.Container):

@@ -357,12 +357,12 @@ func (a *Agent) storeAll(now time.Time, keep bool) error {
 }
 
 // spoolFull is called by the spool with what it dropped. Lost evidence is a gap in
-// everything that the node said at that time. It is no file, which would cost another, but is
-// stored with the positions, and sent before the next file.
-func (a *Agent) spoolFull(i spool.Item) {
+// everything that the node and its pods said at that time. It is no file, which would cost
+// another, but is stored with the positions, and sent before the next file.
+func (a *Agent) spoolFull(i spool.Item, body []byte) {
 	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
 	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
 	if i.Class == spool.Evidence {
-		a.lost.extendBy(timeRange{i.From, i.To})
+		a.lost.extendBy(timeRange{i.From, i.To, tellersOf(body)})
 	}
 }

@@ -1,16 +1,50 @@
 package agent
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/push"
 )
 
 // timeRange is a span of time; without To it is none.
 type timeRange struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
+
+	Tellers []teller `json:"tellers,omitzero"` // whose words on others are of it: one of each source
+}
+
+// teller is a pod that speaks of the runners of others: a controller's, or a listener's.
+type teller struct {
+	Source    ingest.Source `json:"source"`
+	Namespace string        `json:"namespace"`
+	Pod       string        `json:"pod"`
+}
+
+// tellersOf are those whose words a push holds, one of each source. Of one that nobody can read
+// any more they are not known.
+func tellersOf(body []byte) (out []teller) {
+	entries, _ := push.Decode(body)
+	for i := range entries {
+		e := &entries[i]
+		if e.Source.TellsOfOthers() && e.Namespace != "" && e.Pod != "" { // else no server takes its word
+			out = addTellers(out, teller{e.Source, e.Namespace, e.Pod})
+		}
+	}
+	return out
+}
+
+// addTellers adds those of whose source there is none.
+func addTellers(to []teller, more ...teller) []teller {
+	for _, t := range more {
+		if !slices.ContainsFunc(to, func(had teller) bool { return had.Source == t.Source }) {
+			to = append(to, t)
+		}
+	}
+	return to
 }
 
 // lostRange is the time of the evidence that the spool lost and that the server was not
@@ -34,6 +68,7 @@ func (r *lostRange) extendBy(l timeRange) {
 	if l.To.After(r.To) {
 		r.To = l.To
 	}
+	r.Tellers = addTellers(slices.Clip(r.Tellers), l.Tellers...)
 }
 
 // currentRange is the range as it is.
@@ -48,7 +83,7 @@ func (r *lostRange) currentRange() timeRange {
 func (r *lostRange) forgetTold(told timeRange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.From.Equal(told.From) && r.To.Equal(told.To) {
+	if r.From.Equal(told.From) && r.To.Equal(told.To) && slices.Equal(r.Tellers, told.Tellers) {
 		r.timeRange = timeRange{}
 	}
 }

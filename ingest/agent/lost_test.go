@@ -63,7 +63,7 @@ func TestHoleOfAHole(t *testing.T) {
 	s.will(503)
 	a := newTestAgent(t, t.TempDir(), s.URL, 700)
 	a.delivery.away.Store(true)
-	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)})
+	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)}, nil)
 	for i := range 6 {
 		oomAt(a, now.Add(time.Duration(i)*time.Second))
 		a.flushOnce(context.Background(), true)
@@ -108,5 +108,36 @@ func TestEveryBeatIsTold(t *testing.T) {
 	sendUntil(t, a, "an empty spool", a.empty)
 	if n := strings.Count(strings.Join(s.texts(), "|"), "covered runner"); n != 2 {
 		t.Errorf("%d spans: %q", n, s.texts())
+	}
+}
+
+// What goes of pods' logs is a hole, too, and of the controllers' where some of those is among it;
+// both are told after a restart.
+func TestHoleInPodsLogs(t *testing.T) {
+	for _, follows := range []ingest.Source{ingest.Runner, ingest.Controller} {
+		s, dir := newServer(t), t.TempDir()
+		s.will(503)
+		a := newTestAgent(t, dir, s.URL, 400)
+		a.delivery.away.Store(true)
+		read := ingest.Mark{Kind: ingest.Covered, From: now, To: now}
+		_ = a.takePods(podlog.Batch{Marks: []ingest.Entry{{Node: "n1", Source: follows, Namespace: "ci", Pod: "p",
+			Doc: "log", At: now, Clock: ingest.WallClock, Mark: &read}}})
+		for i := range 3 {
+			oomAt(a, now.Add(time.Duration(i)*time.Minute))
+			a.flushOnce(context.Background(), true)
+		}
+		s.will(0)
+		b := newTestAgent(t, dir, s.URL, 1<<20)
+		b.flushOnce(context.Background(), true)
+		sendUntil(t, b, "an empty spool", b.empty)
+		got := strings.Join(s.texts(), ",")
+		for source, want := range map[ingest.Source]bool{
+			ingest.Kernel: true, ingest.Runner: true, ingest.Job: true,
+			ingest.Controller: follows == ingest.Controller, ingest.Listener: false,
+		} {
+			if has := strings.Contains(got, "gap "+string(source)); has != want {
+				t.Errorf("with a log of the %s a gap of the %s is told: %v; %s", follows, source, has, got)
+			}
+		}
 	}
 }

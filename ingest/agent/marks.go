@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -53,15 +54,20 @@ func (m *marks) moveTo(q *queue) {
 	}
 }
 
-// gaps are what the spool lost, as one gap of each source.
+// gaps are what the spool lost, as one gap of each source. Those of runners and jobs name no
+// pod: they are about every pod of the node.
 func (a *Agent) gaps(lost timeRange) (out []ingest.Entry) {
 	const why = "the agent's spool was full: the server was away for too long"
+	all := slices.Clone(lost.Tellers)
 	for _, source := range []ingest.Source{
-		ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd,
+		ingest.Kernel, ingest.Kubelet, ingest.Containerd, ingest.Kata, ingest.Systemd, ingest.Runner, ingest.Job,
 	} {
+		all = append(all, teller{Source: source})
+	}
+	for _, t := range all {
 		gap := ingest.Mark{Kind: ingest.Gap, From: lost.From, To: lost.To, Why: why}
-		e := a.marks.newMark(source, lost.To, gap)
-		e.Cluster = a.c.Cluster
+		e := a.marks.newMark(t.Source, lost.To, gap)
+		e.Cluster, e.Namespace, e.Pod = a.c.Cluster, t.Namespace, t.Pod
 		out = append(out, e)
 	}
 	return out

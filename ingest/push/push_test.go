@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -422,4 +423,31 @@ func FuzzHandler(f *testing.F) {
 			}, func(string) {})
 		h.ServeHTTP(httptest.NewRecorder(), req)
 	})
+}
+
+// What an agent reads back of its own pushes is what it had put into them, and of what is none it
+// learns that it is none.
+func TestDecode(t *testing.T) {
+	body, err := Encode(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(body)
+	if err != nil || len(got) != len(whole) {
+		t.Fatalf("%d entries, %v", len(got), err)
+	}
+	for _, want := range whole {
+		has := func(e ingest.Entry) bool {
+			return cmp.Equal(e.Mark, want.Mark) && e.Text == want.Text && e.Source == want.Source && e.Pod == want.Pod
+		}
+		if !slices.ContainsFunc(got, has) {
+			t.Errorf("%+v is not there", want)
+		}
+	}
+	bomb := snappy.Encode(nil, make([]byte, maxDecoded+1))
+	for _, bad := range [][]byte{nil, body[:len(body)/2], []byte("x"), snappy.Encode(nil, []byte("x")), bomb} {
+		if got, err := Decode(bad); err == nil && len(bad) > 0 {
+			t.Errorf("%d bytes of something else: %d entries", len(bad), len(got))
+		}
+	}
 }

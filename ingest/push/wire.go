@@ -29,6 +29,7 @@ import (
 
 	"github.com/grafana/loki/pkg/push"
 	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/snappy"
 
 	"coroner/ingest"
 	"coroner/ingest/logtext"
@@ -68,6 +69,34 @@ func Encode(entries []ingest.Entry) ([]byte, error) {
 	data, err := req.Marshal()
 	return s2.EncodeSnappy(nil, data), err // not as small as can be, but in a tenth of the memory
 }
+
+// Decode reads the entries of what Encode made, stream by stream.
+func Decode(body []byte) (out []ingest.Entry, err error) {
+	size, err := snappy.DecodedLen(body)
+	if err == nil && size > maxDecoded {
+		err = errWire
+	}
+	if err != nil {
+		return nil, err
+	}
+	var req push.PushRequest
+	data, err := snappy.Decode(nil, body)
+	if err == nil {
+		err = req.Unmarshal(data)
+	}
+	for _, s := range req.Streams {
+		labels, _ := logtext.ParseLabels(s.Labels)
+		for i := 0; i < len(s.Entries) && err == nil; i++ {
+			var e ingest.Entry
+			e, err = entryOf(labels, &s.Entries[i])
+			out = append(out, e)
+		}
+	}
+	return out, err
+}
+
+// maxDecoded is more than a push of an agent has, as it keeps each far below what servers take.
+const maxDecoded = 64 << 20
 
 // labelsOf are the labels of an entry's stream: few, and none with a pod's name.
 func labelsOf(e *ingest.Entry) string {

@@ -61,7 +61,7 @@ func moment(nanos int64) time.Time {
 type Spool struct {
 	dir  string
 	max  int64
-	lost func(Item) // told of what went because the folder was full
+	lost func(Item, []byte) // told of what went because the folder was full, and its body
 
 	mu     sync.Mutex
 	items  []Item // by Seq
@@ -73,8 +73,9 @@ type Spool struct {
 }
 
 // Open opens a folder, and makes it when it is not there. max is its size in
-// bytes; lost is called for every file that had to go.
-func Open(dir string, max int64, lost func(Item)) (*Spool, error) {
+// bytes; lost is called for every file that had to go, with what it held: nil
+// where that cannot be read.
+func Open(dir string, max int64, lost func(Item, []byte)) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
@@ -192,11 +193,13 @@ func (s *Spool) shrinkToFit() {
 				break
 			}
 			i := s.items[at]
-			if i.body == nil {
+			body := i.body
+			if body == nil {
 				s.gone = append(s.gone, i.fileName())
+				body, _ = os.ReadFile(filepath.Join(s.dir, i.fileName()))
 			}
 			s.forgetAt(at)
-			s.lost(i)
+			s.lost(i, body)
 		}
 	}
 }
@@ -241,7 +244,7 @@ func (s *Spool) Next() (i Item, body []byte, err error) {
 			return i, nil, fmt.Errorf("spool: %w", err)
 		}
 		s.dropItem(i) // somebody else removed it
-		s.lost(i)
+		s.lost(i, nil)
 	}
 	return i, nil, ErrEmpty
 }

@@ -9,10 +9,16 @@ import (
 	"time"
 )
 
-func open(t *testing.T, dir string, max int64) (*Spool, *[]Item) {
+// lostItem is an item that had to go, and what it held.
+type lostItem struct {
+	Item
+	held string
+}
+
+func open(t *testing.T, dir string, max int64) (*Spool, *[]lostItem) {
 	t.Helper()
-	var lost []Item
-	s, err := Open(dir, max, func(i Item) { lost = append(lost, i) })
+	var lost []lostItem
+	s, err := Open(dir, max, func(i Item, body []byte) { lost = append(lost, lostItem{i, string(body)}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +138,11 @@ func TestFullSpoolDropsContextFirst(t *testing.T) {
 	equal(t, drain(s), "evidence e2", "evidence e3", "evidence e4")
 	if len(*lost) != 3 || (*lost)[0].Class != Context || (*lost)[1].Class != Context || (*lost)[2].Class != Evidence {
 		t.Errorf("%+v", *lost)
+	}
+	for i, held := range []string{"c1", "c2", "e1"} { // some were in files, some in memory only
+		if (*lost)[i].held != held {
+			t.Errorf("what went held %q, want %q", (*lost)[i].held, held)
+		}
 	}
 	put(t, s, Evidence, string(bytes.Repeat([]byte("x"), 50)))
 	if got := drain(s); len(got) != 1 {
