@@ -187,7 +187,8 @@ func TestSilenceOfAnotherNode(t *testing.T) {
 func TestHoleInTheLogsOfANodesPods(t *testing.T) {
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	mark := func(source ingest.Source, node string, m ingest.Mark) ingest.Entry {
-		return ingest.Entry{At: m.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: node, Mark: &m}
+		return ingest.Entry{At: m.To, Clock: ingest.WallClock, Source: source, Trust: ingest.Attested, Node: node,
+			Mark: &m}
 	}
 	read := ingest.Mark{Kind: ingest.Covered, From: died.Add(-time.Hour), To: died.Add(time.Minute)}
 	for _, c := range []struct {
@@ -208,8 +209,9 @@ func TestHoleInTheLogsOfANodesPods(t *testing.T) {
 		entries := []ingest.Entry{log, mark(ingest.Kernel, c.node, read), mark(ingest.Runner, "n1", gap)}
 		if c.named {
 			entries = append(entries, ingest.Entry{At: died, Clock: ingest.WallClock, Source: ingest.Kubelet,
-				Trust: ingest.Attested, Node: c.node, Text: `I0301 10:00:00.000000     812 generic.go:358] "Generic (PLEG): ` +
-					`container finished" podID="` + uid + `" containerID="` + strings.Repeat("0a", 32) + `" exitCode=1`})
+				Trust: ingest.Attested, Node: c.node, Text: `I0301 10:00:00.000000     812 generic.go:358] ` +
+					`"Generic (PLEG): container finished" podID="` + uid + `" containerID="` +
+					strings.Repeat("0a", 32) + `" exitCode=1`})
 		}
 		cases := classify.Cases(entries, loadBook(t), classify.Options{})
 		at := slices.IndexFunc(cases, func(k *casefile.Case) bool { return k.UID == uid })

@@ -63,7 +63,8 @@ func TestHoleOfAHole(t *testing.T) {
 	s.will(503)
 	a := newTestAgent(t, t.TempDir(), s.URL, 700)
 	a.delivery.away.Store(true)
-	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)}, nil)
+	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)},
+		nil)
 	for i := range 6 {
 		oomAt(a, now.Add(time.Duration(i)*time.Second))
 		a.flushOnce(context.Background(), true)
