@@ -213,7 +213,7 @@ func TestHoleInTheLogsOfANodesPods(t *testing.T) {
 					`"Generic (PLEG): container finished" podID="` + uid + `" containerID="` +
 					strings.Repeat("0a", 32) + `" exitCode=1`})
 		}
-		cases := classify.Cases(entries, loadBook(t), classify.Options{})
+		cases := classify.Cases(slices.Values(entries), loadBook(t))
 		at := slices.IndexFunc(cases, func(k *casefile.Case) bool { return k.UID == uid })
 		if at < 0 {
 			t.Fatalf("%s: no case", c.what)
