@@ -245,9 +245,10 @@ $(ARC):
 # (default: ctr -n k8s.io images import); CORONER_KUBE_STOP and CORONER_KUBE_START stop
 # and start kubelet or containerd where the node is this machine (default: systemctl
 # stop, start). CORONER_KUBE_KEEP=DIR keeps every case as a file for coroner explain.
+# CORONER_KUBE_CHURN=30m has the pools that are well do ordinary work for so long at least.
 e2e-kube: images bin/helm $(ARC)
 	CORONER_KUBE=$(CURDIR)/bin CORONER_KUBE_IMAGES=$(CURDIR)/dist CORONER_KUBE_ARC=$(ARC) \
-	  $(GO) test -count=1 -timeout 60m -v ./fixtures/kube
+	  $(GO) test -count=1 -timeout 120m -v ./fixtures/kube
 
 # SOAK=1m for a short one.
 SOAK ?= 10m
