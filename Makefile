@@ -245,6 +245,7 @@ $(ARC):
 # (default: ctr -n k8s.io images import); CORONER_KUBE_STOP and CORONER_KUBE_START stop
 # and start kubelet or containerd where the node is this machine (default: systemctl
 # stop, start). CORONER_KUBE_KEEP=DIR keeps every case as a file for coroner explain.
+# CORONER_KUBE_DEATHS is an expression of the names of those deaths that are to be shown.
 # CORONER_KUBE_CHURN=30m has the pools that are well do ordinary work for so long at least.
 e2e-kube: images bin/helm $(ARC)
 	CORONER_KUBE=$(CURDIR)/bin CORONER_KUBE_IMAGES=$(CURDIR)/dist CORONER_KUBE_ARC=$(ARC) \
