@@ -75,7 +75,7 @@ func (b *batch) fileEntry(x *examined) error {
 	case !x.known:
 		b.keepTail(e)
 		return nil
-	case b.filer.steady.IsRepeat(steadyKey(e, &x.filing), e.At, &b.said):
+	case b.filer.steady.IsRepeat(steadyLine(e, &x.filing), &b.said):
 		b.repeated++
 		return nil
 	}

@@ -123,6 +123,31 @@ func TestPoolThatIsWellIsSilent(t *testing.T) {
 	w.wantPools("a pool that is well")
 }
 
+// A listener that is there again says so once and then waits in silence. It had said the same
+// a moment before it was taken away.
+func TestListenerIsBackSoon(t *testing.T) {
+	w := newWorld(t, Options{})
+	polls := func() { w.tell(w.listener("Getting next message", `{"lastMessageID": 4}`)) }
+	removed := func() {
+		e := w.entry(ingest.Controller, "")
+		e.Text = e.At.Format(time.RFC3339) + "\tINFO\tAutoscalingRunnerSet\tLatest runner set spec hash does not match the " +
+			"current autoscaling runner set. Waiting for the running and pending runners to finish\t" +
+			`{"version": "0.6.1", "autoscalingrunnerset": "ci/heron"}`
+		w.tell(e)
+	}
+	polls()
+	w.pass(5 * time.Second)
+	removed()
+	w.pass(46 * time.Second)
+	w.due()
+	w.wantPools("it is taken away", "heron listener-down open 1")
+	w.pass(2 * time.Second)
+	polls()
+	w.pass(10 * time.Second)
+	w.due()
+	w.wantPools("it is back", "heron listener-down resolved 2")
+}
+
 // A set whose runners failed blocks its pool until it has others.
 func TestSetThatFailedIsBlocked(t *testing.T) {
 	w := newWorld(t, Options{})

@@ -10,6 +10,7 @@ import (
 	"coroner/classify"
 	"coroner/classify/jobwait"
 	"coroner/classify/ledger"
+	"coroner/classify/quota"
 	"coroner/ingest"
 	"coroner/rules"
 	"coroner/rules/casefile"
@@ -27,12 +28,20 @@ const (
 	poolWindow = 6 * time.Hour
 )
 
-// steadyKey is what an entry says that is about a pool only; "" of another entry.
-func steadyKey(e *ingest.Entry, f *classify.Filing) string {
-	if f.Steady == "" || len(f.Subjects) > 0 || f.Wide != "" || e.At.IsZero() {
-		return ""
+// steadyLine is an entry as one that speaks of pools or jobs.
+func steadyLine(e *ingest.Entry, f *classify.Filing) quota.Line {
+	l := quota.Line{At: e.At}
+	for _, s := range f.Standing {
+		if name := e.Cluster + "\x00" + s.Key(); s.Telling {
+			l.Trouble = append(l.Trouble, name)
+		} else {
+			l.Of = append(l.Of, name)
+		}
 	}
-	return fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)
+	if f.Steady != "" && len(f.Subjects) == 0 && f.Wide == "" {
+		l.Says = fmt.Sprint(e.Cluster, "\x00", f.Standing, f.Steady)
+	}
+	return l
 }
 
 // touchStandings makes the cases of the pools and jobs due that an entry speaks of. Where

@@ -20,19 +20,44 @@ func NewSteady() Steady {
 	return Steady{said}
 }
 
-// IsRepeat says whether the same was said within the last minute; "" never was.
-// What it remembers of what is none goes to noted.
-func (p Steady) IsRepeat(says string, at time.Time, noted *[]Said) bool {
-	if says == "" {
+// Line is one that speaks of pools or jobs.
+type Line struct {
+	Says    string   // what it says, "" where each such line counts
+	Of      []string // whose it is
+	Trouble []string // of whom it can tell trouble
+	At      time.Time
+}
+
+// IsRepeat says whether the same was said within the last minute, and of nobody whose line it is
+// trouble was told since: what says that it is over can be said once.
+// What it remembers of a line that is none goes to noted.
+func (p Steady) IsRepeat(l Line, noted *[]Said) bool {
+	if l.At.IsZero() {
 		return false
 	}
-	last, ok := p.said.Get(says)
-	if ok && at.Sub(last).Abs() < sayAgain {
-		return true
+	if l.Says != "" {
+		last, ok := p.said.Get(l.Says)
+		if ok && l.At.Sub(last).Abs() < sayAgain && !slices.ContainsFunc(l.Of, func(name string) bool {
+			at, ok := p.said.Get(troubleOf + name)
+			return ok && at.After(last)
+		}) {
+			return true
+		}
+		p.note(l.Says, l.At, noted)
 	}
+	for _, name := range l.Trouble {
+		p.note(troubleOf+name, l.At, noted)
+	}
+	return false
+}
+
+// troubleOf stands before the name of whom trouble is told, which no text that is said begins with.
+const troubleOf = "\x00"
+
+func (p Steady) note(says string, at time.Time, noted *[]Said) {
+	last, ok := p.said.Get(says)
 	*noted = append(*noted, Said{says, last, ok})
 	p.said.Add(says, at)
-	return false
 }
 
 // Said is what was remembered of a text before it was said again.
