@@ -93,9 +93,10 @@ func jobPodEvidence(runner *casefile.Case, v *rules.Verdict, book *rules.Ruleboo
 		Source: ingest.Kube, Cluster: runner.Cluster, Namespace: runner.Namespace, Pod: runner.Name,
 		PodUID: runner.UID, Node: v.Node,
 		Fields: map[string]string{
-			"msg": "job pod died", "job_pod": v.Runner, "verdict": string(v.Label), "summary": summary,
+			"msg": "job pod died", "job_pod": v.Runner, "verdict": string(v.Label), "initiator": v.Initiator,
+			"summary": summary,
 		},
-		Text: "job pod died job_pod=" + v.Runner + " verdict=" + string(v.Label) +
+		Text: "job pod died job_pod=" + v.Runner + " verdict=" + string(v.Label) + " initiator=" + v.Initiator +
 			" summary=" + strconv.Quote(summary),
 	}
 	if v.DiedAt != nil {
