@@ -29,7 +29,8 @@ func suspicions(t *testing.T) (out []gate) {
 // beforeStart says whether what was found is of a runner that never spoke: it is none that speaks.
 func (g *gate) beforeStart() bool {
 	when := g.book.Rule(g.was.Rule).When()
-	return g.was.Label.BeforeStart() || strings.Contains(when, "not runner_spoke") || strings.Contains(when, "not started")
+	return g.was.Label.BeforeStart() ||
+		strings.Contains(when, "not runner_spoke") || strings.Contains(when, "not started")
 }
 
 // tellsOfAnEnd says whether a line of a verdict tells of the runner's end or of who asks for it.

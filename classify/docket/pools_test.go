@@ -130,8 +130,8 @@ func TestListenerIsBackSoon(t *testing.T) {
 	polls := func() { w.tell(w.listener("Getting next message", `{"lastMessageID": 4}`)) }
 	removed := func() {
 		e := w.entry(ingest.Controller, "")
-		e.Text = e.At.Format(time.RFC3339) + "\tINFO\tAutoscalingRunnerSet\tLatest runner set spec hash does not match " +
-			"the current autoscaling runner set. Waiting for the running and pending runners to finish\t" +
+		e.Text = e.At.Format(time.RFC3339) + "\tINFO\tAutoscalingRunnerSet\tLatest runner set spec hash does not " +
+			"match the current autoscaling runner set. Waiting for the running and pending runners to finish\t" +
 			`{"version": "0.6.1", "autoscalingrunnerset": "ci/heron"}`
 		w.tell(e)
 	}
