@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -23,16 +24,17 @@ func (s *scene) kill() {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
 	cmd.Env = append(os.Environ(), killedLedger+"="+s.path, killedGitHub+"="+s.url)
-	started, killed := make(chan *os.Process, 1), false
-	s.onOrder = func() { killed = (<-started).Kill() == nil }
+	started := make(chan *os.Process, 1)
+	s.atOrder(func() { _ = (<-started).Kill() })
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	started <- cmd.Process
-	if err := cmd.Wait(); err == nil || !killed {
+	err := cmd.Wait()
+	if end, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); end.Signal() != syscall.SIGKILL {
 		s.t.Fatalf("it was not killed: %v", err)
 	}
-	s.onOrder = nil
+	s.atOrder(nil)
 	s.open()
 }
 

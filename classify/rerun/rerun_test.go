@@ -65,6 +65,13 @@ func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// atOrder sets what happens while GitHub answers an order.
+func (f *fakeGitHub) atOrder(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.onOrder = do
+}
+
 // show counts what was ordered.
 func (f *fakeGitHub) show() {
 	if !f.late {
