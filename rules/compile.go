@@ -21,8 +21,12 @@ type builder struct {
 	records recordTypes
 }
 
-// mergeLayer lays one layer over what was read before it.
+// mergeLayer lays one layer over what was read before it. The tests of facts beneath were written
+// for the signals beneath, which the layer may replace: they prove nothing of the two together.
 func (b *builder) mergeLayer(s specs) {
+	for i := range b.specs.facts {
+		b.specs.facts[i].tests = nil
+	}
 	b.specs.signals.LayOver(s.signals, &b.errs)
 	yamlfile.Overlay(&b.errs, &b.specs.facts, s.facts, func(x factSpec) yamlfile.Text { return x.name })
 	yamlfile.Overlay(&b.errs, &b.specs.verdicts, s.verdicts, func(x ruleSpec) yamlfile.Text { return x.id })

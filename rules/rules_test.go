@@ -136,6 +136,12 @@ signals:
   - name: mine.fire
     source: systemd
     match: 'rack (?P<rack>\d+) is on fire'
+facts:
+  - name: on_fire
+    doc: A rack burns.
+    value: seen(mine.fire)
+    tests:
+      - {name: it burns, files: {node.log: 'rack 7 is on fire'}, want: true}
 verdicts:
   - id: node-crash-fire
     verdict: node-crash
@@ -158,6 +164,11 @@ verdicts:
 	}
 	if b.Rule("cgroup-OOM-kernel-kill") == nil {
 		t.Error("the built-in rules are gone")
+	}
+	for _, f := range b.Facts {
+		if tested := len(f.Tests) > 0; tested != (f.Name == "on_fire") {
+			t.Errorf("%s, whose signals may have been replaced, is tested: %v", f.Name, tested)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ package booktest
 
 import (
 	"fmt"
-	"io/fs"
 	"iter"
 	"maps"
 	"slices"
@@ -20,21 +19,15 @@ import (
 	"coroner/ingest/document"
 	"coroner/ingest/recorded"
 	"coroner/rules"
-	builtin "coroner/rules/book"
 	"coroner/rules/inline"
 )
 
 // Run runs the inline tests of a rulebook and returns what failed, one
 // text each, and how many ran. Verdict tests go through classify.Replay.
 func Run(book *rules.Rulebook) (failed []string, ran int) {
-	shipped, err := rules.Load(builtin.Files)
-	whole := err == nil && shipped.Hash == book.Hash
 	failed, ran = book.TestSignals()
 	for _, f := range book.Facts {
 		for _, t := range f.Tests {
-			if _, err := fs.Stat(builtin.Files, strings.SplitN(t.Pos(), ":", 2)[0]); err == nil && !whole {
-				continue // another rulebook may replace the signals that a built-in fact is tested with
-			}
 			ran++
 			if why := testFact(book, f, t); why != "" {
 				failed = append(failed, fmt.Sprintf("%s: fact %s, test %q: %s", t.Pos(), f.Name, t.Name, why))
