@@ -89,6 +89,15 @@ func (f *file) readHead(gz bool) error {
 	return nil
 }
 
+// refreshHead reads the first bytes again of a file that may have been empty when it was
+// opened. A compressed file does not change.
+func (f *file) refreshHead() error {
+	if f.zip != nil || f.damaged != nil {
+		return nil
+	}
+	return f.readHead(false)
+}
+
 // seekTo makes offset the place where reading goes on.
 func (f *file) seekTo(offset int64, gz bool) error {
 	f.partial.resetText()
@@ -170,6 +179,6 @@ func (f *file) unlinked() bool {
 
 // startOver begins again with a file whose content was replaced.
 func (f *file) startOver() {
-	f.head.text = f.head.text[:0]
+	f.head = head{text: f.head.text[:0]}
 	f.taken, f.readTo, f.target, f.partial = 0, 0, 0, partialLine{}
 }

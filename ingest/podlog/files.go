@@ -154,7 +154,7 @@ func (s fileSet) filesAfter(t *tail) (rest []*file, sure bool) {
 	f := t.newestFile()
 	i := slices.IndexFunc(s.files, func(g *file) bool { return os.SameFile(f.info, g.info) })
 	if i < 0 {
-		_ = f.readHead(false) // it may have been empty when it was opened; what cannot be read tells nothing
+		_ = f.refreshHead() // what cannot be read tells nothing
 		i = s.indexOf(f.offsetAt(0))
 	}
 	if i >= 0 {

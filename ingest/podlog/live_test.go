@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -212,6 +213,51 @@ func TestAdopt(t *testing.T) {
 	same(t, "b again", texts(s.entries, e.doc()), numbered(0, 3))
 	if s.r.Open() != 0 || len(s.positions) != 0 || !s.ended(c.doc()) || !s.ended(d.doc()) || !s.ended(e.doc()) {
 		t.Errorf("%d open, positions %+v", s.r.Open(), s.positions)
+	}
+}
+
+// A file that was caught and is open again, compressed, is read once, and so are those
+// that came after it.
+func TestAdoptCompressed(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	c.count(0, 3)
+	s := n.steps(Config{})
+	s.polls(1)
+	c.rotate()
+	c.count(3, 6)
+	f, err := openLog(c.file(""), false, &s.r.env.opened)
+	n.must(err)
+	second := c.rotate()
+	c.count(6, 9)
+	c.zip(second)
+	s.r.tree.fullRescan(s.clock)
+	c.rename() // the runtime has yet to open the next
+	s.r.tracker.adoptCaught(caughtFile{key{c.path, 0}, f})
+	s.polls(2)
+	n.must(c.out.Close())
+	c.reopen()
+	c.count(9, 12)
+	s.polls(2)
+	same(t, "a", texts(s.entries, c.doc()), numbered(0, 12))
+}
+
+// A file that was emptied and written to again is another one, also where its first
+// bytes are as many as before.
+func TestStartOverHasAnotherPrint(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	c.say("before")
+	f, err := openLog(c.file(""), false, new(atomic.Int64))
+	n.must(err)
+	defer f.closeFile()
+	before := f.offsetAt(0)
+	f.startOver()
+	n.must(c.out.Truncate(0))
+	c.say("behind")
+	_, err = f.readInto(make([]byte, 100))
+	if f.contains(before) || f.offsetAt(0) == before {
+		t.Errorf("%v, the file is taken for the one that it was", err)
 	}
 }
 

@@ -181,12 +181,15 @@ func (k *tracker) adoptCaught(c caughtFile) {
 	}
 }
 
-// cameAndWent reports whether f came and went while nobody looked: it is newer than
-// all that was read, and its name is gone.
+// cameAndWent reports whether f came and went while nobody looked: it is newer than all
+// that was read and all that is open, and its name is gone. A file that was compressed since
+// may be open under that name, so whether f itself is open says too little.
 func (k *tracker) cameAndWent(t *tail, f *file) bool {
-	if err := f.readHead(false); err != nil {
+	newest := t.newestFile()
+	if f.refreshHead() != nil || newest.refreshHead() != nil {
 		return false
 	}
 	_, err := os.Lstat(filepath.Join(k.env.c.Dir, t.docName()))
-	return errors.Is(err, fs.ErrNotExist) && f.head.firstTime().After(t.records.done.last)
+	first := f.head.firstTime()
+	return errors.Is(err, fs.ErrNotExist) && first.After(t.records.done.last) && first.After(newest.head.firstTime())
 }
