@@ -183,7 +183,8 @@ func TestInnerBars(t *testing.T) {
 	if got, want := unwrapped(t, rows), "Type  Reason  Age\n\nNormal  Pulled  3m\n"; got != want {
 		t.Errorf("%q", got)
 	}
-	for _, plain := range []string{"a | b | c\nd | e | f\n", "one two\n-- | -- \nthree\n"} {
+	within := strings.Repeat("a line of a job\n", 4) + rows // what a job prints changes nothing of its log
+	for _, plain := range []string{"a | b | c\nd | e | f\n", "one two\n-- | -- \nthree\n", within} {
 		if got := unwrapped(t, plain); got != plain {
 			t.Errorf("%q became %q", plain, got)
 		}
