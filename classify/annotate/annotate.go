@@ -94,7 +94,10 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if !q.Asks() || !a.Scope.Has(q.Repository) {
+	switch {
+	case !q.Asks():
+		return "", deliver.ErrNotYet
+	case !a.Scope.Has(q.Repository):
 		return "", deliver.ErrSkip
 	}
 	if a.Mode == Log {

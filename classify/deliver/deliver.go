@@ -21,7 +21,7 @@ import (
 )
 
 // Send gives one revision to a receiver. The note is stored with it where there is one.
-// An error is a Later, a Never, Skip, or one after which it is tried again.
+// An error is a Later, a Never, a Retry, ErrSkip, ErrNotYet, or one after which it is tried again.
 type Send func(ctx context.Context, d ledger.Delivery) (note string, err error)
 
 // Later is the error of a receiver that wants nothing for some time.
@@ -39,6 +39,10 @@ func (n Never) Unwrap() error { return n.Err }
 
 // ErrSkip says that an item is of no interest to the receiver.
 var ErrSkip = errors.New("of no interest")
+
+// ErrNotYet says that it is not known whose an item is. Others may tell of it late, as GitHub's
+// webhook does: it is tried again for some minutes, and is of no interest after them.
+var ErrNotYet = errors.New("it is not known whose it is")
 
 // Retry is the error of an item that is to be tried again at a time, and holds up nothing.
 type Retry struct {
@@ -90,6 +94,8 @@ const (
 	batch      = 50
 	maxBackoff = 5 * time.Minute
 	usualAge   = 24 * time.Hour
+	toldLate   = 10 * time.Minute // from a verdict to the last word on whose it is
+	lookAgain  = 30 * time.Second
 )
 
 // Run sends until ctx is done.
@@ -155,7 +161,9 @@ func (l *Loop) sendItem(ctx context.Context, item ledger.Delivery) error {
 	case err == nil:
 		l.logged = ""
 		return l.done(ctx, item, "sent", note)
-	case errors.Is(err, ErrSkip):
+	case errors.Is(err, ErrNotYet) && l.Now().Sub(item.Recorded) < toldLate:
+		return l.postpone(ctx, item, lookAgain)
+	case errors.Is(err, ErrSkip) || errors.Is(err, ErrNotYet):
 		return l.done(ctx, item, "skipped", note)
 	case errors.As(err, &never):
 		l.logError(err, "a receiver does not take a verdict; it is given up")

@@ -125,3 +125,49 @@ func TestKilledBeforeTheRecord(t *testing.T) {
 		t.Errorf("%q, want %q", sent, want)
 	}
 }
+
+// Of whom a verdict is may be told some minutes late: it is looked for again, and after that the
+// verdict is of no interest.
+func TestNotKnownYet(t *testing.T) {
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "l.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	now, sent := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), map[string]int{}
+	told := map[string]bool{}
+	loop := &Loop{Receiver: "test", List: l.Deliveries("test"), Log: zerolog.Nop(),
+		Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now },
+		Send: func(_ context.Context, d ledger.Delivery) (string, error) {
+			if sent[d.Case]++; !told[d.Case] {
+				return "", ErrNotYet
+			}
+			return "", nil
+		}}
+	pass := func(after time.Duration) {
+		for end := now.Add(after); now.Before(end); now = now.Add(15 * time.Second) {
+			if err := loop.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pass(time.Second)
+	for _, id := range []string{"late", "never"} {
+		v := rules.Verdict{Runner: id, Revision: 1}
+		err := l.Write(t.Context(), now, func(tx *ledger.Tx) error { return tx.AddVerdict(id, &v, now, false) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass(3 * time.Minute)
+	told["late"] = true
+	tries := sent["late"]
+	pass(time.Minute)
+	if tries < 4 || sent["late"] != tries+1 {
+		t.Errorf("sent %d times before it was told, %d in all", tries, sent["late"])
+	}
+	pass(20 * time.Minute)
+	if n, err := loop.List.Waiting(t.Context()); n != 0 || err != nil || sent["never"] > 25 {
+		t.Errorf("%d wait, %v; tried %d times", n, err, sent["never"])
+	}
+}

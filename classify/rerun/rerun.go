@@ -91,7 +91,10 @@ func (r *Rerunner) Send(ctx context.Context, d ledger.Delivery) (note string, er
 	if err != nil {
 		return "", err
 	}
-	if !q.Asks() || !r.Scope.Has(q.Repository) {
+	switch {
+	case !q.Asks():
+		return "", deliver.ErrNotYet
+	case !r.Scope.Has(q.Repository):
 		return "", deliver.ErrSkip
 	}
 	what, err := r.begun(ctx, &d, &q)
