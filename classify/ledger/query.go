@@ -189,8 +189,8 @@ func (s Search) RunnersOn(ctx context.Context, cluster, node string, from, to ti
 
 // splitName splits [namespace/]name.
 func splitName(s string) (namespace, name string) {
-	i := strings.IndexByte(s, '/')
-	return s[:max(0, i)], s[i+1:]
+	name = s[strings.IndexByte(s, '/')+1:]
+	return strings.TrimSuffix(strings.TrimSuffix(s, name), "/"), name
 }
 
 // prefixRange is the range of the texts that begin with s, which an index can find.
