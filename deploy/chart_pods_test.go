@@ -287,12 +287,32 @@ func TestTLS(t *testing.T) {
 func TestAPIWatchIsPerNamespace(t *testing.T) {
 	var got []string
 	for _, o := range of(rendered(t, valueSets["API watch"]), "RoleBinding") {
-		if str(o, "metadata", "name") == "coroner" {
+		if str(o, "metadata", "name") == "coroner-coroner" {
 			got = append(got, str(o, "metadata", "namespace"))
 		}
 	}
 	if !slices.Equal(got, []string{"ci", "ci-2"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// Two releases of one name, each in a namespace of its own, have no object in common: each
+// watches the same runners, with rights of its own.
+func TestReleasesShareNothing(t *testing.T) {
+	all := map[string]string{}
+	for _, release := range []string{"coroner", "staging"} {
+		values := valueSets["API watch"] + "dashboards: {enabled: true, namespace: grafana}\n"
+		out, err := helm(t, values, "template", "coroner", chart, "--namespace", release, "--values", "-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range things(t, out) {
+			key := str(o, "metadata", "namespace") + " " + nameOf(o)
+			if other := all[key]; other != "" && other != release {
+				t.Errorf("%s is in the release in %s, too", key, other)
+			}
+			all[key] = release
+		}
 	}
 }
 

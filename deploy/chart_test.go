@@ -235,7 +235,7 @@ func TestChartMakesWhatIsAskedFor(t *testing.T) {
 		"RoleBinding coroner-certificate",
 		"ServiceAccount coroner-certificate",
 	}
-	watch := []string{"Role coroner", "RoleBinding coroner"}
+	watch := []string{"Role coroner-coroner", "RoleBinding coroner-coroner"}
 	nodes := []string{"ClusterRole coroner-coroner-nodes", "ClusterRoleBinding coroner-coroner-nodes"}
 	for name, want := range map[string][]string{
 		"defaults":            slices.Concat(server, agent, reviews, tls),
