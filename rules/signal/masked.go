@@ -248,8 +248,10 @@ func (s *Signal) dropMaskedNames() {
 		switch {
 		case word == "":
 			s.Masked = s.Masked || c.kind == kindPod && strings.Contains(s.Text, `pod=""`)
-		case c.kind == kindPod && noPod(word),
-			(c.kind == kindContainer || c.kind == kindSandbox) && noContainer(word),
+		case c.kind == kindPod && noPod(word):
+			s.words[i] = nameBesideMask(word)
+			s.Masked = s.Masked || s.words[i] == ""
+		case (c.kind == kindContainer || c.kind == kindSandbox) && noContainer(word),
 			c.kind == kindUID && canonicalUID(word) == "":
 			s.words[i], s.Masked = "", true
 		case c.kind == kindPods && (strings.Contains(word, `""`) || slices.ContainsFunc(parsePods(word), noPod)):
@@ -272,6 +274,19 @@ func (s *Signal) dropMaskedStream() {
 	if MasksName(s.Node) {
 		s.Node = ""
 	}
+}
+
+// generated is a name that Kubernetes made up, which no pod of another namespace has.
+var generated = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+
+// nameBesideMask is the name of a pod whose namespace alone is masked, "" where the name is
+// masked, too, or pods of several namespaces can have it.
+func nameBesideMask(word string) string {
+	_, name, both := strings.Cut(podName(word), "/")
+	if !both || noPod(name) || !generated.MatchString(name) {
+		return ""
+	}
+	return name
 }
 
 // noPod says whether what stands where a pod's name is can be none.
