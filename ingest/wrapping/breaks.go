@@ -22,7 +22,8 @@ var record = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`__?[A-Z_]+=`, `[A-Z][A-Z_]+=`, // a field of the journal
 	`\s*(?:Normal|Warning|Type|LAST SEEN|NAME|NAMESPACE)\s`,
 	`\s*(?:[a-z0-9][-a-z0-9]*\s+)?(?:\d+[smhd]){1,2}(?: \(x\d+ over \S+\))?\s+(?:Normal|Warning)\s`,
-	`\s*[a-z0-9][-a-z0-9.]*\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]`, // a pod's row
+	`\s*[a-z0-9][-a-z0-9.]*\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]`,           // a pod's row
+	`\s*[a-z0-9][-a-z0-9./]*(?:\s{2,}[-\w./]+)?(?:\s{2,}\d+){2,}\s`, // a row of counts
 	`-- `, `\*\*|##`, `\$ `, `√ `,
 }, "|") + `)`)
 

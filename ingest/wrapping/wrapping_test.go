@@ -73,6 +73,9 @@ func TestUnwrapped(t *testing.T) {
 		"rows of one length": "NAME      READY   STATUS    RESTARTS   AGE    IP           NODE        X\n" +
 			"amber-1   0/1     Error     0          5m     10.0.0.10    build-007   1\n" +
 			"amber-2   1/1     Running   0          5m     10.0.0.11    build-007   1\n",
+		"rows of counts": "NAMESPACE   NAME      DESIRED   CURRENT   UP-TO-DATE   AVAILABLE   AGE\n" +
+			"carding     amber     3         3         3            0           90m\n" +
+			"carding     beryl     3         3         3            2           20d\n",
 		"binary": "\x00> a\n> b\n",
 	} {
 		if got := unwrapped(t, text); got != text {
