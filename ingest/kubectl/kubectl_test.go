@@ -470,7 +470,21 @@ func TestRunnerTables(t *testing.T) {
 			"/mill-0 ephemeral runner phase=Running job_repository=a/b workflow_run_id=17"},
 		{"NAME   ORGANIZATION   REPOSITORY   LABELS   DESIRED   CURRENT   AVAILABLE   AGE\n" +
 			"mill   mill                                 4         4         1           2h\n",
-			"/ ephemeral runner set wanted=4 current=4 running=1 pool=mill"},
+			"/ ephemeral runner set age=2h wanted=4 current=4 running=1 pool=mill"},
+		{"NAME   DESIRED   CURRENT   UP-TO-DATE   AVAILABLE   AGE\n" +
+			"mill   3         2         2            0           90m\n",
+			"/ ephemeral runner set age=90m wanted=3 current=2 running=0 pool=mill"},
+		{"NAMESPACE   NAME   DESIRED   CURRENT   UP-TO-DATE   AVAILABLE   AGE\n" +
+			"ci          mill   3                                            4s\n",
+			"ci/ ephemeral runner set age=4s wanted=3 pool=mill"}, // it has no status yet
+		{"NAME                                       DESIRED   CURRENT   UP-TO-DATE   AVAILABLE   AGE\n" +
+			"runnerset.actions.summerwind.dev/mill      3         2         2            0           90m\n" +
+			"deployment.apps/web                        3         2         2            0           90m\n",
+			"/ ephemeral runner set age=90m wanted=3 current=2 running=0 pool=mill"},
+		{"NAME    DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR   AGE\n" +
+			"proxy   3         3         0       3            0           <none>          90m\n", ""}, // a DaemonSet
+		{"NAME         DESIRED   CURRENT   READY   AGE\n" +
+			"mill-x7k2m   3         3         0       90m\n", ""}, // a ReplicaSet
 		{"NAME          MIN   MAX   DESIRED   SCHEDULE\n" +
 			"mill-scaler   1     3     3         min=0 time=2031-01-01 00:00:00 +0000 UTC\n",
 			"/ runner autoscaler wanted=3 min=1 max=3"},

@@ -15,6 +15,7 @@ import (
 type runnerKind struct {
 	msg   string
 	heads []string // by which its table is known
+	not   string   // a head that a table of another kind has beside them
 	pool  func(name string) string
 	key   map[string]string // head -> field
 }
@@ -59,7 +60,15 @@ var runnerKinds = []runnerKind{
 	{ // a RunnerDeployment, whose table says only of those that are available that they are there
 		msg: "ephemeral runner set", heads: []string{"NAME", "ORGANIZATION", "REPOSITORY", "DESIRED", "CURRENT"},
 		pool: ingest.PoolName,
-		key:  map[string]string{"DESIRED": "wanted", "CURRENT": "current", "AVAILABLE": "running"},
+		key:  map[string]string{"DESIRED": "wanted", "CURRENT": "current", "AVAILABLE": "running", "AGE": "age"},
+	},
+	{ // a RunnerSet, by the printer columns of its CRD (actions.summerwind.dev_runnersets.yaml of
+		// actions-runner-controller): a DaemonSet has READY beside them, and a Deployment had the
+		// same in Kubernetes of before 1.15, which is older than the kind. A RunnerReplicaSet's
+		// are those of a ReplicaSet, so nothing tells it from one.
+		msg: "ephemeral runner set", heads: []string{"NAME", "DESIRED", "CURRENT", "UP-TO-DATE", "AVAILABLE"},
+		not: "READY", pool: ingest.PoolName,
+		key: map[string]string{"DESIRED": "wanted", "CURRENT": "current", "AVAILABLE": "running", "AGE": "age"},
 	},
 }
 
@@ -89,7 +98,7 @@ func openTable(s string) (t runnersTable, ok bool) {
 		names[s[m[0]:m[1]]] = true
 	}
 	for i := range runnerKinds {
-		if k := &runnerKinds[i]; allIn(k.heads, names) {
+		if k := &runnerKinds[i]; allIn(k.heads, names) && !names[k.not] {
 			t.kind = k
 			return t, true
 		}
