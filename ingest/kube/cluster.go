@@ -153,7 +153,8 @@ func (r *reader) ephemeralRunner(o *object) {
 }
 
 // runnerSet yields the counts of an EphemeralRunnerSet of actions.github.com/v1alpha1, or
-// of a RunnerDeployment or a RunnerSet, which is a pool itself. The object tells no time.
+// of a RunnerDeployment, a RunnerSet or a RunnerReplicaSet of its own, which is a pool itself.
+// The object tells no time.
 func (r *reader) runnerSet(o *object) {
 	s := &o.Status
 	pool := ingest.PoolOfSet(nameText(o.Metadata.Name))

@@ -69,6 +69,15 @@ func TestClusterObjects(t *testing.T) {
 			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"RunnerSet","metadata":{"name":"p-of-five",` +
 				`"namespace":"n"},"spec":{"replicas":3},"status":{"currentReplicas":2,"availableReplicas":1}}`, 1,
 			[]string{`- n ephemeral runner set pool=p-of-five wanted=3 current=2 running=1`}},
+		{"replica set of runners that nothing made",
+			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"RunnerReplicaSet","metadata":` +
+				`{"name":"p-of-five","namespace":"n"},"spec":{"replicas":3},"status":` +
+				`{"replicas":2,"readyReplicas":0,"availableReplicas":0}}`, 1,
+			[]string{`- n ephemeral runner set pool=p-of-five wanted=3 current=2 running=0`}},
+		{"replica set of a RunnerDeployment, which says more",
+			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"RunnerReplicaSet","metadata":{"name":"p-x7k2m",` +
+				`"namespace":"n","ownerReferences":[{"kind":"RunnerDeployment","name":"p","controller":true}]},` +
+				`"spec":{"replicas":0},"status":{"replicas":2}}`, 1, nil},
 		{"listener",
 			`{"apiVersion":"actions.github.com/v1alpha1","kind":"AutoscalingListener","metadata":` +
 				`{"name":"p-1a-listener","namespace":"n","deletionTimestamp":"2031-01-01T00:01:00Z"},` +

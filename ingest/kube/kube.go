@@ -150,6 +150,10 @@ func (r *reader) readObject(o *object) bool {
 		r.ephemeralRunner(o)
 	case "EphemeralRunnerSet", "RunnerDeployment", "RunnerSet":
 		r.runnerSet(o)
+	case "RunnerReplicaSet":
+		if o.Metadata.ownerName() == "" { // else what made it says more
+			r.runnerSet(o)
+		}
 	case "HorizontalRunnerAutoscaler":
 		r.emitFact(inNamespace(o), "runner autoscaler", text("").timeValue(), o.autoscaler())
 	case "AutoscalingListener":

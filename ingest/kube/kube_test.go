@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -333,6 +334,38 @@ func TestCommandSecrets(t *testing.T) {
 		)
 		if got != want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", in, got, err, want)
+		}
+	}
+}
+
+// The pod of a pool's listener says in one word how it is, as kubectl's table does: that is about
+// the pool. Other pods say nothing of the kind.
+func TestListenersPod(t *testing.T) {
+	const label = `"labels":{"actions.github.com/scale-set-name":"p","app.kubernetes.io/component":` +
+		`"runner-scale-set-listener"}`
+	row := func(status, of string) string {
+		return "- n listener pod status=" + status + " object=Pod/" + of + " listener_of=p"
+	}
+	for _, c := range []struct{ meta, status, want string }{
+		{`"name":"own-name",` + label, `"phase":"Pending"`, row("Pending", "own-name")},
+		{`"name":"p-1a2b3c4d-listener"`, `"phase":"Running","containerStatuses":[{"name":"listener","state":` +
+			`{"running":{}}}]`, row("Running", "p-1a2b3c4d-listener")},
+		{`"name":"p-1a2b3c4d-listener"`, `"phase":"Pending","containerStatuses":[{"name":"listener","state":` +
+			`{"waiting":{"reason":"ErrImagePull"}}},{"name":"b","state":{"waiting":{"reason":"PodInitializing"}}}]`,
+			row("ErrImagePull", "p-1a2b3c4d-listener")},
+		{`"name":"p-1a2b3c4d-listener"`, `"phase":"Failed","containerStatuses":[{"name":"listener","state":` +
+			`{"terminated":{"exitCode":1}}}]`, row("Error", "p-1a2b3c4d-listener")},
+		{`"name":"p-1a2b3c4d-listener"`, `"phase":"Failed","reason":"Evicted"`, row("Evicted", "p-1a2b3c4d-listener")},
+		{`"name":"p-1a2b3c4d-listener","deletionTimestamp":"2031-01-01T00:00:00Z"`, `"phase":"Running"`,
+			row("Terminating", "p-1a2b3c4d-listener")},
+		{`"name":"p-1a2b3c4d-runner-x7k2m"`, `"phase":"Pending"`, ""},
+		{`"name":"event-listener"`, `"phase":"Pending"`, ""}, // no pool has one of that name
+	} {
+		got, _, err := read(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"n",`+c.meta+
+			`},"status":{`+c.status+`}}`)
+		got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, "- n listener pod ") })
+		if strings.Join(got, "\n") != c.want || err != nil {
+			t.Errorf("%s %s: got %q, want %q, %v", c.meta, c.status, got, c.want, err)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package kube
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +37,41 @@ func (r *reader) readPod(o *object) {
 		r.container(id, c, pair{"ephemeral", "true"})
 	}
 	r.podDeleting(id, o)
+	if pool := o.listenerOf(); pool != "" {
+		r.emitFact(inNamespace(o), "listener pod", time.Time{}, []pair{
+			{"status", o.rowStatus()}, {"object", "Pod/" + nameText(o.Metadata.Name)}, {"listener_of", pool},
+		})
+	}
 	r.coverKind(id, 0)
+}
+
+// listenerOf is the pool whose listener the pod is, "" where it is none.
+func (o *object) listenerOf() string {
+	name := nameText(o.Metadata.Name)
+	if o.Metadata.Labels["app.kubernetes.io/component"] == "runner-scale-set-listener" {
+		return cmp.Or(o.Metadata.poolName(), ingest.PoolOfPod(name))
+	}
+	if strings.HasSuffix(name, "-listener") {
+		return ingest.PoolOfPod(name)
+	}
+	return ""
+}
+
+// rowStatus is the pod's status in one word, as kubectl's table of pods has it.
+func (o *object) rowStatus() string {
+	word := cmp.Or(o.Status.Reason, o.Status.Phase)
+	for _, c := range slices.Backward(o.Status.Containers) {
+		if w := c.State.Waiting; w != nil && w.Reason != "" {
+			word = w.Reason
+		}
+		if t := c.State.Terminated; t != nil {
+			word = cmp.Or(t.Reason, "Error")
+		}
+	}
+	if o.Metadata.DeletionTimestamp != "" {
+		return "Terminating"
+	}
+	return string(word)
 }
 
 func (c condition) asPairs() []pair {
