@@ -2,6 +2,7 @@ package classify_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,5 +129,17 @@ func TestControllersOwnPodIsMeantByNoLineOfIt(t *testing.T) {
 		if !ok || got != want {
 			t.Errorf("%s: filed %v, of %q, want %q", object, ok, got, want)
 		}
+	}
+}
+
+// A record that says how long something has been wrong already tells since when it is.
+func TestTroubleBeganBeforeItWasTold(t *testing.T) {
+	at := time.Date(2026, 4, 7, 10, 11, 0, 0, time.UTC)
+	e := ingest.Entry{At: at, Clock: ingest.WallClock, Source: ingest.Kube, Trust: ingest.Attested, Namespace: "ci",
+		Text: "runner counts pool=heron", Fields: map[string]string{"msg": "runner counts", "pool": "heron",
+			"pending": "0", "running": "0", "failed": "2", "lasts": "660"}}
+	v := classify.JudgeStanding(slices.Values([]ingest.Entry{e}), loadBook(t), casefile.OfPool, "", "heron")
+	if want := at.Add(-11 * time.Minute); v.Label != rules.PoolBlocked || v.Since == nil || !v.Since.Equal(want) {
+		t.Errorf("%s since %v, want %v", v.Label, v.Since, want)
 	}
 }

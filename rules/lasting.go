@@ -10,16 +10,22 @@ import (
 
 // standingOf says since when it lasts what a finding is about, and whether something
 // after its last sign shows that it is over. What is proven is not over because somebody
-// claims so.
+// claims so. A record that says how long it has been so already tells of its beginning.
 func standingOf(f *finding) (l Standing) {
 	l.State = Open
 	var last time.Time
 	for _, d := range f.decisive {
 		at, _ := d["at"].(time.Time)
-		if !at.IsZero() && (l.Since == nil || at.Before(*l.Since)) {
+		last = ingest.LaterOf(last, at)
+		if at.IsZero() {
+			continue
+		}
+		if seconds, ok := d["lasts"].(int); ok {
+			at = at.Add(-time.Duration(seconds) * time.Second)
+		}
+		if l.Since == nil || at.Before(*l.Since) {
 			l.Since = &at
 		}
-		last = ingest.LaterOf(last, at)
 	}
 	proven := slices.ContainsFunc(f.decisive, f.isProven)
 	for _, d := range recordsOf(f.rule.over, f.env) {
