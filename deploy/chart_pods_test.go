@@ -132,7 +132,10 @@ func TestAgentSeesLogsOnly(t *testing.T) {
 // may are the rights that somebody can have of the Kubernetes API, each to read
 // unless it says otherwise.
 var may = []string{"Role[][pods events][get list watch]",
-	"Role[actions.github.com][ephemeralrunners ephemeralrunnersets autoscalingrunnersets][get list watch]",
+	"Role[actions.github.com][ephemeralrunners ephemeralrunnersets autoscalingrunnersets autoscalinglisteners]" +
+		"[get list watch]",
+	"Role[actions.summerwind.dev][runners runnerdeployments runnerreplicasets runnersets " +
+		"horizontalrunnerautoscalers][get list watch]",
 	"ClusterRole[][nodes][get list watch]", "ClusterRole[authentication.k8s.io][tokenreviews][create]",
 	"ClusterRole[][pods][list watch]", "Role[][secrets][create]", "Role[][secrets][get update][coroner-tls]",
 	"Role[][namespaces][get][ci]", "Role[][namespaces][get][ci-2]"} // each about itself only

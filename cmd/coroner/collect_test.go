@@ -172,7 +172,7 @@ func deadRunner(t *testing.T, k *apiserver.Server, address, died string) {
 	for _, ns := range []string{"ci", "arc-systems", "coroner"} {
 		do("POST", "/api/v1/namespaces", `{"metadata":{"name":"`+ns+`"}}`)
 	}
-	do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd("ephemeralrunners", "EphemeralRunner"))
+	do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd("actions.github.com", "EphemeralRunner"))
 	wait(t, "the resource of EphemeralRunners", func() bool { _, err := k.Do("GET", arc, ""); return err == nil })
 	do(
 		"POST",

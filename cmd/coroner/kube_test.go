@@ -96,8 +96,9 @@ func (s *liveServer) verdict(t *testing.T, runner string) string {
 }
 
 // crd is the definition of one of actions-runner-controller's resources.
-func crd(plural, kind string) string {
-	return `{"metadata":{"name":"` + plural + `.actions.github.com"},"spec":{"group":"actions.github.com",` +
+func crd(group, kind string) string {
+	plural := strings.ToLower(kind) + "s"
+	return `{"metadata":{"name":"` + plural + `.` + group + `"},"spec":{"group":"` + group + `",` +
 		`"scope":"Namespaced","names":{"plural":"` + plural + `","kind":"` + kind + `"},
 	"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",` +
 		`"x-kubernetes-preserve-unknown-fields":true}}}]}}`
@@ -123,12 +124,17 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 		}
 	}
 	const ns, arc = "/api/v1/namespaces/ci", "/apis/actions.github.com/v1alpha1/namespaces/ci/"
-	const runners = arc + "ephemeralrunners"
+	const runners, older = arc + "ephemeralrunners", "/apis/actions.summerwind.dev/v1alpha1/namespaces/ci/"
 	do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ci"}}`)
-	for plural, kind := range map[string]string{"ephemeralrunners": "EphemeralRunner",
-		"ephemeralrunnersets": "EphemeralRunnerSet", "autoscalingrunnersets": "AutoscalingRunnerSet"} {
-		do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd(plural, kind))
-		wait(t, "the resource of "+kind+"s", func() bool { _, err := k.Do("GET", arc+plural, ""); return err == nil })
+	for kind, of := range map[string]string{"EphemeralRunner": arc, "EphemeralRunnerSet": arc,
+		"AutoscalingRunnerSet": arc, "AutoscalingListener": arc, "Runner": older, "RunnerSet": older,
+		"HorizontalRunnerAutoscaler": older} {
+		group := strings.Split(of, "/")[2] // of the older generation not all kinds are there
+		do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd(group, kind))
+		wait(t, "the resource of "+kind+"s", func() bool {
+			_, err := k.Do("GET", of+strings.ToLower(kind)+"s", "")
+			return err == nil
+		})
 	}
 
 	now := time.Now().UTC().Truncate(time.Second)
@@ -219,6 +225,29 @@ func TestServeWithNothingButTheAPI(t *testing.T) {
 		return err == nil && slices.ContainsFunc(of, func(e ingest.Entry) bool { return e.Fields["failed"] == "2" })
 	})
 	do("DELETE", arc+"ephemeralrunnersets/mill-x7k2m", "")
+	var made []string
+	for _, o := range [][4]string{
+		{arc, "AutoscalingListener", "mill-6f9cd7bf-listener", `{"autoscalingRunnerSetName":"mill","maxRunners":4}`},
+		{older, "RunnerSet", "mill", `{"replicas":5},"status":{"replicas":5,"availableReplicas":5}`},
+		{older, "HorizontalRunnerAutoscaler", "scaler", `{"maxReplicas":6,"scaleTargetRef":{"name":"mill"}}`},
+	} {
+		path := o[0] + strings.ToLower(o[1]) + "s"
+		group := strings.Split(path, "/")[2]
+		do("POST", path, `{"apiVersion":"`+group+`/v1alpha1","kind":"`+o[1]+`","metadata":{"name":"`+o[2]+
+			`"},"spec":`+o[3]+`}`)
+		made = append(made, path+"/"+o[2])
+	}
+	for _, says := range []string{"autoscaling listener pool=mill max=4", "ephemeral runner set pool=mill wanted=5",
+		"runner autoscaler pool=mill max=6"} {
+		wait(t, says, func() bool {
+			of, err := s.ledger.Since(context.Background(), "pool/mill", now)
+			there := func(e ingest.Entry) bool { return strings.HasPrefix(e.Text, says) }
+			return err == nil && slices.ContainsFunc(of, there)
+		})
+	}
+	for _, path := range made {
+		do("DELETE", path, "")
+	}
 	before := s.verdict(t, "mill-runner-")
 	s.stop()
 

@@ -94,8 +94,10 @@ var Vars = kong.Vars{
 		"each use.",
 	"serve_gitlab_url":  "Address of GitLab.",
 	"serve_kube_config": "Kubeconfig file. Default: the pod's own service account.",
-	"serve_kube_ephemeral_runners": "Watch the EphemeralRunners of actions-runner-controller in these namespaces " +
-		"too, which name the runner's job, and their sets, which tell of a pool that is blocked.",
+	"serve_kube_ephemeral_runners": "Watch the objects of actions-runner-controller in these namespaces too, of both " +
+		"generations: EphemeralRunners and Runners, which name the runner's job, and sets of them, autoscalers and " +
+		"listeners, which tell of a pool that is blocked or that nobody serves. Those that the cluster has are " +
+		"watched. Needs get, list and watch on them.",
 	"serve_kube_namespace": "Watch the pods and events of this namespace through the Kubernetes API, so that exit " +
 		"records are known without a controller's log; may be given several times. Needs get, list and watch on " +
 		"both. Default: the API is not used.",

@@ -64,6 +64,12 @@ func (r resource) adviceFor(verb string, err error) string {
 	case apierrors.IsForbidden(err):
 		line := fmt.Sprintf("may not %s %s%s: give its service account a %s with the verbs get, list, watch on %s",
 			verb, r.name, scope, kind, r.name)
+		if g := r.group(); g != "" {
+			line += " of the API group " + g
+		}
+		if cost := costs[r.name]; cost != "" {
+			line += "; until then " + cost
+		}
 		if r.namespace != "" {
 			line += "; where the namespace was deleted, its Role went with it"
 		}

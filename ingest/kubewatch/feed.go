@@ -1,6 +1,8 @@
 package kubewatch
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -21,6 +23,10 @@ type feed struct {
 	from    time.Time               // since when nothing was missed
 	heard   time.Time               // when the server last said something; zero before the first list
 	marked  time.Time               // the end of the coverage that was handed on
+
+	counts  poolCounts // of runners' objects
+	listing bool       // a list is being read
+	swept   time.Time  // when it was looked last what is to be told again
 }
 
 // known is what is remembered of an object.
@@ -30,9 +36,9 @@ type known struct {
 	running bool         // one of its containers runs
 	// reported are the facts that were handed on, by their hash.
 	reported map[uint64]bool
-	counts   string // of a set: what its last fact tells of its pool
 	count    int
 	last     time.Time // when something was
+	of       *ofPool   // what it has to do with a pool; nil: nothing
 }
 
 func newFeed(w *Watcher, r resource) *feed {
@@ -42,6 +48,7 @@ func newFeed(w *Watcher, r resource) *feed {
 		w:      w,
 		seen:   map[types.UID]*known{},
 		perPod: perPod,
+		counts: poolCounts{},
 	}
 }
 
@@ -56,12 +63,24 @@ func (f *feed) Delete(o any) error {
 	last := o.(*object)
 	f.handChange("deleted", last)
 	k := f.seen[last.UID]
-	delete(f.seen, last.UID)
 	if k != nil && k.running {
 		f.w.out.putEntries([]ingest.Entry{f.goneWhileLive(k, "seen")})
 	}
-	f.tellPoolGone(k)
+	f.forget(last.UID, k)
 	return nil
+}
+
+// forget is what follows when an object is gone.
+func (f *feed) forget(uid types.UID, k *known) {
+	delete(f.seen, uid)
+	if k == nil || k.of == nil {
+		return
+	}
+	if f.name == "pods" {
+		f.w.listeners.went(f.namespace, k.of.name, uid)
+	}
+	f.countRunner(k.of, "")
+	f.tellPoolGone(k.of)
 }
 
 // Resync implements cache.ReflectorStore; it is never asked for.
@@ -80,6 +99,7 @@ func (f *feed) Replace(all []any, version string) error {
 		f.from = now
 		f.remember()
 	}
+	f.listing = true
 	for _, o := range all {
 		there[o.(*object).UID] = true
 		f.handChange("listed", o.(*object))
@@ -88,6 +108,10 @@ func (f *feed) Replace(all []any, version string) error {
 		if !there[uid] {
 			f.noteMissed(uid, k)
 		}
+	}
+	f.listing = false
+	for _, pool := range slices.Sorted(maps.Keys(f.counts)) {
+		f.tellCounts(pool)
 	}
 	f.UpdateResourceVersion(version)
 	return nil
@@ -111,12 +135,11 @@ func (f *feed) remember() {
 
 // noteMissed is an object that was there before the watch broke and is no more.
 func (f *feed) noteMissed(uid types.UID, k *known) {
-	delete(f.seen, uid)
 	f.w.metrics.objects.WithLabelValues(f.name, "gone").Inc()
 	if f.name == "pods" && k.running {
 		f.w.out.putEntries([]ingest.Entry{f.goneWhileLive(k, "unseen")})
 	}
-	f.tellPoolGone(k)
+	f.forget(uid, k)
 }
 
 // markEvery is how often coverage that goes on is reported.
@@ -127,6 +150,10 @@ const markEvery = 8 * time.Second
 // nothing was missed.
 func (f *feed) UpdateResourceVersion(version string) {
 	f.version, f.heard = version, f.w.options.Now()
+	if f.name == "pods" {
+		f.w.listeners.listed(f.namespace, f.heard)
+	}
+	f.tellAgain()
 	if f.heard.Sub(f.marked) >= markEvery {
 		f.coverUntil()
 	}
@@ -167,10 +194,10 @@ func (f *feed) handChange(how string, o *object) {
 		return
 	}
 	news := f.newFacts(k, o)
-	k.version, k.running = o.ResourceVersion, isRunning(o)
-	if len(news) == 0 {
-		return
+	if how != "deleted" {
+		news = append(news, f.poolFacts(k, o)...)
 	}
+	k.version, k.running = o.ResourceVersion, isRunning(o)
 	f.w.out.putEntries(news)
 	if endedAny(news) {
 		f.heard = f.w.options.Now()

@@ -333,7 +333,8 @@ func broken(a api, way *gate.Gate, c *told) {
 func denied(a api) {
 	c := start(a.T, a.Server, a.URL, apiserver.Viewer, Options{Namespaces: []string{"ci"}})
 	c.waitLog(a.T,
-		"may not list pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods")
+		"may not watch pods in namespace ci: give its service account a Role with the verbs get, list, watch on pods; "+
+			"until then no exit code, eviction or deletion of a pod is seen")
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 0 {
 		a.Errorf("up is %v", up)
 	}
@@ -355,7 +356,7 @@ func denied(a api) {
 	if up := testutil.ToFloat64(c.metrics.up.WithLabelValues("ci", "pods")); up != 1 {
 		a.Errorf("up is %v: %s", up, c.log.String())
 	}
-	if n := strings.Count(c.log.String(), "may not list pods"); n != 1 {
+	if n := strings.Count(c.log.String(), "pods in namespace ci"); n != 1 {
 		a.Errorf("said %d times: %s", n, c.log.String())
 	}
 }

@@ -86,6 +86,16 @@ func (l *link) newRequest(o metav1.ListOptions) *rest.Request {
 	return r.Resource(l.name).SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }
 
+// knows says whether the same was said of either verb: who may not watch may not list.
+func (l *link) knows(err error) bool {
+	for verb, line := range l.trouble {
+		if line == l.adviceFor(verb, err) {
+			return true
+		}
+	}
+	return false
+}
+
 // noteResult notes how a request went, and logs it where that changed.
 func (l *link) noteResult(verb string, err error) {
 	l.mu.Lock()
@@ -94,11 +104,12 @@ func (l *link) noteResult(verb string, err error) {
 	log := l.log.With().Str("resource", l.name).Str("namespace", l.namespace).Logger()
 	switch {
 	case err != nil:
-		if line := l.adviceFor(verb, err); line != l.trouble[verb] {
-			l.trouble[verb] = line
+		line := l.adviceFor(verb, err)
+		if !l.knows(err) {
 			l.lasts.note(l.String(), Trouble{kindOf(err), line})
 			log.Error().Msg(line + "; everything else goes on, and this is retried")
 		}
+		l.trouble[verb] = line
 	case verb == "watch":
 		clear(l.trouble)
 	default:

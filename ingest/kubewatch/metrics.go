@@ -14,6 +14,12 @@ type Metrics struct {
 	troubles troubles
 }
 
+// forget takes back what is said of a resource that is watched no longer.
+func (m *Metrics) forget(r resource) {
+	m.up.DeleteLabelValues(r.namespace, r.name)
+	m.Note(r.String(), Trouble{})
+}
+
 // NewMetrics registers them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)

@@ -3,7 +3,6 @@ package kubewatch
 import (
 	"cmp"
 	"hash/maphash"
-	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -21,10 +20,10 @@ const (
 // newFacts are the facts of an object that were not handed on before.
 func (f *feed) newFacts(k *known, o *object) (out []ingest.Entry) {
 	now := f.w.options.Now()
-	if slices.Contains(sets, f.name) {
-		return f.newCounts(k, o, now)
-	}
 	for _, e := range o.facts {
+		if isPoolState(&e) {
+			continue
+		}
 		if k.id.PodUID == "" && k.id.Node == "" {
 			k.id = ingest.Entry{Node: e.Node, Namespace: e.Namespace, Pod: e.Pod, PodUID: e.PodUID}
 		}
@@ -41,22 +40,6 @@ func (f *feed) newFacts(k *known, o *object) (out []ingest.Entry) {
 		out = append(out, f.complete(e, now))
 	}
 	return append(out, f.rebooted(k, o, now)...)
-}
-
-// newCounts are what a set says of its pool, at the time that it is seen: when it failed
-// runners, or may have others, and beyond that once a minute, for it counts every job.
-func (f *feed) newCounts(k *known, o *object, now time.Time) (out []ingest.Entry) {
-	for _, e := range o.facts {
-		counts := e.Fields["failed"] + " " + e.Fields["phase"] + " " + e.Fields["max"]
-		if counts == k.counts && now.Sub(k.last) < minRepeat {
-			continue
-		}
-		k.counts, k.last = counts, now
-		e.At, e.Clock = now, ingest.WallClock
-		k.id = e
-		out = append(out, e)
-	}
-	return out
 }
 
 var seed = maphash.MakeSeed()
@@ -118,17 +101,35 @@ func (f *feed) goneWhileLive(k *known, how string) ingest.Entry {
 	return f.ownRecord(k, f.w.options.Now(), "pod gone", "deletion", how)
 }
 
+// goneMessages are what is told when an object is deleted without which there is no such pool,
+// or nothing that scales it. A set that a pool has of many says nothing of the kind.
+var goneMessages = map[string]string{
+	"autoscalingrunnersets":       "autoscaling runner set gone",
+	"runnerdeployments":           "autoscaling runner set gone",
+	"runnerreplicasets":           "autoscaling runner set gone",
+	"runnersets":                  "autoscaling runner set gone",
+	"horizontalrunnerautoscalers": "runner autoscaler gone",
+}
+
 // tellPoolGone hands on that the object of a pool was deleted.
-func (f *feed) tellPoolGone(k *known) {
-	if k != nil && f.name == "autoscalingrunnersets" && k.id.Fields["pool"] != "" {
-		const msg = "autoscaling runner set gone"
-		f.w.out.putEntries([]ingest.Entry{f.ownRecord(k, f.w.options.Now(), msg, "pool", k.id.Fields["pool"])})
+func (f *feed) tellPoolGone(of *ofPool) {
+	msg := goneMessages[f.name]
+	if msg == "" || of.state == nil {
+		return
+	}
+	if pool := of.state.last.Fields["pool"]; pool != "" {
+		e := ownFact(ingest.Entry{Namespace: f.namespace}, f.w.options.Now(), msg, "pool", pool)
+		f.w.out.putEntries([]ingest.Entry{e})
 	}
 }
 
-// ownRecord is a record of the watch itself. No value of it is an object's free text.
+// ownRecord is a record of the watch itself about an object.
 func (f *feed) ownRecord(k *known, at time.Time, msg string, pairs ...string) ingest.Entry {
-	e := k.id
+	return ownFact(k.id, at, msg, pairs...)
+}
+
+// ownFact is a record of the watch itself. No value of it is an object's free text.
+func ownFact(e ingest.Entry, at time.Time, msg string, pairs ...string) ingest.Entry {
 	e.At, e.Clock, e.Source, e.Trust, e.Doc = at.UTC(), ingest.WallClock, ingest.Kube, ingest.Attested, documentName
 	e.Fields, e.Text = map[string]string{"msg": msg}, msg
 	for i := 0; i < len(pairs); i += 2 {

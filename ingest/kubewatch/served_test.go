@@ -24,14 +24,20 @@ type served struct {
 
 	mu      sync.Mutex
 	watches map[string]url.Values // resource -> how it was watched last
+	asked   map[string]int        // path, and "true" behind it for a watch -> how often it was asked for
+	lacks   map[string]bool       // API groups and resources that are not installed
+	denied  map[string]bool       // resources, and versions of groups, that nobody may read
 	watched chan struct{}         // a watch began
 }
 
 func serve(t testing.TB, lists map[string][]string) *served {
 	s := &served{lists: lists, changes: map[string]chan string{}, watches: map[string]url.Values{},
+		asked: map[string]int{}, lacks: map[string]bool{}, denied: map[string]bool{},
 		watched: make(chan struct{}, 100)}
-	for _, name := range append([]string{"pods", "events", "ephemeralrunners"}, sets...) {
-		s.changes[name] = make(chan string)
+	for _, names := range Resources() {
+		for _, name := range names {
+			s.changes[name] = make(chan string)
+		}
 	}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
@@ -40,16 +46,24 @@ func serve(t testing.TB, lists map[string][]string) *served {
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, q := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:], r.URL.Query()
+	group, inGroup := strings.CutPrefix(r.URL.Path, "/apis/")
 	w.Header().Set("Content-Type", "application/json")
+	s.mu.Lock()
+	s.asked[r.URL.Path+" "+q.Get("watch")]++
+	denied := s.denied[name]
+	s.mu.Unlock()
 	switch {
+	case denied:
+		refuse(w, http.StatusForbidden, "Forbidden")
+	case inGroup && !strings.Contains(group, "/namespaces/"):
+		s.discover(w, strings.TrimSuffix(group, "/v1alpha1"))
 	case s.changes[name] == nil:
 		fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"ci"}}`)
 	case q.Get("watch") == "":
-		fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[%s]}`,
-			strings.Join(s.lists[name], ","))
+		fmt.Fprintf(w, `{"kind":"%sList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[%s]}`,
+			kindNames[name], strings.Join(s.lists[name], ","))
 	case q.Get("sendInitialEvents") != "":
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400}`)
+		refuse(w, http.StatusBadRequest, "BadRequest")
 	default:
 		s.mu.Lock()
 		s.watches[name] = q
@@ -57,6 +71,45 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.watched <- struct{}{}
 		s.sendChanges(w, r, name)
 	}
+}
+
+// kindNames are the kinds of the objects of the resources.
+var kindNames = map[string]string{
+	"pods": "Pod", "events": "Event", "ephemeralrunners": "EphemeralRunner",
+	"ephemeralrunnersets": "EphemeralRunnerSet", "autoscalingrunnersets": "AutoscalingRunnerSet",
+	"autoscalinglisteners": "AutoscalingListener", "runners": "Runner", "runnersets": "RunnerSet",
+	"runnerdeployments": "RunnerDeployment", "runnerreplicasets": "RunnerReplicaSet",
+	"horizontalrunnerautoscalers": "HorizontalRunnerAutoscaler",
+}
+
+// refuse answers as the API server does.
+func refuse(w http.ResponseWriter, code int, reason string) {
+	w.WriteHeader(code)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, reason, code)
+}
+
+// discover says which resources of a group there are.
+func (s *served) discover(w http.ResponseWriter, group string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lacks[group] {
+		refuse(w, http.StatusNotFound, "NotFound")
+		return
+	}
+	list := `{"name":"runners/status"}`
+	for _, name := range Resources()[group] {
+		if !s.lacks[name] {
+			list += `,{"name":"` + name + `","namespaced":true}`
+		}
+	}
+	fmt.Fprintf(w, `{"kind":"APIResourceList","groupVersion":%q,"resources":[%s]}`, group+"/v1alpha1", list)
+}
+
+// with changes what the server has and allows.
+func (s *served) with(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
 }
 
 func (s *served) sendChanges(w http.ResponseWriter, r *http.Request, name string) {
@@ -74,7 +127,20 @@ func (s *served) sendChanges(w http.ResponseWriter, r *http.Request, name string
 // follow has a watcher follow the server until the test ends, and returns once it watches all.
 func (s *served) follow(t testing.TB, o Options) *Watcher {
 	t.Helper()
-	o.Namespaces, o.Runners, o.Now, o.Log = []string{"ci"}, true, time.Now, zerolog.Nop()
+	w := s.begin(t, o)
+	for range s.changes {
+		<-s.watched
+	}
+	return w
+}
+
+// begin has a watcher follow the server until the test ends.
+func (s *served) begin(t testing.TB, o Options) *Watcher {
+	t.Helper()
+	o.Namespaces, o.Runners = []string{"ci"}, true
+	if o.Now == nil {
+		o.Now, o.Log = time.Now, zerolog.Nop()
+	}
 	w, err := New(&rest.Config{Host: s.URL}, o, NewMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)
@@ -83,9 +149,6 @@ func (s *served) follow(t testing.TB, o Options) *Watcher {
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); s.CloseClientConnections(); <-done })
-	for range s.changes {
-		<-s.watched
-	}
 	return w
 }
 

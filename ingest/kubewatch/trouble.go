@@ -70,27 +70,26 @@ func kindOf(err error) string {
 	case apierrors.IsUnauthorized(err):
 		return "the Kubernetes API rejects the token"
 	case apierrors.IsNotFound(err):
-		return "the Kubernetes API does not know what is to be watched"
+		return unknownKind
 	case errors.As(err, &away):
 		return "the Kubernetes API does not answer"
 	}
 	return "the Kubernetes API cannot be watched"
 }
 
+// unknownKind is what is told of a kind of objects that the server does not have.
+const unknownKind = "the Kubernetes API does not know what is to be watched"
+
 // missing is what is told of a namespace that is not there. Its pods are none, so that a
 // list of them succeeds.
 const missing = "a namespace that is to be watched is not there"
 
-// usualCheck is how often it is looked whether the namespaces are there.
+// usualCheck is how often it is looked whether the namespaces and the kinds are there.
 const usualCheck = time.Minute
 
 // watchNamespaces looks whether the namespaces are there, until ctx is done.
 func (w *Watcher) watchNamespaces(ctx context.Context) error {
-	every := w.options.Check
-	if every <= 0 {
-		every = usualCheck
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(w.checkEvery())
 	defer tick.Stop()
 	for {
 		for _, ns := range w.options.Namespaces {
