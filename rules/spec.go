@@ -86,6 +86,9 @@ func (r reader) document(n *yaml.Node, into *specs) {
 		"order":    r.List(func(n *yaml.Node) { into.order = append(into.order, r.readFamily(n)) }),
 		"labels":   r.List(func(n *yaml.Node) { into.labels = append(into.labels, r.readLabel(n)) }),
 		"harmless": r.List(func(n *yaml.Node) { into.harmless = append(into.harmless, r.harmless(n)) }),
+		"tests": func(n *yaml.Node) {
+			r.Mistake(n, "tests stand beside their fact, or in a file of their own, whose name ends in _test.yaml")
+		},
 	})
 	r.Object(n, "rulebook file", sections)
 }

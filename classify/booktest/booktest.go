@@ -1,4 +1,4 @@
-// Package booktest runs the tests that stand in a rulebook.
+// Package booktest runs the tests that stand in a rulebook and in files beside it.
 //
 // Invariant: a test of a rule is judged as coroner explain judges a file, and a test of a fact
 // asks the first case that it would judge: a runner, or else a pool, or else what names nobody.
@@ -8,6 +8,7 @@ package booktest
 
 import (
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"slices"
@@ -22,12 +23,16 @@ import (
 	"coroner/rules/inline"
 )
 
-// Run runs the inline tests of a rulebook and returns what failed, one
-// text each, and how many ran. Verdict tests go through classify.Replay.
-func Run(book *rules.Rulebook) (failed []string, ran int) {
+// Run runs the tests that stand in a rulebook and in the files of tests of the folder that lies on top,
+// and returns what failed, one text each, and how many ran. Verdict tests go through classify.Replay.
+func Run(book *rules.Rulebook, folder fs.FS) (failed []string, ran int, err error) {
+	tests, err := factTests(book, folder)
+	if err != nil {
+		return nil, 0, err
+	}
 	failed, ran = book.TestSignals()
 	for _, f := range book.Facts {
-		for _, t := range f.Tests {
+		for _, t := range tests[f.Name] {
 			ran++
 			if why := testFact(book, f, t); why != "" {
 				failed = append(failed, fmt.Sprintf("%s: fact %s, test %q: %s", t.Pos(), f.Name, t.Name, why))
@@ -42,7 +47,20 @@ func Run(book *rules.Rulebook) (failed []string, ran int) {
 			}
 		}
 	}
-	return failed, ran
+	return failed, ran, nil
+}
+
+// factTests are the tests of each fact, those that stand beside it first.
+func factTests(book *rules.Rulebook, folder fs.FS) (map[string][]inline.FactTest, error) {
+	all, names := map[string][]inline.FactTest{}, make([]string, 0, len(book.Facts))
+	for _, f := range book.Facts {
+		all[f.Name], names = slices.Clone(f.Tests), append(names, f.Name)
+	}
+	apart, err := inline.ReadFiles(folder, names)
+	for _, of := range apart {
+		all[of.Fact] = append(all[of.Fact], of.Tests...)
+	}
+	return all, err
 }
 
 func testRule(book *rules.Rulebook, r *rules.Rule, t inline.RuleTest) string {

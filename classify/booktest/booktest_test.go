@@ -37,7 +37,10 @@ func TestRulesAreTested(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed, ran := Run(b)
+		failed, ran, err := Run(b, own)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(failed) != tt.failed || ran < 100 {
 			t.Errorf("%s: %d tests, failed: %q", tt.want, ran, failed)
 		}
@@ -71,10 +74,21 @@ func TestFactsAreTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed, _ := Run(b)
+	own["own_test.yaml"] = &fstest.MapFile{Data: []byte(`tests:
+  own_begun:
+    - {name: in a file of tests, files: {runner.log: "2026-03-01 10:00:02Z: Listening for Jobs"}, want: false}
+  job_seen:
+    - {name: a built-in fact, files: {runner.log: "2026-03-01 10:00:02Z: Listening for Jobs"}, want: true}
+`)}
+	failed, _, err := Run(b, own)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []string{
+		`own_test.yaml:5:7: fact job_seen, test "a built-in fact": is false, want true`,
 		`own.yaml:7:9: fact own_kills, test "one that is wrong": is 0, want 1`,
 		`own.yaml:14:9: fact own_begun, test "wrong too": is false, want true`,
+		`own_test.yaml:3:7: fact own_begun, test "in a file of tests": is true, want false`,
 	}
 	if !slices.Equal(failed, want) {
 		t.Errorf("failed: %q, want %q", failed, want)

@@ -11,8 +11,8 @@ import (
 
 var fence = regexp.MustCompile("(?s)```(\\w+)\n(.*?)```")
 
-// docs/rules.md is run as it is written, from top to bottom: the log is saved,
-// each piece of YAML is added to the rules, and each command gives what is shown.
+// docs/rules.md is run as it is written, from top to bottom: the log is saved, each piece
+// of YAML is added to the rules or to their tests, and each command gives what is shown.
 func TestWorkedExample(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {
@@ -28,7 +28,11 @@ func TestWorkedExample(t *testing.T) {
 		case "text":
 			add(t, "incident.log", b[2])
 		case "yaml":
-			add(t, "mine/rackd.yaml", b[2])
+			name := "mine/rackd.yaml"
+			if bytes.HasPrefix(b[2], []byte("tests:")) {
+				name = "mine/rackd_test.yaml"
+			}
+			add(t, name, b[2])
 		case "console":
 			ran += transcript(t, string(b[2]))
 		}

@@ -46,6 +46,22 @@ func (b *beginning) Write(data []byte) (int, error) {
 
 // loadBook loads the built-in rulebook and what --rules lays over it.
 func loadBook(dir string) (*rules.Rulebook, error) {
+	layers, err := bookLayers(dir)
+	if err != nil {
+		return nil, err
+	}
+	b, err := rules.Load(layers...)
+	if err != nil {
+		return nil, badBook(err)
+	}
+	return b, nil
+}
+
+func badBook(err error) error {
+	return exitError{exitUsage, fmt.Errorf("the rulebook has mistakes:\n%w", err)}
+}
+
+func bookLayers(dir string) ([]fs.FS, error) {
 	layers := []fs.FS{book.Files}
 	if dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -57,11 +73,7 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 		}
 		layers = append(layers, own)
 	}
-	b, err := rules.Load(layers...)
-	if err != nil {
-		return nil, exitError{exitUsage, fmt.Errorf("the rulebook has mistakes:\n%w", err)}
-	}
-	return b, nil
+	return layers, nil
 }
 
 // openInput finds the documents; the caller closes the bundle.

@@ -15,7 +15,7 @@ type rulesCmd struct {
 	Describe  rulesDescribeCmd  `cmd:"" help:"Say what a label, rule or signal means and what decides it."`
 	Explain   rulesExplainCmd   `cmd:"" help:"Say which of two rules wins where both fit, and what tells them apart."`
 	New       rulesNewCmd       `cmd:"" help:"Draft a signal from a line that the rulebook does not know."`
-	Test      rulesTestCmd      `cmd:"" help:"Run the rulebook's inline tests."`
+	Test      rulesTestCmd      `cmd:"" help:"Run the rulebook's tests."`
 	Catalogue rulesCatalogueCmd `cmd:"" help:"Print how much of a list of message templates the rulebook knows."`
 	Docs      rulesDocsCmd      `cmd:"" help:"Write a page of documentation for every label."`
 }
@@ -42,7 +42,7 @@ func (c *rulesCheckCmd) Run(p *program) error {
 	for _, m := range missing {
 		fmt.Fprintln(p.out, m)
 	}
-	if err := runTests(p, book); err != nil || len(missing) == 0 {
+	if err := c.runTests(p, book); err != nil || len(missing) == 0 {
 		return err
 	}
 	return exitError{exitUsage, fmt.Errorf("%d times a rule claims confirmed without what that takes", len(missing))}
@@ -50,19 +50,26 @@ func (c *rulesCheckCmd) Run(p *program) error {
 
 type rulesTestCmd struct{ rulesFlag }
 
-// Run runs the inline tests.
+// Run runs the tests.
 func (c *rulesTestCmd) Run(p *program) error {
 	book, err := loadBook(c.Rules)
 	if err != nil {
 		return err
 	}
-	return runTests(p, book)
+	return c.runTests(p, book)
 }
 
-func runTests(p *program, book *rules.Rulebook) error {
-	failed, ran := booktest.Run(book)
-	for _, f := range failed {
-		fmt.Fprintln(p.out, f)
+func (f rulesFlag) runTests(p *program, book *rules.Rulebook) error {
+	layers, err := bookLayers(f.Rules)
+	if err != nil {
+		return err
+	}
+	failed, ran, err := booktest.Run(book, layers[len(layers)-1])
+	if err != nil {
+		return badBook(err)
+	}
+	for _, text := range failed {
+		fmt.Fprintln(p.out, text)
 	}
 	fmt.Fprintf(p.out, "%d tests, %d failed\n", ran, len(failed))
 	if len(failed) > 0 {

@@ -51,7 +51,7 @@ var Vars = kong.Vars{
 	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
 		"a ticket).",
 	"relay_cluster": "The cluster that is watched. Default: that of the token, else the server's own.",
-	"rules_check":   "Compile the rulebook, check that rules have what confirmed takes, and run its inline tests.",
+	"rules_check":   "Compile the rulebook, check that rules have what confirmed takes, and run its tests.",
 	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +
 		"and shippers of other clusters name theirs.",
 	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +

@@ -184,7 +184,9 @@ func TestRulebooks(t *testing.T) {
 		"signals: [{name: a.b, mesage: x}]", "signals: [{name: a.b, source: printer}]",
 		"secrets: [{name: a, least: much}]",
 		"verdicts: [{id: a, confidence: certain}]",
-		"facts: [{name: a, tests: [{files: {a: b}}]}]", "order: [{family: a, at: first}]", "harmless: [{lines: a}]",
+		"facts: [{name: a, tests: [{files: {a: b}}]}]", "tests: {a: [{files: {a: b}}]}",
+		"tests: {a: [{want: 1, verdict: none}]}", "{tests: {a: [{want: 1}]}, facts: []}",
+		"order: [{family: a, at: first}]", "harmless: [{lines: a}]",
 	} {
 		if s.Validate(fromYAML(t, wrong)) == nil {
 			t.Errorf("%s is taken", wrong)

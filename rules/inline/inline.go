@@ -1,12 +1,16 @@
-// Package inline reads the tests that stand beside the facts and verdict rules of a
-// rulebook: documents, and what must come of them. Package booktest runs them.
+// Package inline reads the tests that stand in a rulebook, beside its facts and verdict
+// rules or in files of their own: documents, and what must come of them. Package booktest
+// runs them.
 //
-// Invariant: it is pure. A key that it does not know is a mistake with its place.
+// Invariant: a key that it does not know is a mistake with its place, and so is the name of
+// no fact.
 //
 // Crash behaviour: there is no state to lose.
 package inline
 
 import (
+	"io/fs"
+
 	"go.yaml.in/yaml/v4"
 
 	"coroner/rules/yamlfile"
@@ -34,6 +38,40 @@ type RuleTest struct {
 type FactTest struct {
 	Documents
 	Want string // true or false, a text, a number, or how many lines a list has
+}
+
+// FactTests are the tests of one fact.
+type FactTests struct {
+	Fact  string
+	Tests []FactTest
+}
+
+// ReadFiles reads the files of tests of a folder: of each fact that they name, one of those that there are,
+// its tests. All mistakes are told at once.
+func ReadFiles(folder fs.FS, facts []string) (all []FactTests, err error) {
+	files, err := yamlfile.ReadTests(folder)
+	if err != nil {
+		return nil, err
+	}
+	var mistakes yamlfile.Errors
+	for _, f := range files {
+		r := yamlfile.NewReader(f, &mistakes)
+		byName := map[string]func(*yaml.Node){}
+		for _, name := range facts {
+			byName[name] = func(n *yaml.Node) {
+				one := FactTests{Fact: name}
+				r.List(func(n *yaml.Node) { one.Tests = append(one.Tests, ReadFactTest(r, n)) })(n)
+				all = append(all, one)
+			}
+		}
+		sections := map[string]func(*yaml.Node){
+			"tests": func(n *yaml.Node) { r.Object(n, "tests, whose keys are names of facts", byName) },
+		}
+		if root := r.Root(); root != nil {
+			r.Object(root, "file of tests", sections)
+		}
+	}
+	return all, mistakes.Join()
 }
 
 // ReadRuleTest reads a test of a verdict rule.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"strings"
 
 	"golang.org/x/tools/txtar"
 )
@@ -22,30 +24,57 @@ type Layers [][]File
 
 var errNoRules = errors.New("no rulebook files (*.yaml) found")
 
-// ReadLayers reads the *.yaml files of each file system, in the order of their names.
+// testsSection begins a file of tests.
+var testsSection = regexp.MustCompile(`(?m)^tests:`)
+
+// hasTests says whether a file is one of tests, NAME_test.yaml beside NAME.yaml. One of such a name
+// without that section is a rulebook file like any other.
+func (f File) hasTests() bool {
+	return strings.HasSuffix(f.Name, "_test.yaml") && testsSection.Match(f.Data)
+}
+
+// ReadLayers reads the *.yaml files of each file system, in the order of their names, but for
+// files of tests: they are not of the rulebook.
 func ReadLayers(systems []fs.FS) (all Layers, err error) {
 	for _, system := range systems {
-		names, err := fs.Glob(system, "*.yaml") // sorted
+		layer, _, err := readFolder(system)
 		if err != nil {
 			return nil, err
 		}
-		if len(names) == 0 {
+		if len(layer) == 0 {
 			return nil, errNoRules
-		}
-		var layer []File
-		for _, name := range names {
-			data, err := fs.ReadFile(system, name)
-			if err != nil {
-				return nil, err
-			}
-			if n := len(data); n > 0 && data[n-1] != '\n' {
-				data = append(data, '\n') // as Source gives it: the hash must survive the way to an agent
-			}
-			layer = append(layer, File{path.Base(name), data})
 		}
 		all = append(all, layer)
 	}
 	return all, nil
+}
+
+// ReadTests reads the files of tests of a file system, in the order of their names.
+func ReadTests(system fs.FS) ([]File, error) {
+	_, tests, err := readFolder(system)
+	return tests, err
+}
+
+func readFolder(system fs.FS) (layer, tests []File, err error) {
+	names, err := fs.Glob(system, "*.yaml") // sorted
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(system, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if n := len(data); n > 0 && data[n-1] != '\n' {
+			data = append(data, '\n') // as Source gives it: the hash must survive the way to an agent
+		}
+		if f := (File{path.Base(name), data}); f.hasTests() {
+			tests = append(tests, f)
+		} else {
+			layer = append(layer, f)
+		}
+	}
+	return layer, tests, nil
 }
 
 // Hash is the first 12 hexadecimal digits of the SHA-256 of everything that was read.

@@ -51,6 +51,35 @@ func TestSourceRoundTrip(t *testing.T) {
 	}
 }
 
+// A file of tests is told by its name and its section. It is not of the rulebook: another test
+// makes no other rulebook, and no agent is given one. With no such section it is one, as before.
+func TestFilesOfTests(t *testing.T) {
+	own := folder("a.yaml", "x: 1\n", "a_test.yaml", "# of a\ntests:\n  x: []", "b_test.yaml", "y: 2\n",
+		"c.yaml", "tests: []\n")
+	l := layersOf(t, own)
+	var names []string
+	for _, f := range l[0] {
+		names = append(names, f.Name)
+	}
+	if want := []string{"a.yaml", "b_test.yaml", "c.yaml"}; !slices.Equal(names, want) {
+		t.Errorf("the rulebook is %q, want %q", names, want)
+	}
+	tests, err := ReadTests(own)
+	if err != nil || len(tests) != 1 || tests[0].Name != "a_test.yaml" {
+		t.Errorf("tests: %v, %v", tests, err)
+	}
+	own["a_test.yaml"] = &fstest.MapFile{Data: []byte("tests:\n  x: [{want: 1}]\n")}
+	if again := layersOf(t, own); again.Hash() != l.Hash() {
+		t.Error("another test makes another rulebook")
+	}
+	delete(own, "a.yaml")
+	delete(own, "b_test.yaml")
+	delete(own, "c.yaml")
+	if _, err := ReadLayers([]fs.FS{own}); err == nil {
+		t.Error("a folder of tests alone is a rulebook")
+	}
+}
+
 // All mistakes of a file are told at once, each with its place and the line; a key that
 // nobody asked for is one, with what may be meant.
 func TestMistakes(t *testing.T) {
