@@ -10,7 +10,23 @@ import (
 	"coroner/rules/book"
 )
 
-// The rulebook's own tests hold, and one that is wrong is told with its place.
+// The tests of the built-in rulebook hold, those in files of their own among them.
+func TestBuiltIn(t *testing.T) {
+	b, err := rules.Load(book.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed, ran, err := Run(b, book.Files)
+	if err != nil || ran < 1000 {
+		t.Fatalf("%d tests: %v", ran, err)
+	}
+	for _, text := range failed {
+		t.Error(text)
+	}
+}
+
+// Under rules of one's own the built-in tests of signals and rules hold, and one that is wrong is told
+// with its place.
 func TestRulesAreTested(t *testing.T) {
 	for _, tt := range []struct {
 		want   string

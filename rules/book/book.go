@@ -1,5 +1,6 @@
 // Package book is the default rulebook: the signals and verdict rules that
-// coroner ships with, one file per family of log lines or causes.
+// coroner ships with, one file per family of log lines or causes. The facts of
+// NAME.yaml are tested in NAME_test.yaml.
 //
 // Invariant: the files compile (a test loads them), every verdict rule has an
 // incident that it wins and a near miss that it loses. Crash behaviour: none,
@@ -8,7 +9,7 @@ package book
 
 import "embed"
 
-// Files holds the rulebook's YAML files.
+// Files holds the rulebook's YAML files, and the files of its tests.
 //
 //go:embed *.yaml
 var Files embed.FS

@@ -8,6 +8,7 @@ import (
 
 	"coroner/rules"
 	"coroner/rules/book"
+	"coroner/rules/inline"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -126,18 +127,73 @@ func listOf(x any) []any {
 // untestedFacts is how many facts have no test of their own. It may sink only.
 const untestedFacts = 12
 
+// The facts of NAME.yaml are tested in NAME_test.yaml, in no other file and not beside themselves.
 func TestFactsHaveTests(t *testing.T) {
 	b, err := rules.Load(book.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests, home := factTests(t, b), homes(t)
 	var without []string
 	for _, f := range b.Facts {
-		if len(f.Tests) == 0 && !strings.HasPrefix(f.Name, "suspect_") { // those are made of symptoms, which have tests
+		if strings.HasPrefix(f.Name, "suspect_") {
+			continue // those are made of symptoms, which have tests
+		}
+		if len(tests[f.Name]) == 0 {
 			without = append(without, f.Name)
+		}
+		if len(f.Tests) > 0 {
+			t.Errorf("%s has tests beside itself", f.Name)
+		}
+		for _, one := range tests[f.Name] {
+			if !strings.HasPrefix(one.Pos(), strings.TrimSuffix(home[f.Name], ".yaml")+"_test.yaml:") {
+				t.Errorf("%s: fact %s stands in %s", one.Pos(), f.Name, home[f.Name])
+			}
 		}
 	}
 	if len(without) != untestedFacts {
 		t.Errorf("%d facts have no tests, not %d: %s", len(without), untestedFacts, strings.Join(without, " "))
 	}
+}
+
+// factTests are the tests of each fact in files of tests.
+func factTests(t *testing.T, b *rules.Rulebook) map[string][]inline.FactTest {
+	t.Helper()
+	var names []string
+	for _, f := range b.Facts {
+		names = append(names, f.Name)
+	}
+	apart, err := inline.ReadFiles(book.Files, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]inline.FactTest{}
+	for _, of := range apart {
+		all[of.Fact] = append(all[of.Fact], of.Tests...)
+	}
+	return all
+}
+
+// homes are the names of the files that the facts stand in.
+func homes(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := fs.Glob(book.Files, "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		data, err := fs.ReadFile(book.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Facts []struct{ Name string } }
+		if err := yaml.Unmarshal(data, &file); err != nil {
+			t.Fatal(name, err)
+		}
+		for _, f := range file.Facts {
+			all[f.Name] = name
+		}
+	}
+	return all
 }

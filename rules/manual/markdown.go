@@ -234,7 +234,8 @@ func factsPage(book *rules.Rulebook) string {
 	d.writeLine("# Facts")
 	d.writeLine(
 		"A fact is a condition with a name. Rules and other facts use it like a word; " +
-			"`rules/book/*.yaml` has what stands behind it.",
+			"`rules/book/*.yaml` has what stands behind it, and `*_test.yaml` beside it documents in which it holds, " +
+			"or nearly does.",
 	)
 	d.writeTable("| fact | what it says |", "|---|---|")
 	for _, f := range book.Facts {
