@@ -73,6 +73,9 @@ func breaksOf(lines []string) breaks {
 	return breaks{}
 }
 
+// sentenceEnd is how a line ends that says all that it has to say: it shows no break, though one can lie there.
+var sentenceEnd = regexp.MustCompile(`[.!?]["')\]]*\s*$`)
+
 // count counts the lines that are full, and those of them that go on in the next.
 func (w breaks) count(lines []string) (full, goOn int) {
 	records := false
@@ -82,7 +85,7 @@ func (w breaks) count(lines []string) (full, goOn int) {
 			continue
 		}
 		full++
-		if w.continues(line, lines[i+1]) && (w.ofLog || !beginsRecord(lines[i+1])) {
+		if w.continues(line, lines[i+1]) && (w.ofLog || !beginsRecord(lines[i+1]) && !sentenceEnd.MatchString(line)) {
 			goOn++
 		}
 	}

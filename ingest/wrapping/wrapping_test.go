@@ -76,6 +76,9 @@ func TestUnwrapped(t *testing.T) {
 		"rows of counts": "NAMESPACE   NAME      DESIRED   CURRENT   UP-TO-DATE   AVAILABLE   AGE\n" +
 			"carding     amber     3         3         3            0           90m\n" +
 			"carding     beryl     3         3         3            2           20d\n",
+		"sentences": "Waiting for pod mill/build-1 to be running, status is Pending\n" +
+			"\tUnschedulable: \"0/5 nodes are available: 5 Insufficient memory.\"\n" +
+			"Running on build-1 via mill-gitlab-runner-1...\n",
 		"binary": "\x00> a\n> b\n",
 	} {
 		if got := unwrapped(t, text); got != text {
