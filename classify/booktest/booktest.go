@@ -1,7 +1,8 @@
 // Package booktest runs the tests that stand in a rulebook and in files beside it.
 //
-// Invariant: a test of a rule is judged as coroner explain judges a file, and a test of a fact
-// asks the first case that it would judge: a runner, or else a pool, or else what names nobody.
+// Invariant: documents are read, and a test of a rule is judged, as coroner explain does it with the
+// files of an archive; a test of a fact asks the first case that it would judge: a runner, or else a
+// pool, or else what names nobody.
 //
 // Crash behaviour: the package is pure; there is no state to lose.
 package booktest
@@ -13,14 +14,14 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"coroner/classify"
 	"coroner/ingest"
-	"coroner/ingest/document"
-	"coroner/ingest/recorded"
+	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/inline"
+
+	"golang.org/x/tools/txtar"
 )
 
 // Run runs the tests that stand in a rulebook and in the files of tests of the folder that lies on top,
@@ -94,24 +95,11 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// documents reads texts as the documents of one bundle.
+// documents reads texts as coroner explain reads the files of an archive.
 func documents(files map[string]string) iter.Seq[ingest.Entry] {
-	return func(yield func(ingest.Entry) bool) {
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			d, stopped := document.Document{Name: name}, false
-			text, each := strings.NewReader(files[name]), func(e ingest.Entry) bool {
-				stopped = !yield(e)
-				return !stopped
-			}
-			var err error
-			if strings.HasSuffix(name, recorded.Suffix) {
-				err = recorded.Read(text, name, each)
-			} else {
-				err = d.Read(text, each)
-			}
-			if err != nil || stopped {
-				return
-			}
-		}
+	var all txtar.Archive
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all.Files = append(all.Files, txtar.File{Name: name, Data: []byte(files[name])})
 	}
+	return bundle.Bytes("test.txtar", txtar.Format(&all), bundle.Options{}).Entries(nil)
 }

@@ -110,3 +110,30 @@ func TestFactsAreTested(t *testing.T) {
 		t.Errorf("failed: %q, want %q", failed, want)
 	}
 }
+
+// Documents are read as coroner explain reads files: an object of Kubernetes as an object, whose owner no
+// single line of it tells.
+func TestDocuments(t *testing.T) {
+	own := fstest.MapFS{"own.yaml": {Data: []byte(`facts:
+  - name: owner
+    doc: what only this test asks
+    value: "any(kube.spec, .mine) ? last(kube.spec).owner : ''"
+`)}, "own_test.yaml": {Data: []byte(`tests:
+  owner:
+    - name: an object
+      want: EphemeralRunner/fir-1
+      files:
+        pod.yaml: |
+          kind: Pod
+          metadata: {name: fir-1, ownerReferences: [{kind: EphemeralRunner, name: fir-1}]}
+          spec: {containers: [{name: runner}]}
+          status: {phase: Failed}
+`)}}
+	b, err := rules.Load(book.Files, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if failed, _, err := Run(b, own); err != nil || len(failed) > 0 {
+		t.Errorf("%q, %v", failed, err)
+	}
+}
