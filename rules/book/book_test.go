@@ -127,7 +127,8 @@ func listOf(x any) []any {
 // untestedFacts is how many facts have no test of their own. It may sink only.
 const untestedFacts = 12
 
-// The facts of NAME.yaml are tested in NAME_test.yaml, in no other file and not beside themselves.
+// The facts of NAME.yaml are tested in NAME_test.yaml, in no other file and not beside themselves: by
+// documents in which they differ, each with a name of its own.
 func TestFactsHaveTests(t *testing.T) {
 	b, err := rules.Load(book.Files)
 	if err != nil {
@@ -145,10 +146,18 @@ func TestFactsHaveTests(t *testing.T) {
 		if len(f.Tests) > 0 {
 			t.Errorf("%s has tests beside itself", f.Name)
 		}
+		values, names := map[string]bool{}, map[string]bool{"": true}
 		for _, one := range tests[f.Name] {
+			if values[one.Want] = true; names[one.Name] {
+				t.Errorf("%s: fact %s has a test of the name %q already", one.Pos(), f.Name, one.Name)
+			}
+			names[one.Name] = true
 			if !strings.HasPrefix(one.Pos(), strings.TrimSuffix(home[f.Name], ".yaml")+"_test.yaml:") {
 				t.Errorf("%s: fact %s stands in %s", one.Pos(), f.Name, home[f.Name])
 			}
+		}
+		if len(values) == 1 {
+			t.Errorf("fact %s has one value in all of its tests", f.Name)
 		}
 	}
 	if len(without) != untestedFacts {
