@@ -1,6 +1,7 @@
 package booktest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,26 @@ func TestBuiltIn(t *testing.T) {
 	}
 	for _, text := range failed {
 		t.Error(text)
+	}
+}
+
+// A built-in fact that says something else than before fails a test, which names it.
+func TestBrokenFactsFail(t *testing.T) {
+	for _, c := range []struct{ fact, value, test string }{
+		{"ended_at_once", "ended_zero and exit.ran <= 10", "it ended with 0 ten seconds after its start"},
+		{"idle_again", "job_done and seen(runner.listening)", "it listened before its job"},
+		{"shown_ready", `filter(kube.row, .mine and .status == "Running")`, "one of two is"},
+	} {
+		own := fmt.Appendf(nil, "facts:\n  - {name: %s, value: %q}\n", c.fact, c.value)
+		b, err := rules.Load(book.Files, fstest.MapFS{"own.yaml": {Data: own}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed, _, err := Run(b, book.Files)
+		want := fmt.Sprintf("fact %s, test %q: ", c.fact, c.test)
+		if err != nil || !slices.ContainsFunc(failed, func(text string) bool { return strings.Contains(text, want) }) {
+			t.Errorf("%s: failed %q, %v", want, failed, err)
+		}
 	}
 }
 
