@@ -17,7 +17,7 @@ func TestBuiltIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed, ran, err := Run(b, book.Files)
+	failed, ran, err := Run(b, book.Tests)
 	if err != nil || ran < 1000 {
 		t.Fatalf("%d tests: %v", ran, err)
 	}
@@ -38,7 +38,7 @@ func TestBrokenFactsFail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed, _, err := Run(b, book.Files)
+		failed, _, err := Run(b, book.Tests)
 		want := fmt.Sprintf("fact %s, test %q: ", c.fact, c.test)
 		if err != nil || !slices.ContainsFunc(failed, func(text string) bool { return strings.Contains(text, want) }) {
 			t.Errorf("%s: failed %q, %v", want, failed, err)

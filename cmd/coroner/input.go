@@ -46,22 +46,6 @@ func (b *beginning) Write(data []byte) (int, error) {
 
 // loadBook loads the built-in rulebook and what --rules lays over it.
 func loadBook(dir string) (*rules.Rulebook, error) {
-	layers, err := bookLayers(dir)
-	if err != nil {
-		return nil, err
-	}
-	b, err := rules.Load(layers...)
-	if err != nil {
-		return nil, badBook(err)
-	}
-	return b, nil
-}
-
-func badBook(err error) error {
-	return exitError{exitUsage, fmt.Errorf("the rulebook has mistakes:\n%w", err)}
-}
-
-func bookLayers(dir string) ([]fs.FS, error) {
 	layers := []fs.FS{book.Files}
 	if dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -73,7 +57,15 @@ func bookLayers(dir string) ([]fs.FS, error) {
 		}
 		layers = append(layers, own)
 	}
-	return layers, nil
+	b, err := rules.Load(layers...)
+	if err != nil {
+		return nil, badBook(err)
+	}
+	return b, nil
+}
+
+func badBook(err error) error {
+	return exitError{exitUsage, fmt.Errorf("the rulebook has mistakes:\n%w", err)}
 }
 
 // openInput finds the documents; the caller closes the bundle.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 
 	"coroner/classify/booktest"
 	"coroner/fixtures"
 	"coroner/rules"
+	builtin "coroner/rules/book"
 	"coroner/rules/describe"
 )
 
@@ -60,11 +63,11 @@ func (c *rulesTestCmd) Run(p *program) error {
 }
 
 func (f rulesFlag) runTests(p *program, book *rules.Rulebook) error {
-	layers, err := bookLayers(f.Rules)
-	if err != nil {
-		return err
+	tests := fs.FS(builtin.Tests)
+	if f.Rules != "" {
+		tests = os.DirFS(f.Rules)
 	}
-	failed, ran, err := booktest.Run(book, layers[len(layers)-1])
+	failed, ran, err := booktest.Run(book, tests)
 	if err != nil {
 		return badBook(err)
 	}

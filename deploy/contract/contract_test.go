@@ -157,27 +157,24 @@ func properties(t *testing.T, name string, path ...string) (keys []string) {
 	return slices.Sorted(slices.Values(keys))
 }
 
-// Every file of the built-in rulebook is one by the schema, and what the reader refuses the
-// schema refuses.
+// Every file of the built-in rulebook and of its tests is one by the schema, and what the reader
+// refuses the schema refuses.
 func TestRulebooks(t *testing.T) {
 	s := schema(t, "rulebook")
-	files := 0
-	err := fs.WalkDir(book.Files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") {
-			return err
+	for _, folder := range []fs.FS{book.Files, book.Tests} {
+		names, err := fs.Glob(folder, "*.yaml")
+		if err != nil || len(names) < 15 {
+			t.Fatal(names, err)
 		}
-		files++
-		data, err := fs.ReadFile(book.Files, path)
-		if err == nil {
-			err = s.Validate(fromYAML(t, string(data)))
+		for _, name := range names {
+			data, err := fs.ReadFile(folder, name)
+			if err == nil {
+				err = s.Validate(fromYAML(t, string(data)))
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		return nil
-	})
-	if err != nil || files < 20 {
-		t.Fatal(files, err)
 	}
 	for _, wrong := range []string{
 		"verdict: []", "verdicts: [{id: a, when: [], verdict: b}]", "labels: [{name: a, domain: nobody}]",
