@@ -7,6 +7,8 @@ import (
 	"coroner/classify"
 	"coroner/ingest"
 	"coroner/ingest/document"
+	"coroner/rules"
+	"coroner/rules/book"
 	"coroner/rules/casefile"
 )
 
@@ -65,7 +67,9 @@ func BenchmarkJudge(b *testing.B) {
 // BenchmarkLoad is what every start pays for the rulebook.
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		loadBook(b)
+		if _, err := rules.Load(book.Files); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 
 	"coroner/classify"
 	"coroner/fixtures"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
-	"coroner/rules/book"
 	"coroner/rules/casefile"
 
 	"go.yaml.in/yaml/v4"
@@ -27,11 +27,7 @@ var update = flag.Bool("update", false, "rewrite the wanted verdicts of the inci
 
 func loadBook(t testing.TB) *rules.Rulebook {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return shipped.Rulebook(t)
 }
 
 func incidents(t testing.TB) []fixtures.Incident {

@@ -2,18 +2,12 @@ package rules_test
 
 import (
 	"testing"
-
-	"coroner/rules"
-	"coroner/rules/book"
 )
 
 // What a program's own sentence excuses ends with the sentence: a line that tells of a
 // death, of what leads to one, or that another program may have written is not harmless.
 func TestHarmlessExcusesNoDeath(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builtIn(t)
 	why := map[string]bool{}
 	for _, h := range b.Harmless {
 		why[h.Why] = true

@@ -8,19 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/rules"
-	"coroner/rules/book"
 	"coroner/rules/casefile"
 )
 
 func builtIn(t *testing.T) *rules.Rulebook {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return shipped.Rulebook(t)
 }
 
 // evidence scans a line and attributes what it says to the case.

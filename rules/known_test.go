@@ -4,18 +4,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"coroner/rules"
-	"coroner/rules/book"
 )
 
 // Every reason that Kubernetes gives to an event, a pod, a container or a node is
 // one that the rulebook does something with, or says why not.
 func TestKubernetesReasonsAreKnown(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builtIn(t)
 	data, err := os.ReadFile("testdata/kubernetes-reasons.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -36,10 +30,7 @@ func TestKubernetesReasonsAreKnown(t *testing.T) {
 
 // What is known of a line is the signal that it shows, else why it is harmless.
 func TestKnows(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builtIn(t)
 	for line, want := range map[string]string{
 		"Runner listener exit with 0 return code": "runner.listener-exit",
 		"failed to get the list of pods":          "a look-up",

@@ -276,10 +276,7 @@ verdicts:
 
 // What was not read, or was lost, is named.
 func TestMissingNamesWhatWasNotRead(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builtIn(t)
 	died := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	exit := oneSignal(t, b, died, exitLine(9))
 	v := b.Judge(
@@ -313,10 +310,7 @@ func TestMissingNamesWhatWasNotRead(t *testing.T) {
 
 // Judge gives a verdict for everything, an empty case included.
 func TestJudgeAlwaysAnswers(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := builtIn(t)
 	if v := b.Judge(&casefile.Case{}); v.Label != rules.None {
 		t.Errorf("an empty case is %s", v.Label)
 	}

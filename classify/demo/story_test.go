@@ -5,17 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"coroner/rules"
-	"coroner/rules/book"
+	"coroner/fixtures/shipped"
 )
 
 // The demo tells the same whenever it is told: each runner has one story, with a
 // pool, a repository and a job, and died in the 24 hours before, not all at once.
 func TestStories(t *testing.T) {
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	tell := func(now time.Time) (names []string, all []story) {
 		all, err := storiesBefore(rulebook, now)
 		if err != nil {

@@ -15,10 +15,10 @@ import (
 	"coroner/classify/ledger"
 	"coroner/fixtures"
 	"coroner/fixtures/postgres"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
-	"coroner/rules/book"
 	"coroner/rules/casefile"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,11 +32,7 @@ func (c *clock) now() time.Time { return c.at }
 
 func loadBook(t testing.TB) *rules.Rulebook {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return shipped.Rulebook(t)
 }
 
 // databases are those that stand for files, where the tests run over PostgreSQL.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/github"
 	"coroner/rules"
-	"coroner/rules/book"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -22,10 +22,7 @@ import (
 // GitHub is asked about every verdict since the last look that leaves room for doubt, and
 // about no other: not where the cause is certain, nothing died, or no end is known.
 func TestWhoIsAskedAbout(t *testing.T) {
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "l.db"))
 	if err != nil {
 		t.Fatal(err)

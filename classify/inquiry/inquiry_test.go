@@ -6,19 +6,16 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/github"
 	"coroner/rules"
-	"coroner/rules/book"
 )
 
 // TestQuestion: which repository and run GitHub is asked about only those
 // records say that a job cannot write, and only about this runner.
 func TestQuestion(t *testing.T) {
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	died := time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)
 	r := &ledger.Record{Case: "c1", Verdict: rules.Verdict{Cluster: "east",
 		Runner: "mill-runner-1", Namespace: "ci", PodUID: "u1", DiedAt: &died}}
@@ -88,10 +85,7 @@ func TestQuestion(t *testing.T) {
 // TestNamesUsedAgain: of the runs that were told of under the runner's name, it is the last from
 // before the death, in whatever order the records come; another pod's or namespace's is none.
 func TestNamesUsedAgain(t *testing.T) {
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	died := time.Date(2026, 10, 1, 9, 20, 0, 0, time.UTC)
 	r := &ledger.Record{Verdict: rules.Verdict{Runner: "runner-0", Namespace: "ci", PodUID: "u1", DiedAt: &died}}
 	told := func(minutes int, repository, run string) ingest.Entry {

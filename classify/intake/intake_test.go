@@ -9,11 +9,10 @@ import (
 
 	"coroner/classify/docket"
 	"coroner/classify/ledger"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/kubewatch"
 	"coroner/ingest/push"
-	"coroner/rules"
-	"coroner/rules/book"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -26,10 +25,7 @@ const uid = "0a1b2c3d-0000-4000-8000-00000000000"
 
 func newIntake(t *testing.T) *Intake {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)

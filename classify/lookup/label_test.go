@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/fixtures/shipped"
 	"coroner/rules"
 	"coroner/rules/book"
 )
@@ -57,10 +58,7 @@ func TestLabelPage(t *testing.T) {
 	if code, body := ask(t, h, "/api/v1/labels/node-OOM"); code != 404 {
 		t.Errorf("without a rulebook: %d %s", code, body)
 	}
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	a.Book = func() *rules.Rulebook { return rulebook }
 	for _, l := range rulebook.LabelOrder() {
 		code, body := ask(t, h, "/api/v1/labels/"+strings.ToUpper(string(l)))

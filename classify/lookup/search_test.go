@@ -15,10 +15,10 @@ import (
 	"coroner/classify"
 	"coroner/classify/ledger"
 	"coroner/fixtures"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
 	"coroner/rules"
-	"coroner/rules/book"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -232,10 +232,7 @@ func TestSiblings(t *testing.T) {
 // An incident file gives explain the verdict that the server gave, and is a
 // fixture as it stands.
 func TestIncidentFile(t *testing.T) {
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	all, err := fixtures.All()
 	if err != nil {
 		t.Fatal(err)

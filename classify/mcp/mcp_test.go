@@ -16,9 +16,9 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/rules"
-	"coroner/rules/book"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -69,10 +69,7 @@ func api(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	a := &lookup.API{Source: l, Now: func() time.Time { return t0.Add(time.Hour) },
 		Book: func() *rules.Rulebook { return rulebook },
 		Gather: func(context.Context, ledger.Case) (all []ingest.Entry, _ error) {

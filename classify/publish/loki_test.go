@@ -23,11 +23,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"coroner/classify/ledger"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/ingest/logtext"
 	"coroner/ingest/push"
 	"coroner/rules"
-	"coroner/rules/book"
 	"coroner/rules/casefile"
 )
 
@@ -298,10 +298,7 @@ func TestWhatLokiGets(t *testing.T) {
 // the rulebook's judge has for it; what was lost, apart from what was not read.
 func TestWhatWasMissingCanBeAskedFor(t *testing.T) {
 	metadata := func(c *casefile.Case) map[string]string {
-		book, err := rules.Load(book.Files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		book := shipped.Rulebook(t)
 		v, out := book.Judge(c), map[string]string{}
 		for _, m := range metadata("", &v) {
 			out[m.Name] = m.Value

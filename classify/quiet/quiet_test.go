@@ -7,19 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/rules"
-	"coroner/rules/book"
 	"coroner/rules/signal"
 )
 
 func loadBook(t *testing.T) *rules.Rulebook {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return shipped.Rulebook(t)
 }
 
 // start is the line of a container that starts on a node, so many seconds into a day.

@@ -8,18 +8,14 @@ import (
 	"time"
 
 	"coroner/classify/unexplained"
+	"coroner/fixtures/shipped"
 	"coroner/ingest"
 	"coroner/rules"
-	"coroner/rules/book"
 )
 
 func loadBook(t *testing.T) *rules.Rulebook {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return shipped.Rulebook(t)
 }
 
 // lookedAt is the verdict that u tells after it looked at lines, one a second up to

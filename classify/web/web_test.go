@@ -16,8 +16,8 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
+	"coroner/fixtures/shipped"
 	"coroner/rules"
-	"coroner/rules/book"
 	"coroner/rules/casefile"
 	"coroner/rules/manual"
 
@@ -42,10 +42,7 @@ func newSite(t testing.TB, path string) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	now := func() time.Time { return t0.Add(time.Hour) }
 	s := &site{t: t, ledger: l, mux: http.NewServeMux()}
 	s.pages = &Pages{API: &lookup.API{Source: l, Now: now}, Charts: l, Log: zerolog.Nop(), Now: now,

@@ -6,17 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"coroner/rules"
-	"coroner/rules/book"
+	"coroner/fixtures/shipped"
 )
 
 // Of a list the templates are counted, not its head and not its broken rows; a placeholder
 // stands for any value, and what nobody is warned by counts only if it is asked for.
 func TestShare(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	list := strings.Join([]string{
 		"version\tprogram\tkind\tlevel\ttext",
 		"v1\tkubelet\tevent\tinfo\tEvicted | the node was low on %s",

@@ -6,18 +6,14 @@ import (
 	"testing"
 
 	"coroner/cmd/catalogue"
-	"coroner/rules"
-	"coroner/rules/book"
+	"coroner/fixtures/shipped"
 )
 
 // What the kubelet, containerd, CRI-O and actions-runner-controller print about the life of a
 // pod or a container as an error or a warning is known: a signal, or harmless and said why.
 // The lists hold their templates as they are in the program's source.
 func TestAlertsAboutPodsAreKnown(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	for program, least := range map[string]int{"kubelet": 400, "containerd": 400, "cri-o": 200, "arc": 200} {
 		t.Run(program, func(t *testing.T) {
 			f, err := os.Open("../../rules/testdata/catalogue-" + program + ".tsv")
@@ -42,10 +38,7 @@ func TestAlertsAboutPodsAreKnown(t *testing.T) {
 
 // A text that no program prints is not known, whatever stands in its place holders.
 func TestUnknownStaysUnknown(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	for _, text := range []string{"the moon of %q is full", "the moon of %+v is full {phase}"} {
 		known, all, err := catalogue.Share(rows("log\terror\t"+text), b, true, func(_, _, _ string) {})
 		if err != nil || known != 0 || all != 1 {
@@ -56,10 +49,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 
 // A line is known by the id that stands in it, and by its message without its keys.
 func TestShareFillsTemplatesIn(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	for _, text := range []string{
 		"StartContainer for %q failed {error}",
 		"RunPodSandbox for %+v failed, error {error}",

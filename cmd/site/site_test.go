@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"coroner/fixtures/shipped"
 	"coroner/ingest/access"
 	"coroner/ingest/kubewatch"
 	"coroner/rules"
-	"coroner/rules/book"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -45,10 +45,7 @@ func TestGitHubPages(t *testing.T) {
 
 // The pages of labels are those of the rulebook in force.
 func TestLabels(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	page, ok := Labels(func() *rules.Rulebook { return b })(rules.CgroupOOM)
 	if !ok || page.Meaning == "" {
 		t.Error("no page of cgroup-OOM")

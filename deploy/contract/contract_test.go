@@ -19,6 +19,7 @@ import (
 	"coroner/classify"
 	"coroner/deploy/contract"
 	"coroner/fixtures"
+	"coroner/fixtures/shipped"
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/book"
@@ -67,10 +68,7 @@ func parsed(t *testing.T, v any) any {
 // The verdict of every incident is one by the schema.
 func TestVerdicts(t *testing.T) {
 	s := schema(t, "verdict")
-	rulebook, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rulebook := shipped.Rulebook(t)
 	all, err := fixtures.All()
 	if err != nil {
 		t.Fatal(err)

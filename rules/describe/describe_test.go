@@ -4,17 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"coroner/fixtures/shipped"
 	"coroner/rules"
-	"coroner/rules/book"
 )
 
 func builtIn(t *testing.T) *rules.Rulebook {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return shipped.Rulebook(t)
 }
 
 // Everything that has a name in the list can be described by it.

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"coroner/fixtures"
+	"coroner/fixtures/shipped"
 	"coroner/rules"
 	"coroner/rules/book"
 	"coroner/rules/manual"
@@ -15,10 +16,7 @@ import (
 
 func pages(t *testing.T) []manual.Page {
 	t.Helper()
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	incidents, err := fixtures.All()
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +188,7 @@ verdicts:
 // What each label can be follows from its rules: the sources of their deciding lines, whether a
 // job could have written them, and the logs that they need whole.
 func TestReadings(t *testing.T) {
-	b, err := rules.Load(book.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := shipped.Rulebook(t)
 	const sure, likely, maybe = rules.Confirmed, rules.Probable, rules.Suspected
 	for label, want := range map[rules.Label][3]rules.Confidence{
 		rules.CgroupOOM:    {sure, sure, likely},    // by the kernel's line; by the controller's OOMKilled
