@@ -106,7 +106,8 @@ func (t *target) buildProgram() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, t.program)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "coroner/cmd/"+t.program)
+	// No tags, whatever GOFLAGS says: those of the Makefile are for its tests.
+	cmd := exec.Command("go", "build", "-trimpath", "-tags=", "-ldflags=-s -w", "-o", file, "coroner/cmd/"+t.program)
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED="+t.cgo)
 	if t.cgo == "1" {
 		cmd.Env = append(
