@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,14 +27,22 @@ type gate struct {
 	book *rules.Rulebook
 }
 
-func gates(t *testing.T) (out []gate) {
+// gates are those of all incidents, judged once for all tests. No test changes an entry of them.
+func gates(t *testing.T) []gate {
 	t.Helper()
-	b := loadBook(t)
-	for _, in := range incidents(t) {
-		out = append(out, newGate(b, in))
-	}
-	return out
+	judgedOnce.Do(func() {
+		b := loadBook(t)
+		for _, in := range incidents(t) {
+			everyGate = append(everyGate, newGate(b, in))
+		}
+	})
+	return slices.Clone(everyGate)
 }
+
+var (
+	judgedOnce sync.Once
+	everyGate  []gate
+)
 
 func newGate(b *rules.Rulebook, in fixtures.Incident) gate {
 	g := gate{name: in.Name, list: entries(in), book: b, ask: in.Want.Runner}
