@@ -19,7 +19,7 @@ comma := ,
 empty :=
 export GOFLAGS += -trimpath -ldflags=-w -tags=$(subst $(empty) $(empty),$(comma),$(strip $(TAGS) $(JOURNAL)))
 
-.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race wrappings postgres fuzz bench benchstat callgrind e2e e2e-ha e2e-kube soak chart manifests images release clean
+.PHONY: build sim sim-bugs test test-all demo catalogue lint unit checked verdicts reference site screenshot race incidents postgres fuzz bench benchstat callgrind e2e e2e-ha e2e-kube soak chart manifests images release clean
 
 build: bin/coroner bin/kubectl-coroner bin/coroner-agent
 
@@ -61,14 +61,15 @@ test:
 # The long rest: the race detector, fuzzing (whose seeds make test runs, too), the real parts.
 test-all:
 	@$(call step,1 of 4,tests with the race detector,race)
-	@$(call step,2 of 4,every incident in every wrapping,wrappings)
+	@$(call step,2 of 4,every incident in every wrapping and among all hostile lines,incidents)
 	@$(call step,3 of 4,every parser fuzzed for $(FUZZ),fuzz)
 	@$(call step,4 of 4,the real parts,e2e)
 	@echo "make test-all: all passed"
 
-# Every incident as people hand it on: quoted, numbered, broken into short lines.
-wrappings:
-	CORONER_WRAPPINGS=all $(GO) test -count=1 -run TestIncidentsInAnyWrapping ./classify
+# Every incident as people hand it on, quoted, numbered, broken into short lines, and among all
+# lines that somebody can have written to deceive: make test takes a sample.
+incidents:
+	CORONER_INCIDENTS=all $(GO) test -count=1 -vet=off -run 'TestIncidentsInAnyWrapping|TestGateHostile' ./classify
 
 # The docket's tests over PostgreSQL with every incident, before a release: make test takes a sample.
 postgres:

@@ -2,6 +2,7 @@ package classify_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -214,15 +215,20 @@ func (g *gate) stream() ingest.Entry {
 }
 
 // Hostile: every shape of a line, wherever somebody can choose the text, changes
-// no confirmed death and makes none.
+// no confirmed death and makes none. Each incident meets a third of the ways to place
+// such texts, and all of them where CORONER_INCIDENTS is set (make incidents).
 func TestGateHostile(t *testing.T) {
 	tried := 0
-	for _, g := range gates(t) {
+	for i, g := range gates(t) {
 		if g.ask == "" {
 			continue
 		}
 		all := shapes(g.book, g.was, g.list)
-		for how, carry := range carriers {
+		for j, how := range slices.Sorted(maps.Keys(carriers)) {
+			if !wholly() && (i+j)%3 != 0 {
+				continue
+			}
+			carry := carriers[how]
 			if g.changed(all, carry) == "" {
 				tried += len(all)
 				continue

@@ -3,7 +3,6 @@ package classify_test
 import (
 	"fmt"
 	"html"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -217,9 +216,9 @@ const maxOthers = 27
 // An incident is the same in any wrapping: its label stays or is unknown, and is
 // never surer. Where the wrapping takes lines or ids away the verdict may become
 // another one, and is not confirmed then. A sample of the incidents is read in each
-// wrapping, all of them where CORONER_WRAPPINGS is set (make wrappings).
+// wrapping, all of them where CORONER_INCIDENTS is set (make incidents).
 func TestIncidentsInAnyWrapping(t *testing.T) {
-	b, all := loadBook(t), os.Getenv("CORONER_WRAPPINGS") != ""
+	b, all := loadBook(t), wholly()
 	kept, tried, others := 0, 0, 0
 	for i, w := range wrappings {
 		keptHere, triedHere := 0, 0
