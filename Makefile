@@ -67,9 +67,10 @@ test-all:
 	@echo "make test-all: all passed"
 
 # Every incident as people hand it on, quoted, numbered, broken into short lines, and among all
-# lines that somebody can have written to deceive: make test takes a sample.
+# lines that somebody can have written to deceive, or to flood: make test takes a sample.
 incidents:
-	CORONER_INCIDENTS=all $(GO) test -count=1 -vet=off -run 'TestIncidentsInAnyWrapping|TestGateHostile' ./classify
+	CORONER_INCIDENTS=all $(GO) test -count=1 -vet=off -run 'TestIncidentsInAnyWrapping|TestGateHostile|TestFloodOfANode' \
+	  ./classify ./classify/docket
 
 # The docket's tests over PostgreSQL with every incident, before a release: make test takes a sample.
 postgres:

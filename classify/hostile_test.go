@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coroner/classify"
+	"coroner/fixtures"
 	"coroner/ingest"
 	"coroner/rules"
 )
@@ -225,7 +226,7 @@ func TestGateHostile(t *testing.T) {
 		}
 		all := shapes(g.book, g.was, g.list)
 		for j, how := range slices.Sorted(maps.Keys(carriers)) {
-			if !wholly() && (i+j)%3 != 0 {
+			if !fixtures.Wholly() && (i+j)%3 != 0 {
 				continue
 			}
 			carry := carriers[how]

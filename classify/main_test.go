@@ -16,7 +16,3 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
-
-// wholly says whether every incident is to be tried in every way; else the tests that take
-// longest take a sample.
-func wholly() bool { return os.Getenv("CORONER_INCIDENTS") == "all" }

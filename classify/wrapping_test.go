@@ -218,7 +218,7 @@ const maxOthers = 27
 // another one, and is not confirmed then. A sample of the incidents is read in each
 // wrapping, all of them where CORONER_INCIDENTS is set (make incidents).
 func TestIncidentsInAnyWrapping(t *testing.T) {
-	b, all := loadBook(t), wholly()
+	b, all := loadBook(t), fixtures.Wholly()
 	kept, tried, others := 0, 0, 0
 	for i, w := range wrappings {
 		keptHere, triedHere := 0, 0

@@ -13,6 +13,7 @@ import (
 )
 
 // However often a node says one thing of its other pods, what else it said still decides.
+// Every third death is tried, and each where CORONER_INCIDENTS is set (make incidents).
 func TestFloodOfANodeDisplacesNothing(t *testing.T) {
 	b := loadBook(t)
 	tried := 0
@@ -20,7 +21,9 @@ func TestFloodOfANodeDisplacesNothing(t *testing.T) {
 		if want.Domain == "workload" || want.Confidence != rules.Confirmed || want.DiedAt == nil || want.Node == "" {
 			return
 		}
-		tried++
+		if tried++; tried%3 != 1 && !fixtures.Wholly() {
+			return
+		}
 		told := slices.Clone(entries)
 		for n := range 6000 {
 			told = append(told, ingest.Entry{
@@ -46,6 +49,7 @@ func TestFloodOfANodeDisplacesNothing(t *testing.T) {
 			t.Errorf("%s: %s (%s), with the flood %s (%s)", in.Name, a.Label, a.Confidence, z.Label, z.Confidence)
 		}
 	})
+	t.Logf("%d deaths", tried)
 	if tried < 12 && each() == 1 {
 		t.Errorf("only %d incidents were tried", tried)
 	}
