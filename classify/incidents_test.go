@@ -239,17 +239,9 @@ func TestLessEvidenceIsNeverWrongAndConfirmed(t *testing.T) {
 		}
 		without := func(what string, gone func(*ingest.Entry) bool) {
 			less := slices.DeleteFunc(slices.Clone(list), func(e ingest.Entry) bool { return gone(&e) })
-			for _, v := range classify.Replay(slices.Values(less), b, classify.Options{Runner: in.Want.Runner})[:1] {
-				if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict {
-					t.Errorf(
-						"%s without %s: %s is confirmed by %s, truth is %s",
-						in.Name,
-						what,
-						v.Label,
-						v.Rule,
-						in.Want.Verdict,
-					)
-				}
+			v := judge(b, less, in)
+			if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict {
+				t.Errorf("%s without %s: %s is confirmed by %s, truth is %s", in.Name, what, v.Label, v.Rule, in.Want.Verdict)
 			}
 		}
 		for _, s := range ingest.Sources {
