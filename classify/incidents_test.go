@@ -241,7 +241,8 @@ func TestLessEvidenceIsNeverWrongAndConfirmed(t *testing.T) {
 			less := slices.DeleteFunc(slices.Clone(list), func(e ingest.Entry) bool { return gone(&e) })
 			v := judge(b, less, in)
 			if v.Confidence == rules.Confirmed && string(v.Label) != in.Want.Verdict {
-				t.Errorf("%s without %s: %s is confirmed by %s, truth is %s", in.Name, what, v.Label, v.Rule, in.Want.Verdict)
+				t.Errorf("%s without %s: %s is confirmed by %s, truth is %s", in.Name, what, v.Label, v.Rule,
+					in.Want.Verdict)
 			}
 		}
 		for _, s := range ingest.Sources {
