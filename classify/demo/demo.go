@@ -29,6 +29,7 @@ type Player struct {
 	Receive func(context.Context, []ingest.Entry) error // for what the server itself would read
 	Out     io.Writer                                   // gets lines of progress
 	Now     func() time.Time
+	Told    func() // called when everything was sent
 }
 
 // step is how many stories are between two lines of progress.
@@ -54,20 +55,23 @@ func (p *Player) Play(ctx context.Context) (sent int, err error) {
 			fmt.Fprintf(p.Out, "sent %d of %d\n", i+1, len(all))
 		}
 	}
+	p.Told()
 	return len(all), p.waitJudged(ctx)
 }
 
-// waitJudged waits until no case is pending any more.
+// waitJudged waits until no case is pending any more, of a runner, a pool or a job.
 func (p *Player) waitJudged(ctx context.Context) error {
 	fmt.Fprintln(p.Out, "waiting for the last verdicts")
 	poll := time.NewTicker(200 * time.Millisecond)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		pending, err := p.Ledger.Pending(ctx, p.Now().Add(time.Hour), 0)
-		if err != nil && ctx.Err() == nil {
+		soon := p.Now().Add(time.Hour)
+		pending, err := p.Ledger.Pending(ctx, soon, 0)
+		standing, err2 := p.Ledger.Standing(ctx, soon)
+		if err = errors.Join(err, err2); err != nil && ctx.Err() == nil {
 			return err
 		}
-		if err == nil && len(pending) == 0 {
+		if err == nil && len(pending)+len(standing) == 0 {
 			return nil
 		}
 		select {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,7 +46,9 @@ func (c *demoCmd) Run(p *program) error {
 		return unreadable("%w", err)
 	}
 	defer os.RemoveAll(dir)
-	s, err := c.server(filepath.Join(dir, "ledger.db"), p)
+	late := &lateClock{now: p.now}
+	late.behind.Store(true)
+	s, err := c.server(filepath.Join(dir, "ledger.db"), p, late.read)
 	if err != nil {
 		return err
 	}
@@ -54,14 +57,28 @@ func (c *demoCmd) Run(p *program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1) // the server's end
 	go func() { served <- s.runParts(ctx) }()
-	err = c.play(ctx, p, s)
+	err = c.play(ctx, p, s, late)
 	cancel()
 	return errors.Join(err, <-served)
 }
 
+// lateClock is behind until the incidents are told. So when they are, the time has passed for
+// which a server lets a pool, or a runner that hangs, be.
+type lateClock struct {
+	now    func() time.Time
+	behind atomic.Bool
+}
+
+func (l *lateClock) read() time.Time {
+	if l.behind.Load() {
+		return l.now().Add(-time.Minute)
+	}
+	return l.now()
+}
+
 // play sends the incidents, shows the verdicts, and lets the server run on until it is
 // told to stop.
-func (c *demoCmd) play(ctx context.Context, p *program, s *server) error {
+func (c *demoCmd) play(ctx context.Context, p *program, s *server, late *lateClock) error {
 	address := s.daemon.Addr()
 	player := &demo.Player{
 		Ledger:  s.ledger,
@@ -69,7 +86,8 @@ func (c *demoCmd) play(ctx context.Context, p *program, s *server) error {
 		Sender:  &push.Sender{URL: "http://" + address + push.Path, Client: &http.Client{Timeout: 10 * time.Second}},
 		Receive: s.docket.Receive,
 		Out:     p.out,
-		Now:     p.now,
+		Now:     late.read,
+		Told:    func() { late.behind.Store(false) },
 	}
 	sent, err := player.Play(ctx)
 	if err != nil {
@@ -89,7 +107,7 @@ func (c *demoCmd) play(ctx context.Context, p *program, s *server) error {
 }
 
 // server is what coroner serve runs, with short waits: the incidents are over.
-func (c *demoCmd) server(ledger string, p *program) (*server, error) {
+func (c *demoCmd) server(ledger string, p *program, now func() time.Time) (*server, error) {
 	const ever = 10 * 365 * 24 * time.Hour
 	cmd := &serveCmd{
 		Flags:  daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
@@ -98,7 +116,7 @@ func (c *demoCmd) server(ledger string, p *program) (*server, error) {
 			JobMost: ever, PoolSilent: ever},
 		retentionFlags: retentionFlags{Evidence: ever, Verdicts: ever, Completed: ever},
 	}
-	s, err := cmd.open(cmd.Logger(p.err, p.tty(p.err)), p.now)
+	s, err := cmd.open(cmd.Logger(p.err, p.tty(p.err)), now)
 	if err != nil {
 		return nil, usage("%w\nhint: --web.listen-address 127.0.0.1:0 takes any free port", err)
 	}
