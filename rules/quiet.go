@@ -18,8 +18,10 @@ func (b *Rulebook) findQuiet(members map[string]string) {
 		own[d.Name] = !d.Ends && !d.Exit && !d.Alarm
 		beside[d.Name] = !d.Ends && d.Reach.Has(signal.ReachNode)
 	}
+	s := &sketch{book: b, members: members, own: own, beside: beside, facts: map[string]any{}}
+	never := map[*Rule]bool{}
 	for {
-		r := b.firstLoud(sketch{book: b, members: members, own: own, beside: beside, facts: map[string]any{}})
+		r := b.firstLoud(s, never)
 		if r == nil {
 			break
 		}
@@ -52,17 +54,23 @@ func removeNames(set map[string]bool, names []string) (found bool) {
 
 // firstLoud is the first rule of another label than none that could fit a case
 // with nothing but the signals of the sketch, nil where a rule of none fits before.
-func (b *Rulebook) firstLoud(s sketch) *Rule {
+//
+// What is certain stays so when signals are taken away: a fact that has a value is not worked
+// out again, and a rule that cannot fit is in never.
+func (b *Rulebook) firstLoud(s *sketch, never map[*Rule]bool) *Rule {
 	for _, f := range b.Facts {
-		s.facts[f.Name] = s.programValue(f.value)
+		if v := s.facts[f.Name]; v == nil || v == (open{}) || v == (notMine{}) {
+			s.facts[f.Name] = s.programValue(f.value)
+		}
 	}
 	for _, r := range b.Rules {
-		if r.Kind != casefile.OfRunner {
+		if r.Kind != casefile.OfRunner || never[r] {
 			continue
 		}
 		fits := s.ruleFits(r)
 		switch {
 		case fits == false:
+			never[r] = true
 		case r.Label != None:
 			return r
 		case fits == true:

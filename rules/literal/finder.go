@@ -96,7 +96,6 @@ func (f *Finder) buildIndex() {
 	f.shift = uint(64 - bits.Len(uint(len(f.known)-1)))
 	slots := 1 << bits.Len(uint(max(16, len(f.places))))
 	f.slots, f.slotShift = make([]int32, slots+1), uint(64-bits.Len(uint(slots-1)))
-	slices.SortStableFunc(f.places, func(a, b place) int { return int(a.hash>>f.slotShift) - int(b.hash>>f.slotShift) })
 	for _, p := range f.places {
 		k, m := &f.known[p.hash>>f.shift], uint8(several)
 		if int(p.offset)+f.size < len(f.literals[p.literal]) {
@@ -110,6 +109,13 @@ func (f *Finder) buildIndex() {
 	}
 	for i := 1; i < len(f.slots); i++ {
 		f.slots[i] += f.slots[i-1]
+	}
+	next, all := slices.Clone(f.slots), f.places
+	f.places = make([]place, len(all))
+	for _, p := range all {
+		at := &next[p.hash>>f.slotShift]
+		f.places[*at] = p
+		*at++
 	}
 }
 

@@ -118,5 +118,8 @@ func (s Scope) Compile(text string) (*vm.Program, error) {
 // has one spelling everywhere. The length stays, so positions do too. A
 // subtraction needs spaces around its minus.
 func (s Scope) flattenNames(text string) string {
+	if !strings.Contains(text, "-") {
+		return text
+	}
 	return s.hyphens.ReplaceAllStringFunc(text, func(m string) string { return strings.ReplaceAll(m, "-", "_") })
 }
