@@ -44,9 +44,12 @@ func (b *beginning) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
+// builtIn is the rulebook without any other, compiled when it is first asked for.
+var builtIn = sync.OnceValues(func() (*rules.Rulebook, error) { return rules.Load(book.Files) })
+
 // loadBook loads the built-in rulebook and what --rules lays over it.
 func loadBook(dir string) (*rules.Rulebook, error) {
-	layers := []fs.FS{book.Files}
+	load := builtIn
 	if dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return nil, usage("--rules %s: not a readable folder; give the folder that holds the *.yaml files", dir)
@@ -55,9 +58,9 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 		if names, err := fs.Glob(own, "*.yaml"); err == nil && len(names) == 0 {
 			return nil, usage("--rules %s: no *.yaml file is in that folder", dir)
 		}
-		layers = append(layers, own)
+		load = func() (*rules.Rulebook, error) { return rules.Load(book.Files, own) }
 	}
-	b, err := rules.Load(layers...)
+	b, err := load()
 	if err != nil {
 		return nil, badBook(err)
 	}
