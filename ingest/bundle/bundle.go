@@ -206,7 +206,7 @@ func (b *Bundle) takeSample(d rawDocument) error {
 	if tail := document.Sample(d.tail); !tail.Binary && tail.Latest.After(h.Latest) {
 		h.Latest = tail.Latest
 	}
-	if head := decodedText(d.head); h.Objects || kube.Sniff(head) {
+	if head := decodedText(d.head); h.Objects || kube.Sniff(head) || h.Latest.IsZero() { // a piece of an object, too
 		h.Latest = ingest.LaterOf(h.Latest, latestIn(head))
 	}
 	b.times.addHints(h, d.mtime, b.opts.Now)

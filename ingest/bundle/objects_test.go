@@ -204,6 +204,11 @@ func TestRef(t *testing.T) {
 	if want := time.Date(2031, 3, 4, 5, 6, 7, 0, time.UTC); !b.ref.Equal(want) {
 		t.Errorf("ref %v, want the end's %v", b.ref, want)
 	}
+	piece := "it died:\n    \"finishedAt\": \"2017-11-28T06:22:49Z\",\n\nNov 28 06:22:49 hull-3 kubelet[52]: a\n"
+	b = open(t, files(t, map[string]string{"paste.txt": piece}))
+	if want := time.Date(2017, 11, 28, 6, 22, 49, 0, time.UTC); !b.ref.Equal(want) {
+		t.Errorf("a piece of an object: %v", b.ref)
+	}
 }
 
 // An object that a job could have written is no more than a claim.
