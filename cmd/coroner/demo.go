@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,9 +45,8 @@ func (c *demoCmd) Run(p *program) error {
 		return unreadable("%w", err)
 	}
 	defer os.RemoveAll(dir)
-	late := &lateClock{now: p.now}
-	late.behind.Store(true)
-	s, err := c.server(filepath.Join(dir, "ledger.db"), p, late.read)
+	clock := demo.NewClock(p.now)
+	s, err := c.server(filepath.Join(dir, "ledger.db"), p, clock.Now)
 	if err != nil {
 		return err
 	}
@@ -57,28 +55,14 @@ func (c *demoCmd) Run(p *program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1) // the server's end
 	go func() { served <- s.runParts(ctx) }()
-	err = c.play(ctx, p, s, late)
+	err = c.play(ctx, p, s, clock)
 	cancel()
 	return errors.Join(err, <-served)
 }
 
-// lateClock is behind until the incidents are told. So when they are, the time has passed for
-// which a server lets a pool, or a runner that hangs, be.
-type lateClock struct {
-	now    func() time.Time
-	behind atomic.Bool
-}
-
-func (l *lateClock) read() time.Time {
-	if l.behind.Load() {
-		return l.now().Add(-time.Minute)
-	}
-	return l.now()
-}
-
 // play sends the incidents, shows the verdicts, and lets the server run on until it is
 // told to stop.
-func (c *demoCmd) play(ctx context.Context, p *program, s *server, late *lateClock) error {
+func (c *demoCmd) play(ctx context.Context, p *program, s *server, clock *demo.Clock) error {
 	address := s.daemon.Addr()
 	player := &demo.Player{
 		Ledger:  s.ledger,
@@ -86,8 +70,8 @@ func (c *demoCmd) play(ctx context.Context, p *program, s *server, late *lateClo
 		Sender:  &push.Sender{URL: "http://" + address + push.Path, Client: &http.Client{Timeout: 10 * time.Second}},
 		Receive: s.docket.Receive,
 		Out:     p.out,
-		Now:     late.read,
-		Told:    func() { late.behind.Store(false) },
+		Now:     clock.Now,
+		Told:    clock.CatchUp,
 	}
 	sent, err := player.Play(ctx)
 	if err != nil {
