@@ -242,6 +242,30 @@ func TestAdoptCompressed(t *testing.T) {
 	same(t, "a", texts(s.entries, c.doc()), numbered(0, 12))
 }
 
+// A file between the one that is open and the one that was caught is not left out, though
+// the log has no newest file just now.
+func TestAdoptLeavesNothingOut(t *testing.T) {
+	n := newNode(t)
+	c := n.runner("a")
+	c.count(0, 3)
+	s := n.steps(Config{})
+	s.polls(1)
+	c.rotate()
+	c.count(3, 6)
+	c.rotate()
+	c.count(6, 9)
+	f, err := openLog(c.file(""), false, &s.r.env.opened)
+	n.must(err)
+	c.rename()
+	s.r.tracker.adoptCaught(caughtFile{key{c.path, 0}, f})
+	s.polls(2)
+	n.must(c.out.Close())
+	c.reopen()
+	c.count(9, 12)
+	s.polls(2)
+	same(t, "a", texts(s.entries, c.doc()), numbered(0, 12))
+}
+
 // A file that was emptied and written to again is another one, also where its first
 // bytes are as many as before.
 func TestStartOverHasAnotherPrint(t *testing.T) {

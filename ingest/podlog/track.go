@@ -182,14 +182,15 @@ func (k *tracker) adoptCaught(c caughtFile) {
 }
 
 // cameAndWent reports whether f came and went while nobody looked: it is newer than all
-// that was read and all that is open, and its name is gone. A file that was compressed since
-// may be open under that name, so whether f itself is open says too little.
+// that was read and all that is open, and the log has no file any more. As long as it has
+// one, its files are listed, f among them under another name or compressed, and so is what
+// came between the newest that is open and f.
 func (k *tracker) cameAndWent(t *tail, f *file) bool {
 	newest := t.newestFile()
 	if f.refreshHead() != nil || newest.refreshHead() != nil {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(k.env.c.Dir, t.docName()))
+	_, err := k.read.files.listFiles(t)
 	first := f.head.firstTime()
 	return errors.Is(err, fs.ErrNotExist) && first.After(t.records.done.last) && first.After(newest.head.firstTime())
 }
