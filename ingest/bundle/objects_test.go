@@ -62,6 +62,14 @@ func TestObjects(t *testing.T) {
 		"fenced": {"a.md", "```\n" + pod + "\n```\n", []string{"D:2 " + status, "D mark 0 p"}},
 		"followed by text": {"a.txt", pod + "\nand then\nnothing\n",
 			[]string{"D:1 " + status, "D mark 0 p", "D mark 2 ", "D:2  and then", "D:3  nothing"}},
+		"between text": {"a.txt", "what we saw:\n\n```\nkind: Pod\napiVersion: v1\nmetadata:\n  name: p\n" +
+			"status:\n  phase: Failed\n```\nand then\n{\n\"apiVersion\": \"v1\", \"kind\": \"Pod\",\n" +
+			"\"metadata\": {\"name\": \"q\"},\n" +
+			"\"status\": {\"phase\": \"Failed\"}\n}\nnothing\n",
+			[]string{"D mark 2 ", "D:4 " + status, "D mark 0 p", "D mark 2 ", "D:12 " + status, "D mark 0 q",
+				"D:1  what we saw:", "D:3  ```", "D:10  ```", "D:11  and then", "D:17  nothing"}},
+		"no object between text": {"a.txt", "what we want:\nkind: Pod\nnothing\n",
+			[]string{"D:1  what we want:", "D:2  kind: Pod", "D:3  nothing"}},
 		"a log of objects": {"a.log", pod + "\n", []string{"D:1 " + status, "D mark 0 p", "D mark 2 "}},
 	} {
 		b := open(t, filepath.Join(files(t, map[string]string{c.file: c.content}), c.file))

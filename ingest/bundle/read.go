@@ -194,6 +194,8 @@ func (r *reading) document(d rawDocument) error {
 		err = recorded.Read(in, doc.Name, r.emitEntry)
 	case (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name):
 		err = r.readObjects(doc, in, kube.Sniff(head))
+	case len(d.head) < headSize && !streamName.MatchString(doc.Name):
+		err = r.readAround(doc, in)
 	default:
 		err = doc.Read(in, r.emitEntry)
 	}
@@ -261,7 +263,7 @@ func (r *reading) readObjects(doc document.Document, in io.Reader, sure bool) er
 	switch {
 	case r.stopped:
 	case errors.Is(err, kube.ErrNotObject):
-		err = doc.Read(bytes.NewReader(data), r.emitEntry)
+		err = doc.Read(bytes.NewReader(r.takeObjects(doc, data, 0)), r.emitEntry)
 	case errors.As(err, &tail):
 		err = r.readRest(doc, data[tail.Offset:], tail.Line)
 	case err == nil && silent && objects > 0:
@@ -279,12 +281,51 @@ func (r *reading) readRest(doc document.Document, data []byte, line int) error {
 		return nil
 	}
 	r.markMixed()
-	return doc.Read(bytes.NewReader(data), func(e ingest.Entry) bool {
+	return doc.Read(bytes.NewReader(r.takeObjects(doc, data, line)), r.below(line))
+}
+
+// below passes entries on whose lines were counted from a line of the document.
+func (r *reading) below(line int) func(ingest.Entry) bool {
+	return func(e ingest.Entry) bool {
 		if e.Line > 0 {
 			e.Line += line
 		}
 		return r.emitEntry(e)
-	})
+	}
+}
+
+// readAround reads a short text, and the objects that stand in the middle of it: people
+// put a pod between a sentence and a log. They could have written either, as in readRest.
+func (r *reading) readAround(doc document.Document, in io.Reader) error {
+	data, readErr := io.ReadAll(in)
+	return errors.Join(doc.Read(bytes.NewReader(r.takeObjects(doc, data, 0)), r.emitEntry), readErr)
+}
+
+// takeObjects passes on the entries of the objects in a text, which begins at a line of the
+// document, and returns the text, in which blanks now stand in their place.
+func (r *reading) takeObjects(doc document.Document, data []byte, line int) []byte {
+	for from := range kube.Starts(data) {
+		var entries []ingest.Entry
+		_, err := kube.Read(doc, data[from:], func(e ingest.Entry) bool { entries = append(entries, e); return true })
+		end, tail := len(data), (*kube.TailError)(nil)
+		if errors.As(err, &tail) {
+			end = from + tail.Offset
+		}
+		if len(entries) == 0 || errors.Is(err, kube.ErrNotObject) {
+			continue
+		}
+		r.markMixed()
+		emit := r.below(line + bytes.Count(data[:from], []byte("\n")))
+		for _, e := range entries {
+			emit(e)
+		}
+		for i := from; i < end; i++ {
+			if data[i] != '\n' {
+				data[i] = ' '
+			}
+		}
+	}
+	return data
 }
 
 // markMixed says that the document's objects only claim to be some. A log that

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
+	"regexp"
 	"strings"
 )
 
@@ -108,6 +110,34 @@ func Sniff(head []byte) bool {
 	}
 	return sniffYAML(head)
 }
+
+// mostStarts bounds how many places in a text are tried: each may be read to the text's end.
+const mostStarts = 100
+
+// Starts yields where in a text an object may begin, for a caller that blanks in data what
+// it read: a line at the left margin that Sniff would take for an object's first, and
+// no line of the one before it.
+func Starts(data []byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		tried, within := 0, false
+		for at := 0; at < len(data) && tried < mostStarts; {
+			line, after := lineAt(data, at)
+			begins := objectStart.Match(line)
+			if begins && !within && Sniff(data[at:]) {
+				tried++
+				if !yield(at) {
+					return
+				}
+			}
+			within = (begins || within) && len(line) > 0 && marginal(line)
+			at = after
+		}
+	}
+}
+
+// objectStart is how the first line of an object begins, in YAML and as JSON on many lines.
+var objectStart = regexp.MustCompile(
+	`^(?:(?:- )?(?:apiVersion|kind|metadata|items|spec|status|involvedObject):(?: |$)|[{\[]$)`)
 
 // sniffJSON looks for the keys that only objects, their lists and their watch
 // events have. Log lines name their message or level first.

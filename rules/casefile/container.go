@@ -56,7 +56,7 @@ func isHelper(name string) bool {
 }
 
 // ContainerOf is the name of the container that a line is about, "" if it is
-// not known.
+// not known. What is no more than a claim takes it from another claim, too.
 func (c *Case) ContainerOf(e *Evidence) string {
 	stood, id := e.Container, ContainerID(e)
 	if toldByOthers(e) {
@@ -65,7 +65,11 @@ func (c *Case) ContainerOf(e *Evidence) string {
 	if name := cmp.Or(e.Str("container"), stood); name != "" {
 		return name
 	}
-	return c.Containers[cmp.Or(id, c.ContainerIDOf(e))]
+	id = cmp.Or(id, c.ContainerIDOf(e))
+	if name := c.Containers[id]; name != "" || e.Proven || c.life == nil {
+		return name
+	}
+	return c.life.claimed[id]
 }
 
 // ContainerIDOf is the id of the container that a line is about: by itself, by the
@@ -111,6 +115,19 @@ func killedIn(evidence []Evidence) map[string]string {
 		}
 	}
 	return in
+}
+
+// claimedNames are the names of containers that only claims tell.
+func claimedNames(evidence []Evidence) map[string]string {
+	names := map[string]string{}
+	for i := range evidence {
+		if e := &evidence[i]; e.Mine && !e.Proven {
+			if id, name := ContainerID(e), e.Str("container"); id != "" && name != "" {
+				names[id] = name
+			}
+		}
+	}
+	return names
 }
 
 // toldByOthers says whether a line stands in another pod's log than the one
@@ -276,6 +293,7 @@ type life struct {
 	over     map[string]time.Time // containers of which an end was read, by their ids
 	earlier  map[string]time.Time // of those, what ended in other lives of the pod
 	killedIn map[string]string    // process id -> id of its container
+	claimed  map[string]string    // container id -> name, as lines have it that are no more than claims
 }
 
 // workedOutLife works the life out, once.
@@ -283,7 +301,8 @@ func (c *Case) workedOutLife() *life {
 	if c.life != nil && c.life.over != nil {
 		return c.life
 	}
-	l := &life{main: mainOf(c), over: map[string]time.Time{}, runs: map[string]bool{}, killedIn: killedIn(c.Evidence)}
+	l := &life{main: mainOf(c), over: map[string]time.Time{}, runs: map[string]bool{}, killedIn: killedIn(c.Evidence),
+		claimed: claimedNames(c.Evidence)}
 	if c.life != nil {
 		l.earlier = c.life.earlier
 		maps.Copy(l.over, l.earlier)
