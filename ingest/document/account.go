@@ -26,6 +26,7 @@ type account struct {
 	lastSeen extent.PerSource[time.Time] // when each program of a host wrote last
 
 	boots       extent.Boots
+	picked      extent.Picked
 	gaps        []ingest.Entry
 	runnerFrom  time.Time // of the lines of a runner's _diag file, which names no pod
 	runnerTo    time.Time
@@ -54,6 +55,7 @@ func (a *account) countEntry(d *draft) {
 	case e.Source == ingest.Unknown && d.wraps&hosted == 0:
 	default:
 		a.boots.Saw(e.Node, e.Boot, e.Source, e.Trust, e.At)
+		a.picked.Saw(e.Source, e.Node, []byte(e.Text))
 		if e.Source == ingest.Systemd && e.Text == "Journal stopped" {
 			a.boots.CutAfter(e.Node, e.Boot)
 		}
@@ -75,6 +77,7 @@ func (a *account) countSkipped(l *prefilter.KnownLine, boot string) {
 	a.clock.Last = l.At
 	a.noteSource(l.Source, l.At)
 	a.boots.Saw(l.Node, boot, l.Source, a.hostTrust(l.Source, l.Trust), l.At)
+	a.picked.Saw(l.Source, l.Node, l.Text)
 }
 
 // noteSource notes when a program of the host wrote last.

@@ -20,7 +20,9 @@ func (r *reader) yieldMarks() {
 	for _, g := range r.account.gaps {
 		r.yieldMark(g, *g.Mark)
 	}
-	r.account.boots.Marks(r.yieldMark)
+	if r.account.fed || r.account.picked.By() == "" {
+		r.account.boots.Marks(r.yieldMark)
+	}
 	for _, s := range r.containers.inOrder() {
 		r.streamMarks(s)
 	}
