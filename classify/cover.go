@@ -261,7 +261,8 @@ func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 func addMark(c *casefile.Case, m *ingest.Entry) {
 	switch m.Mark.Kind {
 	case ingest.Covered:
-		c.Coverage = append(c.Coverage, casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To})
+		c.Coverage = append(c.Coverage, casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To,
+			Partly: m.Mark.Partly})
 		if m.Source == ingest.Runner {
 			addLog(&c.Log, m.Mark)
 			c.Log.OwnTimes = c.Log.OwnTimes || m.Pod == "" && m.Container == "" && m.ContainerID == ""

@@ -30,7 +30,7 @@ func thinned(files []txtar.File, wish func(line string) bool) (out []txtar.File,
 }
 
 var (
-	logLine  = regexp.MustCompile(`(?m)^\S+ \S+ (?:kernel|kubelet|containerd|systemd)\b|^\{.*"MESSAGE"|^\S+ \d+ \S+ \S+ (?:kernel|kubelet|containerd|systemd)\b`)
+	logLine  = regexp.MustCompile(`(?m)^\S+ (?:\d+ \S+ )?\S+ (?:kernel|kubelet|containerd|systemd)\b|^\{.*"MESSAGE"`)
 	everyday = regexp.MustCompile(`kubelet\[\d+\]: I\d{4}|level=(?:info|debug)`)
 )
 

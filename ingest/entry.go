@@ -148,6 +148,10 @@ type Mark struct {
 	To    time.Time `json:"to,omitzero"`
 	Lines int       `json:"lines,omitzero"` // Covered of a stream: how many lines it had
 	Why   string    `json:"why,omitzero"`   // Gap: what lost the records, in words for the reader
+
+	// Partly is set on a Covered mark that proves no silence: what of the records was not
+	// read, in words for the reader.
+	Partly string `json:"partly,omitzero"`
 }
 
 // Word makes a value one word of an entry's text, so that no value can add fields of its own.

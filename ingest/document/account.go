@@ -1,6 +1,7 @@
 package document
 
 import (
+	"strconv"
 	"time"
 
 	"coroner/ingest"
@@ -27,11 +28,27 @@ type account struct {
 
 	boots       extent.Boots
 	picked      extent.Picked
+	guessed     bool // a time's zone was no more than a guess
 	gaps        []ingest.Entry
 	runnerFrom  time.Time // of the lines of a runner's _diag file, which names no pod
 	runnerTo    time.Time
 	runnerLines int
 	pods        map[podKey]bool // of kubectl's text
+}
+
+// readPartly says why what was read need not be all that the node wrote in the time that it
+// seems to span, "" where nothing shows that.
+func (a *account) readPartly() string {
+	switch by := a.picked.By(); {
+	case a.fed || by == "" && !a.guessed:
+		return ""
+	case by == "":
+		return "its times name no zone (--zone says which)"
+	case by == extent.Severity:
+		return "only lines of some severities were saved"
+	default:
+		return "only lines with " + strconv.Quote(by) + " were saved"
+	}
 }
 
 // countEntry takes note of an entry on its way out, and dates it where it is undated.
@@ -55,6 +72,7 @@ func (a *account) countEntry(d *draft) {
 	case e.Source == ingest.Unknown && d.wraps&hosted == 0:
 	default:
 		a.boots.Saw(e.Node, e.Boot, e.Source, e.Trust, e.At)
+		a.guessed = a.guessed || e.Clock == ingest.LocalClock && a.clock.GuessesZone()
 		a.picked.Saw(e.Source, e.Node, []byte(e.Text))
 		if e.Source == ingest.Systemd && e.Text == "Journal stopped" {
 			a.boots.CutAfter(e.Node, e.Boot)
@@ -77,6 +95,7 @@ func (a *account) countSkipped(l *prefilter.KnownLine, boot string) {
 	a.clock.Last = l.At
 	a.noteSource(l.Source, l.At)
 	a.boots.Saw(l.Node, boot, l.Source, a.hostTrust(l.Source, l.Trust), l.At)
+	a.guessed = a.guessed || l.Clock == ingest.LocalClock && a.clock.GuessesZone()
 	a.picked.Saw(l.Source, l.Node, l.Text)
 }
 

@@ -51,6 +51,7 @@ func peelSyslog(r *reader, d *draft, s string) (string, bool) {
 	}
 	d.Node = host
 	r.hosts.setTime(d, st)
+	r.hosts.learnZone(st, s[:st.Size])
 	applyIdent(who, d)
 	r.skipper.learnHead(d, st, s, rest)
 	return logtext.WithoutLibrary(host, text), true
@@ -65,7 +66,11 @@ func (f *hostLines) setTime(d *draft, st logtext.Stamp) {
 	if st.Month == 0 || !f.r.account.clock.Set(&d.Entry, st) || d.Clock == ingest.LocalClock {
 		d.local = st
 	}
-	if st.Zone != nil && st.Zone != time.UTC && st.Year != 0 {
+}
+
+// learnZone: a host writes the offset of its own zone, +00:00 as well; a Z may be a shipper's.
+func (f *hostLines) learnZone(st logtext.Stamp, written string) {
+	if st.Zone != nil && st.Year != 0 && !strings.HasSuffix(written, "Z") {
 		_, off := st.In(st.Zone).Zone()
 		f.r.account.clock.InferZone(time.Duration(off) * time.Second)
 	}

@@ -20,9 +20,10 @@ func (r *reader) yieldMarks() {
 	for _, g := range r.account.gaps {
 		r.yieldMark(g, *g.Mark)
 	}
-	if r.account.fed || r.account.picked.By() == "" {
-		r.account.boots.Marks(r.yieldMark)
-	}
+	r.account.boots.Marks(func(e ingest.Entry, m ingest.Mark) {
+		m.Partly = r.account.readPartly()
+		r.yieldMark(e, m)
+	})
 	for _, s := range r.containers.inOrder() {
 		r.streamMarks(s)
 	}

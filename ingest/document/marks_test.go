@@ -1,7 +1,10 @@
 package document
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"coroner/ingest"
 )
@@ -87,6 +90,38 @@ func TestSample(t *testing.T) {
 		h := Sample([]byte(text))
 		if h.Binary != want.Binary || h.Objects != want.Objects {
 			t.Errorf("%q: %+v", text, h)
+		}
+	}
+}
+
+// A log of which lines may be missing, or that may be of another hour, was read, and proves no silence.
+func TestPartly(t *testing.T) {
+	const (
+		line  = "May 04 10:00:0%d n kubelet[52]: I0504 10:00:01.000000      52 a.go:1] \"%s\"\n"
+		zoned = "2026-05-04T10:00:0%d+00:00 n kubelet[52]: I0504 10:00:01.000000      52 a.go:1] \"%s\"\n"
+		named = "pod ci/spool-runner-4kx2m"
+	)
+	text := func(form string, words ...string) (out string) {
+		for i, w := range words {
+			out += fmt.Sprintf(form, i, w)
+		}
+		return out
+	}
+	for what, c := range map[string]struct {
+		doc, want string
+		zone      *time.Location
+	}{
+		"whole":            {doc: text(zoned, named, "a", "b", "c")},
+		"no zone":          {doc: text(line, named, "a", "b", "c"), want: "its times name no zone (--zone says which)"},
+		"a zone was given": {doc: text(line, named, "a", "b", "c"), zone: time.UTC},
+		"a pod's lines": {doc: text(zoned, named, named+" a", "b "+named, named+" c"),
+			want: `only lines with "spool-runner-4kx2m" were saved`},
+		"warnings alone": {doc: strings.ReplaceAll(text(zoned, "a", "b", "c", "d"), "I0504", "W0504"),
+			want: "only lines of some severities were saved"},
+	} {
+		_, marks := readAll(t, Document{Name: "node.log", Ref: at("2026-06-01T00:00:00Z"), Zone: c.zone}, c.doc)
+		if m := has(marks, ingest.Covered, ingest.Kubelet); m == nil || m.Mark.Partly != c.want {
+			t.Errorf("%s: %+v, want %q", what, m, c.want)
 		}
 	}
 }

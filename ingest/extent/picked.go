@@ -17,6 +17,9 @@ type Picked struct {
 	everyday int // of those, the ones of everyday severity
 }
 
+// Severity is by what a log was thinned out that has no everyday lines.
+const Severity = "severity"
+
 // fewestPicked is how many lines tell something of how they were chosen: fewer have a word in common by chance.
 const fewestPicked = 4
 
@@ -50,7 +53,7 @@ func (p *Picked) By() string {
 	case len(p.words) > 0:
 		return p.words[0]
 	case p.graded >= fewestPicked && p.everyday == 0:
-		return "severity"
+		return Severity
 	}
 	return ""
 }

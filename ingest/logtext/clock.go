@@ -25,6 +25,9 @@ func (t *Clock) LocalZone() *time.Location {
 	return time.UTC
 }
 
+// GuessesZone says whether nothing tells the zone of times without one: UTC is no more than a guess.
+func (t *Clock) GuessesZone() bool { return t.Zone == nil && t.InferredZone == nil }
+
 // Set sets e's time from st and says whether it could.
 func (t *Clock) Set(e *ingest.Entry, st Stamp) bool {
 	at, clock := t.Resolve(st)

@@ -112,7 +112,8 @@ func (c *Case) SignalNames() map[string]bool {
 type Coverage struct {
 	Source   ingest.Source
 	From, To time.Time // both zero: no times are known
-	Why      string
+	Why      string    // what lost the records, "" where they were read
+	Partly   string    // of records that were read: why others may be missing among them
 }
 
 // LogRead is how far the runner's own log was read.

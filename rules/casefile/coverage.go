@@ -29,7 +29,7 @@ func (c *Case) AllCoverage() iter.Seq[Coverage] {
 func Join(all []Coverage) []Coverage {
 	spans := map[ingest.Source][]Coverage{}
 	out := slices.DeleteFunc(all, func(k Coverage) bool {
-		whole := k.Why == "" && !k.From.IsZero() && !k.To.IsZero()
+		whole := k.Why == "" && k.Partly == "" && !k.From.IsZero() && !k.To.IsZero()
 		if whole {
 			spans[k.Source] = append(spans[k.Source], k)
 		}
@@ -62,7 +62,7 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 	read, spans := false, []Coverage{}
 	for k := range c.AllCoverage() {
 		switch {
-		case k.Source != source:
+		case k.Source != source || k.Partly != "":
 		case k.Why != "":
 			if nearDeath(c, k, died) {
 				return false
@@ -178,7 +178,8 @@ func (c *Case) spansOf(source ingest.Source, from, to time.Time) (read, lost []S
 	var all, holes []Coverage
 	for k := range c.AllCoverage() {
 		switch {
-		case k.Source != source || k.From.IsZero() || k.To.IsZero() || k.From.After(to) || k.To.Before(from):
+		case k.Source != source || k.Partly != "" || k.From.IsZero() || k.To.IsZero() ||
+			k.From.After(to) || k.To.Before(from):
 		case k.Why != "":
 			holes = append(holes, k)
 		default:

@@ -1,6 +1,7 @@
 package casefile
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,5 +100,25 @@ func TestLookBackIsTheGracePeriod(t *testing.T) {
 		if got := covers(k.grace, k.read, k.source); got != k.want {
 			t.Errorf("grace %d s, %s read for %v: %v", k.grace, k.source, k.read, got)
 		}
+	}
+}
+
+// What was read in part covers nothing, and is no hole in what was read whole.
+func TestPartlyReadCoversNothing(t *testing.T) {
+	died := time.Date(2026, 4, 2, 10, 0, 0, 0, time.UTC)
+	span := Coverage{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)}
+	thin := span
+	thin.Partly = "only some lines were saved"
+	for _, c := range []struct {
+		read []Coverage
+		want bool
+	}{{[]Coverage{thin}, false}, {[]Coverage{span}, true}, {[]Coverage{span, thin}, true}} {
+		if got := (&Case{Coverage: c.read}).Covers(ingest.Kubelet, died); got != c.want {
+			t.Errorf("%+v: covers %v, want %v", c.read, got, c.want)
+		}
+	}
+	missing := Missing(&Case{Coverage: []Coverage{thin}}, Findings{Died: died})
+	if !slices.Contains(missing, "the kubelet's log: "+thin.Partly+"; what is not among them proves nothing") {
+		t.Errorf("%q", missing)
 	}
 }

@@ -87,9 +87,13 @@ func Missing(c *Case, f Findings) []string {
 }
 
 func whyMissing(c *Case, source ingest.Source, f Findings) string {
-	read := false
+	read, partly := false, ""
 	for k := range c.AllCoverage() {
 		if k.Source != source {
+			continue
+		}
+		if k.Partly != "" {
+			partly = k.Partly
 			continue
 		}
 		read = true
@@ -99,6 +103,8 @@ func whyMissing(c *Case, source ingest.Source, f Findings) string {
 	}
 	single := slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Source == source })
 	switch {
+	case !read && partly != "":
+		return partly + "; what is not among them proves nothing"
 	case !read && single:
 		return "single lines of it only; what is not among them proves nothing"
 	case !read:
