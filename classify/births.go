@@ -158,7 +158,7 @@ func (r *Roster) learnBirths(signals []*signal.Signal) {
 		if n.uid == "" {
 			p = r.bornWith(n, s)
 		}
-		if p == nil || p.proven && !s.Proven() {
+		if p == nil || p.known != notKnown && !s.Proven() {
 			continue // a claim takes no line from a pod that trusted records know
 		}
 		if made := &p.made[clockOf(s)]; made.at.IsZero() || s.At.Before(made.at) {

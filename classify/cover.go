@@ -187,7 +187,7 @@ func aroundNodes(marks map[inCluster][]*ingest.Entry, cluster string, names []st
 	slices.Sort(names)
 	for _, name := range names {
 		for _, m := range marks[inCluster{cluster, name}] {
-			addMark(&c, m)
+			addMark(&c, m, false)
 		}
 	}
 	return c.Coverage
@@ -207,7 +207,7 @@ func ofController(m *ingest.Entry) bool {
 func (a *assembler) coverStream(m *ingest.Entry) {
 	for _, p := range a.concerned(m) {
 		if c := a.cases[p]; c != nil && a.speaksOf(m, p) {
-			addMark(c, m)
+			addMark(c, m, a.record.mixed[m.Doc])
 		}
 	}
 }
@@ -258,14 +258,17 @@ func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 	return m.Source != ingest.Kube && p == a.home[p.Cluster]
 }
 
-func addMark(c *casefile.Case, m *ingest.Entry) {
+// addMark adds a mark to a case; mixed says that others wrote in its document, too.
+func addMark(c *casefile.Case, m *ingest.Entry, mixed bool) {
 	switch m.Mark.Kind {
 	case ingest.Covered:
 		c.Coverage = append(c.Coverage, casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To,
 			Partly: m.Mark.Partly})
 		if m.Source == ingest.Runner {
-			addLog(&c.Log, m.Mark)
-			c.Log.OwnTimes = c.Log.OwnTimes || m.Pod == "" && m.Container == "" && m.ContainerID == ""
+			addLog(&c.Log, m)
+			if !mixed {
+				addLog(&c.OwnLog, m)
+			}
 		}
 	case ingest.Gap:
 		gap := casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why}
@@ -273,8 +276,10 @@ func addMark(c *casefile.Case, m *ingest.Entry) {
 	}
 }
 
-func addLog(l *casefile.LogRead, m *ingest.Mark) {
+func addLog(l *casefile.LogRead, e *ingest.Entry) {
+	m := e.Mark
 	l.Read = true
+	l.OwnTimes = l.OwnTimes || e.Pod == "" && e.Container == "" && e.ContainerID == ""
 	l.Lines += m.Lines
 	if l.First.IsZero() || (!m.From.IsZero() && m.From.Before(l.First)) {
 		l.First = m.From

@@ -328,6 +328,28 @@ func (r *Record) finishReading() {
 	r.Marks = slices.CompactFunc(r.Marks, func(a, b ingest.Entry) bool { return compareMarks(a, b) == 0 })
 }
 
+// A log can be read newest first: journalctl -r prints one, and log stores export them. What
+// stands below was written earlier there, which its times do not tell of two lines of one
+// second. So the numbers of such a document's lines count downwards, from -1.
+
+// orderLines finds those documents, and numbers their lines.
+func (r *Record) orderLines() {
+	if r.live {
+		return // a stream has no lines
+	}
+	r.falling = sequence.NewestFirst(r.Signals)
+	for _, s := range r.Signals {
+		r.orderLine(s)
+	}
+}
+
+// orderLine numbers a line by the time in which it was written.
+func (r *Record) orderLine(s *signal.Signal) {
+	if sequence.IsPlaced(s) && r.falling[s.Doc] {
+		s.Line = -s.Line
+	}
+}
+
 // viewFor is the record with the quiet signals that can matter to a question: those of
 // pods that other signals tell of, and of the runner that is asked for.
 func (r *Record) viewFor(o Options) *Record {
@@ -356,6 +378,7 @@ func (r *Record) distrust(s *signal.Signal) {
 	if r.mixed[s.Doc] || r.jobs.have(s) || !r.live && r.leavesPlaceOut(s) {
 		s.Trust = ingest.Claimed
 	}
+	s.Shared = r.mixed[s.Doc]
 }
 
 // unshelve puts the signals of all shelves into the list.

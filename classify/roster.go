@@ -24,10 +24,31 @@ type Pod struct {
 	heard [clocks]time.Time // the same by whose clock, by records that have its UID or a container's id
 	made  [clocks]moment    // when it was made
 
-	proven      bool // its name and UID belong together: a trusted record said so
+	known       knowledge
 	runner      bool // a trusted record that names its namespace says that it is a runner
 	nodeGuessed bool // nothing said that it was on Node
 	anonymous   bool // stands for text that names nobody
+}
+
+// knowledge is what trusted records know of a pod.
+type knowledge int
+
+const (
+	notKnown   knowledge = iota
+	knownName            // that the UID belongs to the name is no more than a claim
+	knownWhole           // its name and its UID, where it has both, belong together
+)
+
+// vouch takes note that a record with these names tells of the pod.
+func (p *Pod) vouch(n names, trusted bool) {
+	switch {
+	case !trusted:
+		p.known = notKnown
+	case p.known == notKnown && p.UID != "" && n.uid == "":
+		p.known = knownName
+	default:
+		p.known = knownWhole
+	}
 }
 
 // Roster is who is who: pod UID, container id, sandbox id, process id and name
@@ -242,7 +263,8 @@ func (r *Roster) learnUIDs(signals []*signal.Signal, proven bool) {
 		if n := r.namesOf(s); n.uid != "" && mayTeach(s) == proven {
 			p := r.byUID[n.in(n.uid)]
 			if p == nil {
-				p = r.addPod(&Pod{Cluster: n.cluster, UID: n.uid, proven: proven})
+				p = r.addPod(&Pod{Cluster: n.cluster, UID: n.uid})
+				p.vouch(n, proven)
 				r.byUID[n.in(n.uid)] = p
 			}
 			r.describe(p, n, s, proven)
@@ -253,14 +275,15 @@ func (r *Roster) learnUIDs(signals []*signal.Signal, proven bool) {
 // describe adds what a signal says of a pod to it.
 func (r *Roster) describe(p *Pod, n names, s *signal.Signal, proven bool) {
 	if n.name != "" && p.Name == "" && !n.several {
-		p.Name, p.Namespace, p.proven = n.name, firstSet(n.namespace, p.Namespace), proven
+		p.Name, p.Namespace = n.name, firstSet(n.namespace, p.Namespace)
+		p.vouch(n, proven)
 		r.byName[n.in(n.name)] = append(r.byName[n.in(n.name)], p)
 	}
 	if n.name == p.Name {
 		p.Namespace = firstSet(p.Namespace, n.namespace)
 	}
 	for _, id := range n.ids {
-		if proven || !p.proven { // a claim gives no container to a pod that trusted records know
+		if proven || p.known == notKnown { // a claim gives no container to a pod that trusted records know
 			r.bindID(p, id, slices.Contains(n.sandboxes, id), containerName(s, id), proven)
 		}
 	}
@@ -344,7 +367,11 @@ func (r *Roster) learnNames(s *signal.Signal) {
 	}
 	p, ok := r.podNamed(n, s)
 	if !ok {
-		p = r.addPod(&Pod{Cluster: n.cluster, proven: s.Proven()})
+		p = r.addPod(&Pod{Cluster: n.cluster})
+		p.vouch(n, s.Proven())
+	}
+	if s.Proven() && p.known == notKnown && n.name != "" && n.name == p.Name {
+		p.vouch(n, true)
 	}
 	r.describe(p, n, s, s.Proven())
 }
@@ -420,8 +447,8 @@ func (r *Roster) podsCalled(name inCluster, namespace string) []*Pod {
 	all := slices.DeleteFunc(slices.Clone(r.byName[name]), func(p *Pod) bool {
 		return namespace != "" && p.Namespace != "" && p.Namespace != namespace
 	})
-	if slices.ContainsFunc(all, func(p *Pod) bool { return p.proven }) {
-		all = slices.DeleteFunc(all, func(p *Pod) bool { return !p.proven })
+	if slices.ContainsFunc(all, func(p *Pod) bool { return p.known != notKnown }) {
+		all = slices.DeleteFunc(all, func(p *Pod) bool { return p.known == notKnown })
 	}
 	if namespace == "" && slices.ContainsFunc(all, func(p *Pod) bool { return p.Namespace != all[0].Namespace }) {
 		all = slices.DeleteFunc(all, func(p *Pod) bool { return !p.runner })
@@ -449,14 +476,15 @@ func (r *Roster) Attribute(s *signal.Signal) (p *Pod, proven bool) {
 	p, ok := r.podNamed(n, s)
 	if !ok && n.pid != "" {
 		if p, ok = r.byPID(n, s.Node, s.At); ok {
-			return p, s.Proven() && p.proven
+			return p, s.Proven() && p.known != notKnown
 		}
 	}
 	if !ok {
 		return nil, false
 	}
-	direct := n.uid == p.UID && n.uid != "" || n.name == p.Name && n.name != "" && r.certain(n, p, s)
-	return p, s.Proven() && p.proven && (direct || len(n.ids) > 0 && r.tieProven(n))
+	direct := n.uid == p.UID && n.uid != "" && p.known == knownWhole ||
+		n.name == p.Name && n.name != "" && r.certain(n, p, s)
+	return p, s.Proven() && p.known != notKnown && (direct || len(n.ids) > 0 && r.tieProven(n))
 }
 
 // podsIn are the namespaces and names of the pods that a signal names.

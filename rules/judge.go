@@ -17,23 +17,41 @@ import (
 // or stays open. It always gives one; without any fitting rule it is unknown.
 //
 // What better evidence confirms by itself stands, whatever is claimed beside
-// it: a claim can add to a verdict, it cannot take a proven cause away. What is
-// doubtful counts only where nothing else says anything.
+// it: a claim can add to a verdict, it cannot take a proven cause away. Nor does a claim of
+// others make an all-clear where proven lines and the runner's own make a cause probable. What
+// is doubtful counts only where nothing else says anything.
 func (b *Rulebook) Judge(c *casefile.Case) Verdict {
 	all := b.examineCase(c)
 	if f := b.examineSome(c, notDoubtful); f != nil && f.foundLabel() != Unknown {
 		all = f
 	}
 	all = all.holdDoubted(b)
-	for _, better := range []func(*casefile.Evidence) bool{
-		func(e *casefile.Evidence) bool { return e.Proven },
-		func(e *casefile.Evidence) bool { return !e.Unsigned },
-	} {
+	for _, better := range []func(*casefile.Evidence) bool{isProven, orOwnWords, isSigned} {
 		if f := b.examineSome(c, better); f != nil && f.outweighs(all, b) {
 			return b.writeVerdict(c, f, all)
 		}
 	}
+	if all.isAllClear(b) {
+		if f := b.examineSome(c, orOwnWords); f != nil && f.confidence != Suspected && b.isDeath(f.foundLabel()) {
+			return b.writeVerdict(c, f, all)
+		}
+	}
 	return b.writeVerdict(c, all, all)
+}
+
+func isProven(e *casefile.Evidence) bool { return e.Proven }
+
+// orOwnWords adds to what is proven what the runner printed itself, in a log that holds nothing else.
+func orOwnWords(e *casefile.Evidence) bool {
+	return e.Proven || e.Source.Forgeable() && !e.Unsigned && !e.Shared
+}
+
+func isSigned(e *casefile.Evidence) bool { return !e.Unsigned }
+
+// isAllClear says whether it was found that nobody was harmed, and more than suspected.
+func (f *finding) isAllClear(b *Rulebook) bool {
+	label := f.foundLabel()
+	return f.confidence != Suspected && !b.isDeath(label) && !label.Lasting()
 }
 
 func notDoubtful(e *casefile.Evidence) bool { return e.Doubt != casefile.Doubtful }
@@ -279,6 +297,9 @@ func (f *finding) confidenceOf() Confidence {
 	if conf == Confirmed && (!anyProven(f.decisive, f.c, f.Findings) || f.Ended && !f.Findings.Proven) {
 		conf = Probable
 	}
+	if f.isClearedByOthers() {
+		return Suspected
+	}
 	unread := slices.ContainsFunc(f.rule.Needs, func(s ingest.Source) bool { return !f.Covered[s] })
 	if unread || f.rule.sure != nil && !f.rule.sure.isTrue(f.env) {
 		return conf.oneStepWeaker()
@@ -291,6 +312,12 @@ func (f *finding) confidenceOf() Confidence {
 func (f *finding) loose() bool {
 	framed := func(e *casefile.Evidence) bool { return !e.Unsigned || e.Clock != ingest.NoClock }
 	return len(f.decisive) > 0 && !slices.ContainsFunc(f.evidenceOf(f.decisive), framed)
+}
+
+// isClearedByOthers says whether an all-clear stands on nothing but claims of others than the runner.
+func (f *finding) isClearedByOthers() bool {
+	stands := func(e *casefile.Evidence) bool { return e.Proven || e.Source.Forgeable() }
+	return f.rule.Label == None && len(f.decisive) > 0 && !slices.ContainsFunc(f.evidenceOf(f.decisive), stands)
 }
 
 // isDoubtful says whether all that the verdict stands on is.

@@ -19,7 +19,7 @@ type Case struct {
 	Evidence []Evidence // in time order
 	Coverage []Coverage // what was read of the case's pod
 	Around   []Coverage // what was read of its node and of the controllers; other cases may share it
-	Log      LogRead
+	Logs
 
 	Attempt int // which life of a pod whose container was started again; 0: it had one
 
@@ -59,6 +59,7 @@ func (k *Kind) UnmarshalText(word []byte) error {
 // nothing.
 func (c *Case) WithOnly(some func(*Evidence) bool) *Case {
 	only := *c
+	only.Log = c.OwnLog
 	only.life = &life{earlier: c.workedOutLife().earlier}
 	only.Evidence = make([]Evidence, 0, len(c.Evidence))
 	for i := range c.Evidence {
@@ -114,6 +115,12 @@ type Coverage struct {
 	From, To time.Time // both zero: no times are known
 	Why      string    // what lost the records, "" where they were read
 	Partly   string    // of records that were read: why others may be missing among them
+}
+
+// Logs are how far the runner's own log was read.
+type Logs struct {
+	Log    LogRead
+	OwnLog LogRead // without documents that others wrote in, too
 }
 
 // LogRead is how far the runner's own log was read.

@@ -193,7 +193,7 @@ func TestReadings(t *testing.T) {
 	for label, want := range map[rules.Label][3]rules.Confidence{
 		rules.CgroupOOM:    {sure, sure, likely},    // by the kernel's line; by the controller's OOMKilled
 		rules.NodeOOM:      {sure, sure, ""},        // only the node tells
-		rules.HostTeardown: {sure, sure, maybe},     // by the node's programs; by words
+		rules.HostTeardown: {sure, likely, maybe},   // by the node's programs, whole; by words
 		rules.GuestOOM:     {likely, likely, maybe}, // the runner's samples need the kernel's silence
 		rules.Completed:    {sure, sure, sure},      // the listener tells
 	} {

@@ -141,6 +141,13 @@ type capture struct {
 	group bool   // some pattern has a group of its name
 }
 
+// Flaws are why a signal's word counts for less than its source says.
+type Flaws struct {
+	Shared   bool // others wrote in its document, too
+	Unsigned bool // its record names no writer: Source is whom the words look like
+	Masked   bool // the id of the container that it is about is masked or cut short
+}
+
 // Signal is one fact recognised in an entry.
 type Signal struct {
 	Def    *Def
@@ -152,8 +159,7 @@ type Signal struct {
 	Node   string // on Cluster, as all identities
 	Boot   string
 
-	Unsigned bool // its record names no writer: Source is whom the words look like
-	Masked   bool // the id of the container that it is about is masked or cut short
+	Flaws
 
 	Cluster, Namespace, Pod, PodUID, Container, ContainerID string // identity of the stream
 

@@ -1,4 +1,4 @@
-package classify
+package sequence
 
 import (
 	"cmp"
@@ -7,32 +7,10 @@ import (
 	"coroner/rules/signal"
 )
 
-// A log can be read newest first: journalctl -r prints one, and log stores export them. What
-// stands below was written earlier there, which its times do not tell of two lines of one
-// second. So the numbers of such a document's lines count downwards, from -1.
-
-// orderLines finds those documents, and numbers their lines.
-func (r *Record) orderLines() {
-	if r.live {
-		return // a stream has no lines
-	}
-	r.falling = newestFirst(r.Signals)
-	for _, s := range r.Signals {
-		r.orderLine(s)
-	}
-}
-
-// orderLine numbers a line by the time in which it was written.
-func (r *Record) orderLine(s *signal.Signal) {
-	if isPlaced(s) && r.falling[s.Doc] {
-		s.Line = -s.Line
-	}
-}
-
-// newestFirst are the documents in which no line is later than the one above it, and one is
+// NewestFirst are the documents in which no line is later than the one above it, and one is
 // earlier; more than one in a pod's output, below the end of which somebody may have put what
 // was written before.
-func newestFirst(signals []*signal.Signal) map[string]bool {
+func NewestFirst(signals []*signal.Signal) map[string]bool {
 	lines := map[string][]*signal.Signal{}
 	for doc, d := range endsOfDocs(signals) {
 		if d.first.At.After(d.last.At) {
@@ -40,7 +18,7 @@ func newestFirst(signals []*signal.Signal) map[string]bool {
 		}
 	}
 	for _, s := range signals {
-		if _, may := lines[s.Doc]; may && isPlaced(s) {
+		if _, may := lines[s.Doc]; may && IsPlaced(s) {
 			lines[s.Doc] = append(lines[s.Doc], s)
 		}
 	}
@@ -62,7 +40,7 @@ type docEnds struct{ first, last *signal.Signal }
 func endsOfDocs(signals []*signal.Signal) map[string]docEnds {
 	docs := map[string]docEnds{}
 	for _, s := range signals {
-		if !isPlaced(s) {
+		if !IsPlaced(s) {
 			continue
 		}
 		d := docs[s.Doc]
@@ -77,5 +55,5 @@ func endsOfDocs(signals []*signal.Signal) map[string]docEnds {
 	return docs
 }
 
-// isPlaced says whether a signal's line has a number and a time.
-func isPlaced(s *signal.Signal) bool { return s.Line > 0 && !s.At.IsZero() }
+// IsPlaced says whether a signal's line has a number and a time.
+func IsPlaced(s *signal.Signal) bool { return s.Line > 0 && !s.At.IsZero() }
