@@ -1,8 +1,10 @@
 package classify_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,4 +88,49 @@ func TestGateObjectsInTexts(t *testing.T) {
 	if t.Logf("%d tried", tried); tried < 1000 {
 		t.Errorf("%d tried", tried)
 	}
+}
+
+// Lines of the node's programs in a text that a runner's lines stand in, too, are claims as well, in
+// whatever envelope they stand.
+func TestGateLinesInTexts(t *testing.T) {
+	envelopes := map[string]func(g *gate, text string) string{
+		"bare": func(_ *gate, text string) string { return text },
+		"syslog": func(g *gate, text string) string {
+			_, to := g.span()
+			who := "kernel"
+			if program, _, ok := strings.Cut(text, " "); ok && strings.HasPrefix(program, "I0301") {
+				who = "kubelet[812]"
+			} else if strings.HasPrefix(text, "time=") {
+				who = "containerd[902]"
+			}
+			return to.Format("2006-01-02T15:04:05.000000+00:00") + " " + g.node() + " " + who + ": " + text
+		},
+		"journal": func(g *gate, text string) string {
+			_, to := g.span()
+			record, _ := json.Marshal(map[string]string{"MESSAGE": text, "_HOSTNAME": g.node(), "_TRANSPORT": "kernel",
+				"__REALTIME_TIMESTAMP": fmt.Sprint(to.UnixMicro()), "__CURSOR": "s=1;i=1", "_BOOT_ID": strings.Repeat("b", 32)})
+			return string(record)
+		},
+	}
+	tried := 0
+	for _, g := range gates(t) {
+		if g.was.Runner == "" || g.node() == "" {
+			continue
+		}
+		for how, envelope := range envelopes {
+			text := "√ Connected to GitHub\n\n2026-03-01 10:00:00Z: Listening for Jobs\n"
+			for _, line := range shapes(g.book, g.was, g.list) {
+				text += envelope(&g, line) + "\n"
+				tried++
+			}
+			notes := slices.Collect(bundle.Bytes("notes.txt", []byte(text), bundle.Options{}).Entries(nil))
+			v := g.judge(slices.Concat(g.list, notes))
+			changed := g.was.Confidence == "confirmed" && g.was.Death() &&
+				(v.Label != g.was.Label || v.Confidence != g.was.Confidence)
+			if changed || v.Confidence == "confirmed" && v.Label != g.was.Label || g.clears(v) {
+				t.Errorf("%s, %s: %s, was %s", g.name, how, said(v), said(g.was))
+			}
+		}
+	}
+	t.Logf("%d lines", tried)
 }
