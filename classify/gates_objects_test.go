@@ -108,7 +108,8 @@ func TestGateLinesInTexts(t *testing.T) {
 		"journal": func(g *gate, text string) string {
 			_, to := g.span()
 			record, _ := json.Marshal(map[string]string{"MESSAGE": text, "_HOSTNAME": g.node(), "_TRANSPORT": "kernel",
-				"__REALTIME_TIMESTAMP": fmt.Sprint(to.UnixMicro()), "__CURSOR": "s=1;i=1", "_BOOT_ID": strings.Repeat("b", 32)})
+				"__REALTIME_TIMESTAMP": fmt.Sprint(to.UnixMicro()), "__CURSOR": "s=1;i=1",
+				"_BOOT_ID": strings.Repeat("b", 32)})
 			return string(record)
 		},
 	}

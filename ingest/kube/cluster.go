@@ -124,11 +124,13 @@ func (r *reader) readMachine(o *object) {
 // ephemeralRunner yields the status of an EphemeralRunner of
 // actions.github.com/v1alpha1, or of a Runner of the generation before it; its pod has the
 // same name. The object tells the time of its failures only (bare booleans before 0.12).
-// A Runner's phase, reason and message are copies of its pod's, whatever they are.
+// Its phase, reason and message are copies of its pod's, but for reasons of the controller's own.
 func (r *reader) ephemeralRunner(o *object) {
 	id := ingest.Entry{Namespace: nameText(o.Metadata.Namespace), Pod: nameText(o.Metadata.Name)}
 	s := &o.Status
-	if o.Kind == "Runner" && s.Reason != "" { // a phase alone is told below
+	switch s.Reason {
+	case "", "TooManyPodFailures", "InvalidPod": // told below, as is a phase alone
+	default:
 		r.podStatus(id, o)
 	}
 	var last time.Time

@@ -59,6 +59,11 @@ func TestClusterObjects(t *testing.T) {
 		  "failures":{"u1":"2031-01-01T00:01:00Z","u2":"2031-01-01T00:02:00Z","u3":true}}}`, 1,
 			[]string{`00:02:00 n/r ephemeral runner reason=TooManyPodFailures phase=Failed workflow_run_id=99 ` +
 				`job_display_name="build (x)" job_repository=o/r runner_id=41 pool=s failures=3 message="gave up"`}},
+		{"ephemeral runner with its pod's reason",
+			`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"r",` +
+				`"namespace":"n"},"status":{"phase":"Failed","reason":"Evicted","message":"low on memory"}}`, 1,
+			[]string{`- n/r pod status reason=Evicted phase=Failed message="low on memory"`,
+				`- n/r ephemeral runner reason=Evicted phase=Failed message="low on memory"`}},
 		{"runner autoscaler",
 			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"HorizontalRunnerAutoscaler","metadata":` +
 				`{"name":"s","namespace":"n"},"spec":{"minReplicas":1,"maxReplicas":3,"scaleTargetRef":{"name":"p"},` +
