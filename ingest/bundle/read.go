@@ -185,6 +185,7 @@ func (r *reading) document(d rawDocument) error {
 		Next: r.bundle.opts.Next,
 
 		Pasted: d.pasted,
+		Alone:  r.bundle.documents == 1,
 	}
 	r.recorded = isRecorded(d.name)
 	in := &capped{r: d.r, left: r.bundle.opts.MaxFile}

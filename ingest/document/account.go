@@ -37,10 +37,11 @@ type account struct {
 }
 
 // readPartly says why what was read need not be all that the node wrote in the time that it
-// seems to span, "" where nothing shows that.
-func (a *account) readPartly() string {
+// seems to span, "" where nothing shows that. A guess at the zone does no harm where the document
+// is alone: all times are by one clock.
+func (a *account) readPartly(alone bool) string {
 	switch by := a.picked.By(); {
-	case a.fed || by == "" && !a.guessed:
+	case a.fed || by == "" && (alone || !a.guessed):
 		return ""
 	case by == "":
 		return "its times name no zone (--zone says which)"

@@ -43,6 +43,9 @@ type Document struct {
 
 	// Pasted: people handed the text on and gave it its name, so the name vouches for nobody.
 	Pasted bool
+
+	// Alone: nothing else is read with it, so no time of it is held against another clock's.
+	Alone bool
 }
 
 // Read reads r line by line in bounded memory and yields its entries in

@@ -21,7 +21,7 @@ func (r *reader) yieldMarks() {
 		r.yieldMark(g, *g.Mark)
 	}
 	r.account.boots.Marks(func(e ingest.Entry, m ingest.Mark) {
-		m.Partly = r.account.readPartly()
+		m.Partly = r.account.readPartly(r.doc.Alone)
 		r.yieldMark(e, m)
 	})
 	for _, s := range r.containers.inOrder() {

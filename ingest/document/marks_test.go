@@ -110,16 +110,19 @@ func TestPartly(t *testing.T) {
 	for what, c := range map[string]struct {
 		doc, want string
 		zone      *time.Location
+		alone     bool
 	}{
-		"whole":            {doc: text(zoned, named, "a", "b", "c")},
-		"no zone":          {doc: text(line, named, "a", "b", "c"), want: "its times name no zone (--zone says which)"},
-		"a zone was given": {doc: text(line, named, "a", "b", "c"), zone: time.UTC},
+		"whole":              {doc: text(zoned, named, "a", "b", "c")},
+		"no zone":            {doc: text(line, named, "a", "b", "c"), want: "its times name no zone (--zone says which)"},
+		"no zone, and alone": {doc: text(line, named, "a", "b", "c"), alone: true},
+		"a zone was given":   {doc: text(line, named, "a", "b", "c"), zone: time.UTC},
 		"a pod's lines": {doc: text(zoned, named, named+" a", "b "+named, named+" c"),
 			want: `only lines with "spool-runner-4kx2m" were saved`},
 		"warnings alone": {doc: strings.ReplaceAll(text(zoned, "a", "b", "c", "d"), "I0504", "W0504"),
 			want: "only lines of some severities were saved"},
 	} {
-		_, marks := readAll(t, Document{Name: "node.log", Ref: at("2026-06-01T00:00:00Z"), Zone: c.zone}, c.doc)
+		_, marks := readAll(t, Document{Name: "node.log", Ref: at("2026-06-01T00:00:00Z"), Zone: c.zone,
+			Alone: c.alone}, c.doc)
 		if m := has(marks, ingest.Covered, ingest.Kubelet); m == nil || m.Mark.Partly != c.want {
 			t.Errorf("%s: %+v, want %q", what, m, c.want)
 		}
