@@ -98,10 +98,8 @@ func TestOrderIsOneList(t *testing.T) {
 	}
 }
 
-// longConditions is how many conditions of rules are longer than a line. It may sink only: what
-// a rule asks for has a name, that of a fact, and the rule reads like a sentence.
-const longConditions = 0
-
+// What a rule asks for has a name, that of a fact, so that the rule reads like a sentence: no condition is
+// longer than a line.
 func TestConditionsAreShort(t *testing.T) {
 	names, err := fs.Glob(book.Files, "*.yaml")
 	if err != nil {
@@ -127,9 +125,8 @@ func TestConditionsAreShort(t *testing.T) {
 			}
 		}
 	}
-	if len(long) != longConditions {
-		t.Errorf("%d conditions have more than 120 characters, not %d:\n%s", len(long), longConditions,
-			strings.Join(long, "\n"))
+	if len(long) > 0 {
+		t.Errorf("%d conditions have more than 120 characters:\n%s", len(long), strings.Join(long, "\n"))
 	}
 }
 
