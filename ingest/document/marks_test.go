@@ -112,8 +112,9 @@ func TestPartly(t *testing.T) {
 		zone      *time.Location
 		alone     bool
 	}{
-		"whole":              {doc: text(zoned, named, "a", "b", "c")},
-		"no zone":            {doc: text(line, named, "a", "b", "c"), want: "its times name no zone (--zone says which)"},
+		"whole": {doc: text(zoned, named, "a", "b", "c")},
+		"no zone": {doc: text(line, named, "a", "b", "c"),
+			want: "its times name no zone (--zone says which)"},
 		"no zone, and alone": {doc: text(line, named, "a", "b", "c"), alone: true},
 		"a zone was given":   {doc: text(line, named, "a", "b", "c"), zone: time.UTC},
 		"a pod's lines": {doc: text(zoned, named, named+" a", "b "+named, named+" c"),
