@@ -28,10 +28,12 @@ func (r *Roster) learnAges(signals []*signal.Signal) {
 }
 
 // unties says whether a line is a row that need not be about the pod: the pod is known
-// by its UID and the row has none, or what it tells of happened before the pod was made.
+// by its UID and the row has none, or what it tells of happened before the pod was made. So it is
+// with a status that is only claimed, as the copy that a runner's object has of its pod's.
 func (r *Roster) unties(p *Pod, s *signal.Signal) bool {
 	event := s.Def.Name == "kube.event" && s.Str("object") != ""
-	if s.Source != ingest.Kube || !s.At.IsZero() || !event && s.Def.Name != "kube.row" {
+	row := s.Def.Name == "kube.row" || s.Def.Name == "kube.status" && !s.Proven()
+	if s.Source != ingest.Kube || !s.At.IsZero() || !event && !row {
 		return false
 	}
 	if n := r.namesOf(s); n.uid != "" || len(n.ids) > 0 || n.name != p.Name {

@@ -131,7 +131,7 @@ func (r *reader) ephemeralRunner(o *object) {
 	switch s.Reason {
 	case "", "TooManyPodFailures", "InvalidPod": // told below, as is a phase alone
 	default:
-		r.podStatus(id, o)
+		r.emitClaim(id, "pod status", time.Time{}, s.asPairs()) // of which pod of the name, and when, it does not say
 	}
 	var last time.Time
 	for _, t := range s.Failures {

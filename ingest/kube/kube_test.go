@@ -20,10 +20,14 @@ func read(t *testing.T, data string) (lines []string, n int, err error) {
 	t.Helper()
 	n, err = Read(document.Document{Name: "doc"}, []byte(data), func(e ingest.Entry) bool {
 		event := e.Fields["msg"] == "event" // whoever may create events says in it what he likes
-		if e.Source != ingest.Kube || (e.Trust == ingest.Attested) == event || e.Doc != "doc" {
+		if e.Source != ingest.Kube || event && e.Trust == ingest.Attested || e.Doc != "doc" {
 			t.Errorf("source %q trust %d doc %q", e.Source, e.Trust, e.Doc)
 		}
-		lines = append(lines, show(e))
+		line := show(e)
+		if !event && e.Trust != ingest.Attested {
+			line = "claimed " + line
+		}
+		lines = append(lines, line)
 		return true
 	})
 	return lines, n, err

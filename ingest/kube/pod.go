@@ -195,10 +195,14 @@ func (r *reader) podStatus(id ingest.Entry, o *object) {
 	if s.Phase == "" && s.Reason == "" && s.Message == "" {
 		return
 	}
-	r.emitFact(id, "pod status", s.settledAt(), []pair{
+	r.emitFact(id, "pod status", s.settledAt(), s.asPairs())
+}
+
+func (s *stat) asPairs() []pair {
+	return []pair{
 		{"reason", string(s.Reason)}, {"phase", string(s.Phase)},
 		{"qos", string(s.QOSClass)}, {"message", string(s.Message)},
-	})
+	}
 }
 
 // settledAt is when the status became what it is. Of a finished pod that is the
