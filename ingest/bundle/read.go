@@ -303,8 +303,12 @@ func (r *reading) readAround(doc document.Document, in io.Reader) error {
 }
 
 // takeObjects passes on the entries of the objects in a text, which begins at a line of the
-// document, and returns the text, in which blanks now stand in their place.
+// document, and returns the text, in which blanks now stand in their place. A long text is a
+// log, which is not worth being looked through for them.
 func (r *reading) takeObjects(doc document.Document, data []byte, line int) []byte {
+	if len(data) >= headSize {
+		return data
+	}
 	for from := range kube.Starts(data) {
 		var entries []ingest.Entry
 		_, err := kube.Read(doc, data[from:], func(e ingest.Entry) bool { entries = append(entries, e); return true })

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,7 +63,7 @@ func TestClusterObjects(t *testing.T) {
 		{"ephemeral runner with its pod's reason",
 			`{"apiVersion":"actions.github.com/v1alpha1","kind":"EphemeralRunner","metadata":{"name":"r",` +
 				`"namespace":"n"},"status":{"phase":"Failed","reason":"Evicted","message":"low on memory"}}`, 1,
-			[]string{`- n/r pod status reason=Evicted phase=Failed message="low on memory"`,
+			[]string{`claimed - n/r pod status reason=Evicted phase=Failed message="low on memory"`,
 				`- n/r ephemeral runner reason=Evicted phase=Failed message="low on memory"`}},
 		{"runner autoscaler",
 			`{"apiVersion":"actions.summerwind.dev/v1alpha1","kind":"HorizontalRunnerAutoscaler","metadata":` +
@@ -157,6 +158,21 @@ func TestSniff(t *testing.T) {
 	} {
 		if got := Sniff([]byte(in)); got != want {
 			t.Errorf("%.60q: %v", in, got)
+		}
+	}
+}
+
+// Each place where an object may begin can cost a look at all that follows: a hundred are looked at,
+// whether they are objects or not.
+func TestStartsAreBounded(t *testing.T) {
+	const lie, object = "{\n  \"level\": \"info\",\n\n", "kind: Pod\napiVersion: v1\nmetadata:\n  name: p\n"
+	for lies, want := range map[int]int{0: 1, 99: 1, 100: 0} {
+		got := 0
+		for range Starts([]byte(strings.Repeat(lie, lies) + object)) {
+			got++
+		}
+		if got != want {
+			t.Errorf("after %d places that are no objects: %d objects, want %d", lies, got, want)
 		}
 	}
 }

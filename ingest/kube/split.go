@@ -111,7 +111,7 @@ func Sniff(head []byte) bool {
 	return sniffYAML(head)
 }
 
-// mostStarts bounds how many places in a text are tried: each may be read to the text's end.
+// mostStarts bounds how many places in a text are looked at: each may be read to the text's end.
 const mostStarts = 100
 
 // Starts yields where in a text an object may begin, for a caller that blanks in data what
@@ -123,9 +123,9 @@ func Starts(data []byte) iter.Seq[int] {
 		for at := 0; at < len(data) && tried < mostStarts; {
 			line, after := lineAt(data, at)
 			begins := objectStart.Match(line)
-			if begins && !within && Sniff(data[at:]) {
+			if begins && !within {
 				tried++
-				if !yield(at) {
+				if Sniff(data[at:]) && !yield(at) {
 					return
 				}
 			}
