@@ -74,7 +74,9 @@ func (a *account) countEntry(d *draft) {
 	default:
 		a.boots.Saw(e.Node, e.Boot, e.Source, e.Trust, e.At)
 		a.guessed = a.guessed || e.Clock == ingest.LocalClock && a.clock.GuessesZone()
-		a.picked.Saw(e.Source, e.Node, []byte(e.Text))
+		if a.picked.IsOpen(e.Source) { // else its text need not be copied
+			a.picked.Saw(e.Source, e.Node, []byte(e.Text))
+		}
 		if e.Source == ingest.Systemd && e.Text == "Journal stopped" {
 			a.boots.CutAfter(e.Node, e.Boot)
 		}

@@ -26,6 +26,11 @@ const fewestPicked = 4
 // soughtWords are what people look for in the log of a node that killed something.
 var soughtWords = []string{"oom", "kill", "evict", "error", "fail", "warn", "memory", "taint"}
 
+// IsOpen says whether another line of src can change the answer.
+func (p *Picked) IsOpen(src ingest.Source) bool {
+	return p.lines == 0 || len(p.words) > 0 || p.everyday == 0 && src != ingest.Kernel
+}
+
 // Saw takes note of a line's message.
 func (p *Picked) Saw(src ingest.Source, node string, text []byte) {
 	p.lines++
@@ -79,10 +84,10 @@ const (
 	maxWords     = 40
 )
 
-// isName says whether a word has letters and digits, and is no date.
+// isName says whether a word has letters and digits, and is no date with what stands behind it.
 func isName(w []byte) bool {
-	return bytes.ContainsAny(w, "0123456789") && bytes.ContainsAny(w, "abcdefghijklmnopqrstuvwxyz") &&
-		!bytes.HasPrefix(w, []byte("20"))
+	isDate := len(w) > 4 && bytes.HasPrefix(w, []byte("20")) && w[4] == '-'
+	return bytes.ContainsAny(w, "0123456789") && bytes.ContainsAny(w, "abcdefghijklmnopqrstuvwxyz") && !isDate
 }
 
 // grade takes note of the severity that klog and logfmt put into a line.

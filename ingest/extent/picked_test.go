@@ -16,6 +16,8 @@ func TestPicked(t *testing.T) {
 		"by a pod's name": {[]string{`"SyncLoop ADD" pods=["arc/plover-runner-0s9dk"]`,
 			`RunPodSandbox for name:"plover-runner-0s9dk" uid:"` + uid + `"`, `"Killing" pod="arc/plover-runner-0s9dk"`,
 			`StopPodSandbox of plover-runner-0s9dk`}, "plover-runner-0s9dk"},
+		"by a UID that begins as a year does": {[]string{"2031aa17-be4b-4fd5 a", "2031aa17-be4b-4fd5 b",
+			"2031aa17-be4b-4fd5 c", "d 2031aa17-be4b-4fd5"}, "2031aa17-be4b-4fd5"},
 		"three lines of one pod": {[]string{"plover-runner-0s9dk", "a plover-runner-0s9dk",
 			"plover-runner-0s9dk b"}, ""},
 		"and one of another": {[]string{"plover-runner-0s9dk a", "plover-runner-0s9dk b", "c plover-runner-0s9dk",
@@ -34,7 +36,9 @@ func TestPicked(t *testing.T) {
 	} {
 		var p Picked
 		for _, l := range c.lines {
-			p.Saw(ingest.Kubelet, "heron-11-a1b2", []byte(l))
+			if p.IsOpen(ingest.Kubelet) {
+				p.Saw(ingest.Kubelet, "heron-11-a1b2", []byte(l))
+			}
 		}
 		if got := p.By(); got != c.want {
 			t.Errorf("%s: by %q, want %q", name, got, c.want)
