@@ -56,15 +56,17 @@ func (k *Kind) UnmarshalText(word []byte) error {
 }
 
 // WithOnly is the case with a part of its evidence; nil where that is all of it, or
-// nothing.
+// nothing. Without what was shared with others, the documents that they wrote in are no log.
 func (c *Case) WithOnly(some func(*Evidence) bool) *Case {
 	only := *c
-	only.Log = c.OwnLog
 	only.life = &life{earlier: c.workedOutLife().earlier}
 	only.Evidence = make([]Evidence, 0, len(c.Evidence))
 	for i := range c.Evidence {
-		if some(&c.Evidence[i]) {
-			only.Evidence = append(only.Evidence, c.Evidence[i])
+		switch e := &c.Evidence[i]; {
+		case some(e):
+			only.Evidence = append(only.Evidence, *e)
+		case e.Shared:
+			only.Log = c.OwnLog
 		}
 	}
 	if len(only.Evidence) == 0 || len(only.Evidence) == len(c.Evidence) {

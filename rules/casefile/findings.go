@@ -270,26 +270,30 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-// timeOfDeath is when the runner ended, and whether it did.
+// timeOfDeath is when the runner ended, and whether it did. What the runner and its job printed
+// tells when only where nobody else saw it.
 func (c *Case) timeOfDeath(exit ExitRecord) (time.Time, bool) {
 	if exit.Known && !exit.at.IsZero() {
 		return sharpenTime(c.Evidence, exit.at), true
 	}
-	ended, last := exit.Known, time.Time{}
+	var printed, last time.Time
+	ended := false
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
-		if c.endsRunner(e) {
-			ended = true
-			if e.Mine && !e.At.IsZero() {
-				return e.At, true
-			}
-			return last, true
-		}
 		if e.Mine && !e.At.IsZero() {
 			last = e.At
 		}
+		if !c.endsRunner(e) {
+			continue
+		}
+		if !e.Source.Forgeable() {
+			return last, true
+		}
+		if !ended {
+			printed, ended = last, true
+		}
 	}
-	return time.Time{}, ended
+	return printed, ended || exit.Known
 }
 
 // sharpenTime finds the moment within the second that an exit record names: the
