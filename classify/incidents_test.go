@@ -18,6 +18,7 @@ import (
 	"coroner/ingest/bundle"
 	"coroner/rules"
 	"coroner/rules/casefile"
+	"coroner/rules/signal"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/tools/txtar"
@@ -170,6 +171,25 @@ func checkNear(t *testing.T, b *rules.Rulebook, in fixtures.Incident, id string)
 		}
 	}
 	t.Errorf("%s: shows no signal that near miss %s looks at", in.Name, id)
+}
+
+// A signal that nothing prints would never be missed: each has an example beside it or an incident.
+func TestEverySignalIsMet(t *testing.T) {
+	b := loadBook(t)
+	met := map[string]bool{}
+	for _, in := range incidents(t) {
+		for _, e := range entries(in) {
+			for _, s := range b.Scan(&e) {
+				met[s.Def.Name] = true
+			}
+		}
+	}
+	for _, d := range b.Signals {
+		hasExample := slices.ContainsFunc(d.Tests, func(t signal.Test) bool { return !t.Not })
+		if !met[d.Name] && !hasExample && d.Family != "symptom" { // whose examples are those of their words
+			t.Errorf("%s: no example beside it, and no incident has it", d.Name)
+		}
+	}
 }
 
 // No expression of the rulebook fails on any incident: an error would count

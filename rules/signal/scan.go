@@ -221,12 +221,17 @@ func fieldOf(e *ingest.Entry, fields logtext.Fields, name string) string {
 	return partOfObject(fields, name)
 }
 
-// partOfObject is OBJECT.name or OBJECT.namespace where the field OBJECT is one text:
-// controller-runtime wrote an object as namespace/name before it wrote its parts.
+// partOfObject is OBJECT.name or OBJECT.namespace where controller-runtime wrote OBJECT as one
+// text, namespace/name, as it did before it wrote the parts, or calls it by its kind.
 func partOfObject(fields logtext.Fields, field string) string {
 	object, part, ok := strings.Cut(field, ".")
 	if !ok || part != "name" && part != "namespace" {
 		return ""
+	}
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, field) {
+			return f.Value
+		}
 	}
 	namespace, name, ok := strings.Cut(fields.Get(object), "/")
 	switch {
