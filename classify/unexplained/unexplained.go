@@ -167,7 +167,7 @@ func (u *Search) Tell() {
 	for i, v := range u.verdicts {
 		v.LinesRead = u.lines
 		if u.known == 0 && v.Label == rules.None {
-			v.Summary = notUnderstood(u.lines)
+			v.Summary = u.noneKnown(len(u.nearest[i]) == 0)
 		}
 		for _, c := range u.nearest[i] {
 			u.book.Redact(c.entry)
@@ -176,12 +176,20 @@ func (u *Search) Tell() {
 	}
 }
 
-// notUnderstood is the answer to an input of which no line is known.
-func notUnderstood(lines int) string {
-	if lines == 1 {
-		return "Read 1 line and did not understand it. That is no all-clear" + whatHelps
+// noneKnown is the answer to an input without a signal; harmless says whether each of its lines is
+// known to tell of no death.
+func (u *Search) noneKnown(harmless bool) string {
+	read, said := fmt.Sprintf("Read %d lines", u.lines), ", understood none of them"
+	if u.lines == 1 {
+		read, said = "Read 1 line", " and did not understand it"
 	}
-	return fmt.Sprintf("Read %d lines, understood none of them. That is no all-clear%s", lines, whatHelps)
+	switch {
+	case harmless && u.lines == 1:
+		said = ", which does not tell how anything ended"
+	case harmless:
+		said = ", none of which tells how anything ended"
+	}
+	return read + said + ". That is no all-clear" + whatHelps
 }
 
 const whatHelps = ": the node's journal around the death (journalctl -o export), the pod (kubectl get pod -o yaml) " +

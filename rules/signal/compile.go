@@ -245,16 +245,17 @@ func beginsText(re *syntax.Regexp) bool {
 func (c *compiler) captures(d *Def, s signalSpec) {
 	groups := groupNames(d)
 	for _, p := range s.captures {
-		k, field, _ := strings.Cut(p.Value.Value, " ")
+		k, named, _ := strings.Cut(p.Value.Value, " ")
 		if _, ok := kindTypes[Kind(k)]; !ok {
 			c.errs.Add(p.Value.Pos, "unknown capture type %q%s", k, yamlfile.Nearest(k, kindNames()))
 			continue
 		}
-		d.captures = append(d.captures, capture{p.Key.Value, Kind(k), cmp.Or(field, p.Key.Value), groups[p.Key.Value]})
+		fields := strings.Split(cmp.Or(named, p.Key.Value), " | ")
+		d.captures = append(d.captures, capture{p.Key.Value, Kind(k), fields, groups[p.Key.Value]})
 	}
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		if !slices.ContainsFunc(d.captures, func(x capture) bool { return x.name == g }) {
-			d.captures = append(d.captures, capture{g, KindString, "", true})
+			d.captures = append(d.captures, capture{g, KindString, nil, true})
 		}
 	}
 	for _, x := range d.captures {

@@ -174,8 +174,10 @@ func (m *matching) recognise(d *Def, fields logtext.Fields) ([]string, bool) {
 func (d *Def) captureWords(e *ingest.Entry, fields logtext.Fields, found []string) []string {
 	words := slices.Clone(found)
 	for i, c := range d.captures {
-		if words[i] == "" && c.field != "" {
-			words[i] = fieldOf(e, fields, c.field)
+		for _, name := range c.fields {
+			if words[i] == "" {
+				words[i] = fieldOf(e, fields, name)
+			}
 		}
 	}
 	return words

@@ -135,10 +135,10 @@ type Test struct {
 
 // A capture is one typed value of a signal.
 type capture struct {
-	name  string
-	kind  Kind
-	field string // structured field that it is read from where no group gave it
-	group bool   // some pattern has a group of its name
+	name   string
+	kind   Kind
+	fields []string // structured fields that it is read from where no group gave it: the first that is there
+	group  bool     // some pattern has a group of its name
 }
 
 // Flaws are why a signal's word counts for less than its source says.
