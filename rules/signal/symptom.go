@@ -216,7 +216,7 @@ func symptomSteps(e *ingest.Entry) int { return 4000 + 8*len(beginningOf(e.Text)
 type heard [maxWordLists]int8
 
 const (
-	maxWordLists = 96
+	maxWordLists = 128
 	said, unsaid = 1, 2
 )
 
