@@ -167,7 +167,7 @@ func (u *Search) Tell() {
 	for i, v := range u.verdicts {
 		v.LinesRead = u.lines
 		if u.known == 0 && v.Label == rules.None {
-			v.Summary = u.noneKnown(len(u.nearest[i]) == 0)
+			v.Summary = u.noneKnown(u.lines > 0 && len(u.nearest[i]) == 0)
 		}
 		for _, c := range u.nearest[i] {
 			u.book.Redact(c.entry)

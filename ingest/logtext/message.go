@@ -225,7 +225,7 @@ func (f Fields) takeLogger(s string) (rest string, all Fields) {
 
 func isLogger(word string) bool {
 	_, known := loggers[word]
-	if known && (word != strings.ToLower(word) || word == "service" || word == "auto_scaler") {
+	if known && (word != strings.ToLower(word) || word == "service" || len(word) > len("listener")) {
 		return true // another small word may be the message's first
 	}
 	dot := strings.IndexByte(word, '.')

@@ -219,7 +219,7 @@ func loggerSource(name string) ingest.Source {
 	switch first {
 	case "listener-app":
 		return ingest.Listener
-	case "controller-runtime", "controllers":
+	case "controller-runtime", "controllers", "actions-runner-controller":
 		return ingest.Controller
 	}
 	if dotted {
