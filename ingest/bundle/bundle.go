@@ -179,7 +179,8 @@ type rawDocument struct {
 	tail  []byte        // its last bytes, where they could be had without reading the rest
 	r     *bufio.Reader // all of it, head included
 
-	pasted bool // people handed it on
+	pasted bool      // people handed it on
+	shown  time.Time // the latest time beside its lines that was no part of them
 }
 
 // sampleAll looks at every document's start.
@@ -209,6 +210,7 @@ func (b *Bundle) takeSample(d rawDocument) error {
 	if head := decodedText(d.head); h.Objects || kube.Sniff(head) || h.Latest.IsZero() { // a piece of an object, too
 		h.Latest = ingest.LaterOf(h.Latest, latestIn(head))
 	}
+	h.Latest = ingest.LaterOf(h.Latest, d.shown)
 	b.times.addHints(h, d.mtime, b.opts.Now)
 	return nil
 }

@@ -339,3 +339,14 @@ func TestStop(t *testing.T) {
 		}
 	}
 }
+
+// The year of times that have none is that of the column which a log store's page has beside them.
+func TestYearOfAColumn(t *testing.T) {
+	line := "2021-11-30 20:42:02.782\t{\"message\":\"I1130 15:12:02.781961    2227 a.go:1] \\\"x\\\"\"}\n"
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	for e := range Bytes("a.log", []byte(strings.Repeat(line, 4)), Options{Now: now}).Entries(nil) {
+		if e.Mark == nil && e.At.Year() != 2021 {
+			t.Errorf("%v: %s", e.At, e.Text)
+		}
+	}
+}

@@ -141,7 +141,7 @@ func (x *expander) visitLeaf(s source, head []byte) error {
 	}
 	d := rawDocument{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
 	w := wrappingOf(d)
-	d.pasted = w.Pasted()
+	d.pasted, d.shown = w.Pasted(), w.Latest()
 	if d.head = w.Text(head); !w.None() && !x.quick {
 		d.r = bufio.NewReaderSize(w.Reader(s.r), headSize)
 	}

@@ -273,6 +273,11 @@ func TestYears(t *testing.T) {
 	if e := entries[0]; !e.At.Equal(at("2025-12-31T22:30:00Z")) {
 		t.Errorf("given zone: %v", e.At)
 	}
+	entries, _ = readAll(t, Document{Ref: at("2026-06-01T00:00:00Z")},
+		"2023-12-31 20:00:00.100\tI0101 01:30:00.000000     812 kubelet.go:1] \"x\"\n")
+	if e := entries[0]; !e.At.Equal(at("2024-01-01T01:30:00Z")) {
+		t.Errorf("beside a time of another zone: %v", e.At)
+	}
 	entries, _ = readAll(t, Document{Ref: at("2026-06-01T00:00:00Z")}, "Feb 29 10:00:00 n kernel: a\n")
 	if e := entries[0]; !e.At.Equal(at("2024-02-29T10:00:00Z")) {
 		t.Errorf("leap day: %v", e.At)

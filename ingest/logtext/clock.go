@@ -1,6 +1,7 @@
 package logtext
 
 import (
+	"math"
 	"time"
 
 	"coroner/ingest"
@@ -28,8 +29,12 @@ func (t *Clock) LocalZone() *time.Location {
 // GuessesZone says whether nothing tells the zone of times without one: UTC is no more than a guess.
 func (t *Clock) GuessesZone() bool { return t.Zone == nil && t.InferredZone == nil }
 
-// Set sets e's time from st and says whether it could.
+// Set sets e's time from st and says whether it could. Where e has a time already, of an
+// envelope, that tells the year of one without.
 func (t *Clock) Set(e *ingest.Entry, st Stamp) bool {
+	if st.Year == 0 && st.Month != 0 && !e.At.IsZero() {
+		st.Year = t.yearNear(st, e.At)
+	}
 	at, clock := t.Resolve(st)
 	if clock == ingest.NoClock {
 		return false
@@ -83,6 +88,18 @@ func (t *Clock) nearestYear(st Stamp) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// yearNear is the year in which st is nearest to a time.
+func (t *Clock) yearNear(st Stamp, to time.Time) (nearest int) {
+	far := time.Duration(math.MaxInt64)
+	for y := to.Year() - 1; y <= to.Year()+1; y++ {
+		st.Year = y
+		if d := st.In(t.LocalZone()).Sub(to).Abs(); d < far {
+			nearest, far = y, d
+		}
+	}
+	return nearest
 }
 
 // Compare learns the zone of a log from a line that has two times: the host's

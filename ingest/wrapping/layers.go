@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"coroner/ingest"
 	"coroner/ingest/logtext"
@@ -179,6 +180,19 @@ func storeTimes(lines []string) step {
 		return nil
 	}
 	return s
+}
+
+// latestStoreTime is the latest of such times, zero where no line has one.
+func latestStoreTime(lines []string) (latest time.Time) {
+	for _, line := range lines {
+		if !storeTime.MatchString(line) {
+			continue
+		}
+		if st, ok := logtext.ISOStamp(strings.TrimLeft(line, " |")); ok {
+			latest = ingest.LaterOf(latest, st.In(time.UTC))
+		}
+	}
+	return latest
 }
 
 var listedCode = regexp.MustCompile("^(?:[-*•] +)?`([^`]*)`$")

@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"time"
 )
 
 // Wrapping is what lies around the lines of one text, outermost first. The zero
@@ -25,6 +26,7 @@ type Wrapping struct {
 	steps  []step
 	breaks breaks
 	pasted bool
+	latest time.Time
 }
 
 // step takes one layer off a line, of those that have it.
@@ -42,6 +44,7 @@ func Of(head []byte) (w Wrapping) {
 		return w
 	}
 	lines := strings.Split(string(head), "\n")
+	latest := latestStoreTime(lines)
 	for len(w.steps) < maxLayers {
 		s, people := findLayer(lines)
 		if s == nil {
@@ -54,6 +57,9 @@ func Of(head []byte) (w Wrapping) {
 		}
 	}
 	w.breaks = breaksOf(lines)
+	if !latest.Equal(latestStoreTime(lines)) {
+		w.latest = latest // it was taken off
+	}
 	return w
 }
 
@@ -63,6 +69,10 @@ func (w Wrapping) None() bool { return len(w.steps) == 0 && w.breaks.width == 0 
 // Pasted says whether people handed the text on, in a mail, a chat or a page: what it is
 // called then is what one of them called it.
 func (w Wrapping) Pasted() bool { return w.pasted }
+
+// Latest is the latest time that a log store's page shows beside the lines of the head, zero
+// where it shows none. It tells the year of times that have none.
+func (w Wrapping) Latest() time.Time { return w.latest }
 
 // Reader reads r without its wrapping.
 func (w Wrapping) Reader(r io.Reader) io.Reader {

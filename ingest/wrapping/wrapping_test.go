@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"coroner/ingest/wrapping"
 )
@@ -177,8 +178,12 @@ func TestStoreTimes(t *testing.T) {
 		columns + "one":                                 columns + "one",
 	} {
 		text, want = strings.Repeat(text+"\n", 4), strings.Repeat(want+"\n", 4)
-		if got := string(wrapping.Of([]byte(text)).Text([]byte(text))); got != want {
+		w := wrapping.Of([]byte(text))
+		if got := string(w.Text([]byte(text))); got != want {
 			t.Errorf("%q became %q", text, got)
+		}
+		if shown := time.Date(2026, 3, 1, 10, 0, 0, 118e6, time.UTC); w.Latest().Equal(shown) == (text == want) {
+			t.Errorf("%q: latest %v", text, w.Latest())
 		}
 	}
 }
