@@ -104,6 +104,18 @@ func TestPoolLinesAreFiledUnderThePool(t *testing.T) {
 	}
 }
 
+// What a listener says of its own session is told of its pool, and not once more of a runner without a name.
+func TestListenersTroubleIsItsPools(t *testing.T) {
+	text := "2026-04-07T00:00:00Z\tERROR\tlistener-app.listener\tfailed to refresh message session\t{\"error\": " +
+		"\"actions error: StatusCode 404, session ID that doesn't exist\"}\n" +
+		"2026/04/07 00:00:01 Application returned an error: failed to refresh message session: StatusCode 404\n"
+	entries := bundle.Bytes("a.log", []byte(text), bundle.Options{}).Entries(nil)
+	got := classify.Replay(entries, loadBook(t), classify.Options{})
+	if len(got) != 1 || got[0].Label != "listener-down" {
+		t.Errorf("%d verdicts, the first %s", len(got), got[0].Label)
+	}
+}
+
 // A controller speaks of runners, in whatever form it writes an object, and never of the
 // pod that it is in: what names no runner is about none.
 func TestControllersOwnPodIsMeantByNoLineOfIt(t *testing.T) {

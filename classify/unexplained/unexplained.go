@@ -29,7 +29,8 @@ type Search struct {
 	verdicts []*rules.Verdict
 	nearest  [][]candidate // for each verdict, the best first
 	lines    int
-	known    int
+	known    int                 // lines that a signal knows
+	harmless bool                // whether one is known to tell of no death
 	room     int                 // bytes that are still read
 	kinds    map[string]lineKind // by shape
 }
@@ -112,7 +113,9 @@ func (u *Search) askAbout(e *ingest.Entry) *candidate {
 	case len(u.kinds) == maxKinds:
 		kind.known = true // nobody asks any more: what is shown then is among what was seen
 	default:
-		kind.known = strings.TrimSpace(e.Text) == "" || u.book.Knows(e.Text) != ""
+		isKnown := u.book.Knows(e.Text) != ""
+		u.harmless = u.harmless || isKnown
+		kind.known = isKnown || strings.TrimSpace(e.Text) == ""
 		kind.word, kind.strength = alarmingWord(e.Text)
 		u.kinds[c.shape] = kind
 	}
@@ -159,8 +162,9 @@ func (u *Search) keepBest(i int, c candidate) {
 	u.nearest[i] = list[:min(len(list), nearestLines)]
 }
 
-// Understood reports whether the rulebook knows a line of what Take was given.
-func (u *Search) Understood() bool { return u.known > 0 }
+// Understood reports whether the rulebook knows a line of what Take was given, as a signal or
+// as one that tells of no death.
+func (u *Search) Understood() bool { return u.known > 0 || u.harmless }
 
 // Tell writes what was found into the verdicts.
 func (u *Search) Tell() {

@@ -153,3 +153,20 @@ func TestUnexplainedLinesAreBounded(t *testing.T) {
 		t.Errorf("%d kinds of lines were looked at closely", asked)
 	}
 }
+
+// Lines that are known to tell of no death were understood, and are no all-clear all the same.
+func TestHarmlessLinesAreUnderstood(t *testing.T) {
+	const known = "2026-03-01T10:00:00Z\tINFO\trunnerpod\tRunner has just been unregistered.\t{\"runnerpod\": \"ci/a\"}"
+	for want, lines := range map[string][]string{
+		"Read 1 line, which does not tell how anything ended. That is no all-clear":       {known},
+		"Read 2 lines, none of which tells how anything ended. That is no all-clear":      {known, known},
+		"Read 2 lines, understood none of them. That is no all-clear":                     {known, "the mill turns"},
+		"Read 1 line and did not understand it. That is no all-clear":                     {"the mill turns"},
+		"Read 0 lines, understood none of them. That is no all-clear: the node's journal": nil,
+	} {
+		v := lookedAt(t, rules.Verdict{Label: rules.None}, lines)
+		if !strings.HasPrefix(v.Summary, want) {
+			t.Errorf("%q, want %q", v.Summary, want)
+		}
+	}
+}

@@ -127,7 +127,9 @@ func (r *reading) lookAgain(p *program, f *inputFlags, verdicts []rules.Verdict)
 // note says on standard error what the answer alone would hide. all gives the
 // verdicts of everybody.
 func (c *explainCmd) note(p *program, verdicts []rules.Verdict, all func() []rules.Verdict) {
-	speaks := func(v rules.Verdict) bool { return len(v.Evidence) > 0 || v.Rule == "none-nothing" }
+	speaks := func(v rules.Verdict) bool {
+		return len(v.Evidence) > 0 || v.Rule == "none-nothing" || v.Understood != nil && *v.Understood
+	}
 	names := func(v rules.Verdict) bool {
 		return slices.ContainsFunc(v.Evidence, func(e rules.EvidenceLine) bool { return e.Mine })
 	}
