@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"coroner/ingest/kubewatch"
 
@@ -44,10 +45,14 @@ func (f *Watch) Check() error {
 	return nil
 }
 
+// quietOnce guards klog's logger, which a watcher of the same process may be reading. The
+// watcher says what there is to say.
+var quietOnce sync.Once
+
 // Open is how the API is reached, and o with what is watched there.
 func (f *Watch) Open(o kubewatch.Options) (*rest.Config, kubewatch.Options, error) {
 	config, err := kubewatch.Config(f.KubeConfig)
-	klog.SetLogger(logr.Discard()) // the watcher says what there is to say
+	quietOnce.Do(func() { klog.SetLogger(logr.Discard()) })
 	o.Namespaces, o.Runners, o.Nodes = f.KubeNamespace, f.KubeRunner, f.KubeNodes
 	return config, o, err
 }
