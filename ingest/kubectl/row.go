@@ -21,6 +21,8 @@ var (
 	// kubectl get events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE; -A puts the namespace first.
 	listedEvent = regexp.MustCompile(`^(?:([a-z0-9][-a-z0-9]*)\s+)?(` + ageText + `)\s+(Normal|Warning)\s+(` + reason +
 		`)\s+([A-Za-z.]+/[^\s/]+)\s+(\S.*)$`)
+	// kubectl get events of 1.12 and 1.13: LAST SEEN TYPE REASON KIND MESSAGE, without a name
+	kindEvent = regexp.MustCompile(`^(` + ageText + `)\s+(Normal|Warning)\s+(` + reason + `)\s+(Pod|Node)\s+(\S.*)$`)
 	// kubectl get events before 1.14: … COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
 	oldEvent = regexp.MustCompile(`^\S+\s+\S+\s+(\d+)\s+([a-z0-9][-a-z0-9.]*?)(?:\.[0-9a-f]{8,})?\s+` +
 		`([A-Z][a-z]+[A-Za-z]*)\s+(?:(\S+\{[^}]*\}|\S+)\s+)?(Normal|Warning)\s+(` + reason +
@@ -193,6 +195,9 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 		f.setObject(m[1], m[5])
 		return f, true
 	}
+	if m := kindEvent.FindStringSubmatch(s); m != nil {
+		return kindEventFact(m), true
+	}
 	if m := oldEvent.FindStringSubmatch(s); m != nil {
 		from, node, _ := strings.Cut(strings.Trim(m[7], "{}"), " ") // `kubelet, node-a`, or `{kubelet node-a}`
 		from = strings.TrimSuffix(from, ",")
@@ -210,6 +215,22 @@ func eventRow(s string, w []string, of ingest.Entry) (f Fact, ok bool) {
 		return f, true
 	}
 	return f, false
+}
+
+// kindEventFact is that of a row that names the kind of its object alone. A node's name
+// stands in the message.
+func kindEventFact(m []string) Fact {
+	age, kind, reason, object, message := m[1], m[2], m[3], m[4], m[5]
+	f := eventFact(kind, reason, "", message, age)
+	f.fields["object"] = object + "/"
+	if object != "Node" {
+		return f
+	}
+	name, i := logtext.NextWord(strings.TrimPrefix(message, "Node "), 0)
+	if i > 0 && logtext.IsDNSName(name) {
+		f.setObject("", "Node/"+name)
+	}
+	return f
 }
 
 // eventFact makes the fact of an event. Its age is relative to a moment that
