@@ -214,7 +214,7 @@ func TestDescribe(t *testing.T) {
 	want := []string{
 		`pod status reason=Evicted phase=Failed message="The node was low on resource: memory."`,
 		`container terminated container=poller exit_code=0 reason=Completed which=state init=true`,
-		`container waiting container=runner reason=CrashLoopBackOff`,
+		`container waiting container=runner reason=CrashLoopBackOff restarts=4`,
 		`container terminated container=runner exit_code=137 reason=OOMKilled started_at=2026-05-04T10:00:00Z ` +
 			`finished_at=2026-05-04T10:05:00Z which=lastState restarts=4 message="two lines"`,
 		`container running container=dind-1 started_at=2026-05-04T10:00:00Z`,

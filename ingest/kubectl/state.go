@@ -177,12 +177,10 @@ func (k *Text) yieldHeld() {
 	for _, f := range k.held {
 		if strings.HasPrefix(f.msg, "container ") {
 			f.id.Container, f.fields["container"] = k.container, k.container
-		}
-		if f.msg == "container terminated" {
 			f.fields["restarts"] = k.restarts
-			if k.inits {
-				f.fields["init"] = "true"
-			}
+		}
+		if f.msg == "container terminated" && k.inits {
+			f.fields["init"] = "true"
 		}
 		if f.id.Pod == "" {
 			f.belongsTo(k.of)

@@ -24,6 +24,7 @@ func mainOf(c *Case) string {
 	for _, n := range c.Containers {
 		names[n] = true
 	}
+	maps.Copy(names, shownContainers(c))
 	all := len(names) > 0 && !names[""] // every container of the pod is known by its name
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
@@ -44,6 +45,19 @@ func mainOf(c *Case) string {
 		}
 	}
 	return cmp.Or(listed, printing)
+}
+
+// shownContainers are the names of those that a status of the pod shows: a stream that says
+// to be of another one is not believed.
+func shownContainers(c *Case) map[string]bool {
+	shown := map[string]bool{}
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		if name := e.Str("container"); e.Mine && e.Source == ingest.Kube && name != "" && (e.Def.Exit || e.Def.Starts) {
+			shown[name] = true
+		}
+	}
+	return shown
 }
 
 // helpers begin the names of containers that are never the runner's own: init
@@ -189,7 +203,7 @@ func (c *Case) runnersOwn(e *Evidence, name string) bool {
 		return false // the runner speaks on, and another container can have ended
 	}
 	l := c.workedOutLife()
-	if l.lastStart.After(e.At) && !e.At.IsZero() {
+	if l.othersStartedAfter(e.At, name) {
 		return false
 	}
 	return main != "" || len(c.Sandboxes) == 0 || l.sandboxOver ||
@@ -283,12 +297,13 @@ func (c *Case) SandboxOver() bool { return c.workedOutLife().sandboxOver }
 
 // life is what the evidence as a whole says of the pod's containers.
 type life struct {
-	main               string        // see mainOf
-	started, lastStart time.Time     // first record of a start of the pod, last one of a container
-	sandboxOver        bool          // its sandbox, or the whole pod, is over
-	proven             bool          // some line of the pod is proven
-	grace              time.Duration // from a request to stop to the kill, as the pod was asked for; 0 if not known
+	main        string        // see mainOf
+	started     time.Time     // first record of a start of the pod
+	sandboxOver bool          // its sandbox, or the whole pod, is over
+	proven      bool          // some line of the pod is proven
+	grace       time.Duration // from a request to stop to the kill, as the pod was asked for; 0 if not known
 
+	starts   map[string]time.Time // name of a container -> last record of a start
 	runs     map[string]bool      // names of the containers that a status without ids shows running
 	over     map[string]time.Time // containers of which an end was read, by their ids
 	earlier  map[string]time.Time // of those, what ended in other lives of the pod
@@ -302,7 +317,7 @@ func (c *Case) workedOutLife() *life {
 		return c.life
 	}
 	l := &life{main: mainOf(c), over: map[string]time.Time{}, runs: map[string]bool{}, killedIn: killedIn(c.Evidence),
-		claimed: claimedNames(c.Evidence)}
+		claimed: claimedNames(c.Evidence), starts: map[string]time.Time{}}
 	if c.life != nil {
 		l.earlier = c.life.earlier
 		maps.Copy(l.over, l.earlier)
@@ -341,6 +356,18 @@ func (l *life) addLine(c *Case, e *Evidence) {
 		l.started = at
 	}
 	if e.Def.Starts && !c.Sandboxes[id] {
-		l.lastStart = ingest.LaterOf(l.lastStart, e.At)
+		name := c.ContainerOf(e)
+		l.starts[name] = ingest.LaterOf(l.starts[name], e.At)
 	}
+}
+
+// othersStartedAfter says whether another container than the one called name was started
+// after a moment; the same one was started again, which ends nothing less.
+func (l *life) othersStartedAfter(at time.Time, name string) bool {
+	for other, start := range l.starts {
+		if !at.IsZero() && start.After(at) && (name == "" || other != name) {
+			return true
+		}
+	}
+	return false
 }
