@@ -18,12 +18,10 @@ func TestArchives(t *testing.T) {
 	}{
 		"tar": {"x.tar", packTar("d/b.log", "b\n", "a.log", "a\n"),
 			[]string{"x.tar!d/b.log: b", "x.tar!a.log: a"}},
-		"tgz":            {"x.tgz", gz(packTar("a.log", "a\n")), []string{"x.tgz!a.log: a"}},
-		"no name for it": {"x", gz(packTar("a.log", "a\n")), []string{"x!a.log: a"}},
+		"tgz": {"x.tgz", gz(packTar("a.log", "a\n")), []string{"x.tgz!a.log: a"}},
 		"zip": {"x.zip", packZip("d/b.log", "b\n", "a.log", "a\n"),
 			[]string{"x.zip!d/b.log: b", "x.zip!a.log: a"}},
 		"gz":             {"k.log.gz", gz("a\n"), []string{"k.log: a"}},
-		"gz under .log":  {"k.log", gz("a\n"), []string{"k.log: a"}},
 		"text under .gz": {"k.gz", "a\n", []string{"k.gz: a"}},
 		"gz twice":       {"k.log.gz", gz("a\n") + gz("b\n"), []string{"k.log: a", "k.log: b"}},
 		"gz in tar":      {"x.tar", packTar("0.log.gz", gz("a\n")), []string{"x.tar!0.log: a"}},
@@ -32,6 +30,7 @@ func TestArchives(t *testing.T) {
 		"tgz in zip": {"x.zip", packZip("y.tgz", gz(inner)), []string{"x.zip!y.tgz!deep/i.log: in"}},
 		"txtar": {"x.txtar", "story\n-- a/b.log --\nb\n-- want.json --\nno\n-- wanted/x --\nyes\n",
 			[]string{"x.txtar!a/b.log: b", "x.txtar!wanted/x: yes"}},
+		"tgz under .tar":     {"x.tar", gz(packTar("a.log", "a\n")), []string{"x.tar!a.log: a"}},
 		"txtar.gz":           {"x.txtar.gz", gz("-- b.log --\nb\n"), []string{"x.txtar.gz!b.log: b"}},
 		"txtar by name only": {"x.txt", "-- a.log --\nhello\n", []string{"x.txt: hello"}},
 		"paths are labels": {"x.tar", packTar("../../etc/p", "p\n", "/abs", "q\n"),
@@ -196,4 +195,25 @@ func FuzzOpen(f *testing.F) {
 		_ = x.settleError(name, x.expandSource(s))
 
 	})
+}
+
+// What is packed under another name can be the output of a job, which chose what is in it and
+// what that is called.
+func TestPackedUnderAnotherName(t *testing.T) {
+	for name, content := range map[string]string{
+		"k.log":   gz("a\n"),
+		"x":       gz(packTar("node.log", "a\n")),
+		"runner":  packTar("node.log", "a\n"),
+		"out.txt": packZip("node.log", "a\n"),
+		"x.gzi":   gz("a\n"),
+	} {
+		b := Bytes(name, []byte(content), Options{})
+		for e := range b.Entries(nil) {
+			t.Errorf("%s: read %q", name, e.Text)
+		}
+		if p := b.Problems(); len(p) != 1 || !strings.Contains(p[0].Text, "not called one") {
+			t.Errorf("%s: %v", name, p)
+		}
+		b.Close()
+	}
 }

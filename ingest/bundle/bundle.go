@@ -179,6 +179,7 @@ type rawDocument struct {
 	tail  []byte        // its last bytes, where they could be had without reading the rest
 	r     *bufio.Reader // all of it, head included
 
+	hidden bool      // it was packed, and no name said so: a job can print an archive, with any names in it
 	pasted bool      // people handed it on
 	shown  time.Time // the latest time beside its lines that was no part of them
 }

@@ -49,11 +49,14 @@ type source struct {
 	depth  int  // archives around it
 	layers int  // compressions around it
 	packed bool // the name is still that of the compressed file
+	stream bool // it has no name that could say what it is
+	hidden bool // something around it is packed, and its name does not say so
 }
 
 // openInput opens one input and visits what is in it. The error is errStopped or nil.
 func (x *expander) openInput(in *input) error {
-	s := source{name: in.name, path: in.path, mtime: in.mtime, size: in.size, meter: x.bundle.opts.newMeter(in.size)}
+	s := source{name: in.name, path: in.path, mtime: in.mtime, size: in.size, meter: x.bundle.opts.newMeter(in.size),
+		stream: in.stream != nil || in.spool != nil}
 	switch {
 	case in.stream != nil:
 		s.r = in.stream
@@ -102,6 +105,12 @@ func (x *expander) expandSource(s source) error {
 		return err
 	}
 	k := kindOf(s.plainName(), head)
+	if k.unpack && !packedName.MatchString(s.name) {
+		if !s.stream {
+			return unread(fmt.Sprintf(hiddenAdvice, k.name))
+		}
+		s.hidden = true
+	}
 	switch {
 	case k == litter:
 		return nil
@@ -121,6 +130,11 @@ func (x *expander) expandSource(s source) error {
 	return x.visitTxtar(s)
 }
 
+// hiddenAdvice is for what is packed behind the name of something else: whoever prints into
+// that file, a job for one, chose what is in it and what it is called there.
+const hiddenAdvice = "is a %s archive that is not called one: skipped, for a job can print that; " +
+	"if you packed it yourself, give it an archive's name, or unpack it"
+
 // plainName is the name without what its compression added.
 func (s source) plainName() string {
 	if s.packed {
@@ -139,7 +153,7 @@ func (x *expander) visitLeaf(s source, head []byte) error {
 		)
 		return errStopped
 	}
-	d := rawDocument{name: s.plainName(), mtime: s.mtime, head: head, r: s.r}
+	d := rawDocument{name: s.plainName(), mtime: s.mtime, head: head, r: s.r, hidden: s.hidden}
 	w := wrappingOf(d)
 	d.pasted, d.shown = w.Pasted(), w.Latest()
 	if d.head = w.Text(head); !w.None() && !x.quick {
@@ -203,7 +217,7 @@ func (x *expander) visitUnpacked(s source, k kind) error {
 func (s source) memberOf(name string, mtime time.Time, r io.Reader) source {
 	s.name += "!" + printable(path.Clean("/" + name)[1:])
 	s.path, s.mtime = s.name, mtimeOf(mtime, s.mtime)
-	s.packed, s.at, s.size = false, nil, 0
+	s.packed, s.stream, s.at, s.size = false, false, nil, 0
 	s.r = bufio.NewReaderSize(r, headSize)
 	s.depth++
 	return s

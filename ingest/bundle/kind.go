@@ -12,11 +12,12 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 )
 
-// kind is what a file is, by its first bytes: names lie (`.log` that logrotate
-// compressed, `.gz` that a browser unpacked).
+// kind is what a file is, by its first bytes: names lie (`.gz` that a browser unpacked,
+// `.tar` that somebody compressed).
 type kind struct {
 	name   string
 	unpack bool   // this package unpacks it
@@ -81,6 +82,10 @@ func kindOf(name string, head []byte) kind {
 	}
 	return plain
 }
+
+// packedName is the name of a file that is expected to be packed. What only its first bytes
+// tell can be the output of a job.
+var packedName = regexp.MustCompile(`\.(?:t?gz|gzip|bz2|tbz2?|tar|zip|txtar)$`)
 
 // unpackedName is the name of what a compressed file holds.
 func unpackedName(name string) string {

@@ -200,6 +200,9 @@ func (r *reading) document(d rawDocument) error {
 	default:
 		err = doc.Read(in, r.emitEntry)
 	}
+	if d.hidden {
+		r.markMixed()
+	}
 	r.tally.finishDoc()
 	if r.stopped {
 		return errStopped
