@@ -313,6 +313,14 @@ func (c *compiler) compileRoles(d *Def, s signalSpec) {
 		has(f.Value)
 		d.Fills[f.Key.Value] = f.Value.Value
 	}
+	for _, p := range s.within {
+		has(p.Key)
+		has(p.Value)
+		place := func(name string) int {
+			return slices.IndexFunc(d.captures, func(c capture) bool { return c.name == name })
+		}
+		d.within = append(d.within, [2]int{place(p.Key.Value), place(p.Value.Value)})
+	}
 	for _, x := range s.subject {
 		has(x)
 		if d.subject == nil {

@@ -71,7 +71,7 @@ func TestMaskedPods(t *testing.T) {
 			"task_memcg=/kubepods/burstable/pod<redacted>/<redacted>,task=a,pid=7,uid=0",
 			"kernel.oom-kill", true},
 		{ingest.Kernel, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0," +
-			"oom_memcg=/kubepods.slice/kubepods-burstable.slice,task_memcg=/kubepods/burstable/pod" + uid + "/" + id +
+			"oom_memcg=/kubepods/burstable,task_memcg=/kubepods/burstable/pod" + uid + "/" + id +
 			",task=a,pid=7,uid=0",
 			"kernel.oom-kill", false},
 	} {

@@ -162,12 +162,25 @@ func (m *matching) recognise(d *Def, fields logtext.Fields) ([]string, bool) {
 	var room [16]string
 	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
-		if m.fitsShape(&d.shapes[i], fields, found) {
+		if m.fitsShape(&d.shapes[i], fields, found) && d.liesWithin(found) {
 			return d.captureWords(m.e, fields, found), true
 		}
 		clear(found)
 	}
 	return nil, false
+}
+
+// liesWithin says whether the paths lie in each other as they must. The kernel prints the
+// names of cgroups as they are, and a job that makes one chooses its name, with commas and
+// equal signs in it; but the path before that name is the job's own.
+func (d *Def) liesWithin(found []string) bool {
+	for _, p := range d.within {
+		inner, outer := found[p[0]], strings.TrimSuffix(found[p[1]], "/")
+		if rest, ok := strings.CutPrefix(inner, outer); inner != "" && (!ok || rest != "" && rest[0] != '/') {
+			return false
+		}
+	}
+	return true
 }
 
 // captureWords is what was found, and what the fields have of the rest.

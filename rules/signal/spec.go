@@ -65,6 +65,7 @@ type signalSpec struct {
 	name, doc, printed       yamlfile.Text
 	source, subject, reach   []yamlfile.Text
 	captures, fills, writers []yamlfile.Pair
+	within                   []yamlfile.Pair
 	effect                   Effect
 	frame                    bool
 	shapes                   []shapeSpec // the first is the signal's own, or: gives the others
@@ -87,7 +88,7 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 		"where": r.PatternPairs(&own.where), "captures": r.Pairs(&s.captures), "fills": r.Pairs(&s.fills),
 		"writers": r.Pairs(&s.writers),
 		"or":      r.List(func(n *yaml.Node) { others = append(others, r.readShape(n)) }),
-		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach),
+		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach), "within": r.Pairs(&s.within),
 		"ends": r.Bool(&s.effect.Ends), "starts": r.Bool(&s.effect.Starts), "exit": r.Bool(&s.effect.Exit),
 		"alarm": r.Bool(&s.effect.Alarm), "frame": r.Bool(&s.frame),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
