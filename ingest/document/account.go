@@ -29,6 +29,7 @@ type account struct {
 	boots       extent.Boots
 	picked      extent.Picked
 	guessed     bool // a time's zone was no more than a guess
+	blocks      bool // there are lines missing where grep wrote --
 	gaps        []ingest.Entry
 	runnerFrom  time.Time // of the lines of a runner's _diag file, which names no pod
 	runnerTo    time.Time
@@ -41,8 +42,10 @@ type account struct {
 // is alone: all times are by one clock.
 func (a *account) readPartly(alone bool) string {
 	switch by := a.picked.By(); {
-	case a.fed || by == "" && (alone || !a.guessed):
+	case a.fed || by == "" && !a.blocks && (alone || !a.guessed):
 		return ""
+	case by == "" && a.blocks:
+		return "only blocks of lines were saved, with -- between them as grep has it"
 	case by == "":
 		return "its times name no zone (--zone says which)"
 	case by == extent.Severity:

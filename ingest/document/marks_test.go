@@ -121,11 +121,16 @@ func TestPartly(t *testing.T) {
 			want: `only lines with "spool-runner-4kx2m" were saved`},
 		"warnings alone": {doc: strings.ReplaceAll(text(zoned, "a", "b", "c", "d"), "I0504", "W0504"),
 			want: "only lines of some severities were saved"},
+		"grep's blocks": {doc: text(zoned, named, "a") + "--\n" + text(zoned, named, "b"),
+			want: "only blocks of lines were saved, with -- between them as grep has it"},
+		"two dashes in a line": {doc: text(zoned, named, "a", "-- b", "--")},
 	} {
-		_, marks := readAll(t, Document{Name: "node.log", Ref: at("2026-06-01T00:00:00Z"), Zone: c.zone,
-			Alone: c.alone}, c.doc)
-		if m := has(marks, ingest.Covered, ingest.Kubelet); m == nil || m.Mark.Partly != c.want {
-			t.Errorf("%s: %+v, want %q", what, m, c.want)
+		for _, next := range []func([]byte, int) int{nil, func([]byte, int) int { return -1 }} {
+			_, marks := readAll(t, Document{Name: "node.log", Ref: at("2026-06-01T00:00:00Z"), Zone: c.zone,
+				Alone: c.alone, Next: next}, c.doc)
+			if m := has(marks, ingest.Covered, ingest.Kubelet); m == nil || m.Mark.Partly != c.want {
+				t.Errorf("%s: %+v, want %q", what, m, c.want)
+			}
 		}
 	}
 }

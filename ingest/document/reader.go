@@ -164,9 +164,14 @@ func (r *reader) attribute(d *draft, raw, text string) {
 	}
 }
 
+// grepsBreak is what grep writes between the lines around one find and those around the next.
+const grepsBreak = "--"
+
 // fromNobody reads text that no envelope gives a writer.
 func (r *reader) fromNobody(d *draft, raw, text string) {
 	switch {
+	case text == grepsBreak && d.wraps == 0:
+		r.account.blocks = true
 	case strings.HasPrefix(text, "Running with gitlab-runner "):
 		r.account.provenance.addMore(printedByJob)
 		r.contents.jobs += 5 // the first line of a job's log
