@@ -20,11 +20,15 @@ import (
 //	kernel     ** 900 printk messages dropped **
 //	           printk: 900 messages dropped
 //	           oom_kill_process: 5 callbacks suppressed
+//	           printk: 900 messages suppressed.
 //	rsyslogd   imjournal: 900 messages lost due to rate-limiting
 //	           imuxsock[pid 812]: begin to drop messages due to rate-limiting
 //	           imuxsock lost 900 messages from pid 812 due to rate-limiting, before 8
 //	           imklog: lost 900 messages
 //	           main Q: queue is full, dropping messages
+//	           action 'action-0-builtin:omfile' suspended (module 'builtin:omfile'), next retry is …
+//	           file '/var/log/syslog'[7] write error: No space left on device
+//	           imklog: error reading kernel log - shutting down: Bad file descriptor
 //	syslog-ng  Destination queue full, dropping message; ...
 
 // MayTellLoss says whether a line of a source, or of a unit that is none, may tell of lost lines.
@@ -38,9 +42,10 @@ func MayTellLoss(by ingest.Source, unit string, text []byte) bool {
 			bytes.HasPrefix(text, []byte(journaldUnit))
 	case ingest.Kernel:
 		return bytes.HasSuffix(text, []byte(" dropped")) || bytes.HasSuffix(text, []byte(" dropped **")) ||
-			bytes.HasSuffix(text, []byte(" suppressed"))
+			bytes.HasSuffix(text, []byte(" suppressed")) || bytes.HasSuffix(text, []byte(" messages suppressed."))
 	case ingest.Unknown:
-		return isSyslog(unit) && (bytes.HasPrefix(text, []byte("im")) || bytes.Contains(text, []byte("queue")))
+		return isSyslog(unit) && (bytes.HasPrefix(text, []byte("im")) || bytes.Contains(text, []byte("queue")) ||
+			bytes.Contains(text, []byte("suspended")) || bytes.Contains(text, []byte("write error")))
 	}
 	return false
 }
@@ -56,7 +61,8 @@ const (
 // LossGoesOn is how long after a line that tells of a loss more can be lost and nothing said of it: journald
 // says only some times a minute that it cannot write, and one that was killed has to start first.
 func LossGoesOn(text string) time.Duration {
-	if strings.HasPrefix(text, journaldUnit) || strings.HasPrefix(text, unwritten) &&
+	if strings.HasPrefix(text, journaldUnit) || strings.Contains(text, " suspended (module '") ||
+		strings.HasPrefix(text, "imklog: error reading") || strings.HasPrefix(text, "file '") || strings.HasPrefix(text, unwritten) &&
 		(strings.HasSuffix(text, "No space left on device") || strings.HasSuffix(text, "Read-only file system")) {
 		return time.Minute
 	}
@@ -93,7 +99,8 @@ func LostBy(by ingest.Source, unit, text string) []ingest.Source {
 			return hostSources
 		}
 	case ingest.Kernel:
-		if strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
+		if strings.HasPrefix(text, "printk: ") && strings.HasSuffix(text, " messages suppressed.") ||
+			strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
 			strings.HasPrefix(text, "printk: ") && strings.HasSuffix(text, " messages dropped") ||
 			strings.HasPrefix(text, "oom_kill") && strings.HasSuffix(text, " callbacks suppressed") {
 			return []ingest.Source{ingest.Kernel}
@@ -101,10 +108,12 @@ func LostBy(by ingest.Source, unit, text string) []ingest.Source {
 	case ingest.Unknown:
 		switch {
 		case !isSyslog(unit):
-		case strings.HasPrefix(text, "imklog: lost "):
+		case strings.HasPrefix(text, "imklog: lost "), strings.HasPrefix(text, "imklog: error reading kernel log"):
 			return []ingest.Source{ingest.Kernel}
 		case strings.HasPrefix(text, "im") && strings.Contains(text, "rate-limiting") ||
-			strings.Contains(text, "queue is full") || strings.HasPrefix(text, "Destination queue full"):
+			strings.Contains(text, "queue is full") || strings.HasPrefix(text, "Destination queue full") ||
+			strings.HasPrefix(text, "action '") && strings.Contains(text, " suspended (module '") ||
+			strings.HasPrefix(text, "file '") && strings.Contains(text, "write error"):
 			return hostSources
 		}
 	}

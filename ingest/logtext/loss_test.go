@@ -35,6 +35,11 @@ func TestLostBy(t *testing.T) {
 		{ingest.Unknown, "rsyslogd", "main Q: queue is full, dropping messages", all},
 		{ingest.Unknown, "rsyslogd", "imuxsock: Acquired UNIX socket '/dev/log'", nil},
 		{ingest.Unknown, "rsyslogd", "action-0 queue: 12 messages are kept", nil},
+		{ingest.Unknown, "rsyslogd", "imklog: error reading kernel log - shutting down: Bad file descriptor", all[:1]},
+		{ingest.Unknown, "rsyslogd", "action 'action-0-builtin:omfile' suspended (module 'builtin:omfile'), next retry", all},
+		{ingest.Unknown, "rsyslogd", "file '/var/log/kern.log'[7] write error - OS error: No space left on device", all},
+		{ingest.Unknown, "rsyslogd", "action 'action-0-builtin:omfile' resumed (module 'builtin:omfile')", nil},
+		{ingest.Kernel, "", "printk: 412 messages suppressed.", all[:1]},
 		{ingest.Unknown, "syslog-ng", "Destination queue full, dropping message; queue_len='1000'", all},
 		{ingest.Systemd, "", "Forwarding to syslog missed 312 messages.", all},
 		{ingest.Systemd, "", "Failed to write entry (24 items, 812 bytes), ignoring: Bad message", all},
@@ -65,6 +70,7 @@ func TestLossGoesOn(t *testing.T) {
 		"systemd-journald.service: Watchdog timeout (limit 3min)!":                                        true,
 		"Failed to write entry (9 items, 300 bytes), ignoring: Bad message":                               false,
 		"Suppressed 900 messages from kubelet.service":                                                    false,
+		"file '/var/log/kern.log'[7] write error - OS error: No space left on device":                     true,
 	} {
 		if got := LossGoesOn(text) > 0; got != want {
 			t.Errorf("%s: %v", text, got)
