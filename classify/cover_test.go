@@ -165,7 +165,7 @@ func TestSilenceOfAnotherNode(t *testing.T) {
 	}{
 		{"the log names the pod", true, true, rules.Probable},
 		{"it does not", false, true, rules.Suspected},
-		{"neither has a node", false, false, rules.Probable},
+		{"neither has a node", false, false, rules.Suspected},
 	} {
 		var list []ingest.Entry
 		for _, e := range entries(in) {

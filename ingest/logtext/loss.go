@@ -61,9 +61,10 @@ const (
 // LossGoesOn is how long after a line that tells of a loss more can be lost and nothing said of it: journald
 // says only some times a minute that it cannot write, and one that was killed has to start first.
 func LossGoesOn(text string) time.Duration {
-	if strings.HasPrefix(text, journaldUnit) || strings.Contains(text, " suspended (module '") ||
-		strings.HasPrefix(text, "imklog: error reading") || strings.HasPrefix(text, "file '") || strings.HasPrefix(text, unwritten) &&
-		(strings.HasSuffix(text, "No space left on device") || strings.HasSuffix(text, "Read-only file system")) {
+	full := strings.HasSuffix(text, "No space left on device") || strings.HasSuffix(text, "Read-only file system")
+	if strings.HasPrefix(text, journaldUnit) || strings.HasPrefix(text, unwritten) && full ||
+		strings.Contains(text, " suspended (module '") || strings.HasPrefix(text, "imklog: error reading") ||
+		strings.HasPrefix(text, "file '") {
 		return time.Minute
 	}
 	return 0

@@ -59,6 +59,9 @@ func lookBackIn(c *Case, source ingest.Source) time.Duration {
 
 // Covers says whether source was read without a gap over the death.
 func (c *Case) Covers(source ingest.Source, died time.Time) bool {
+	if source == ingest.Kubelet && !kubeletTells(c) {
+		return false
+	}
 	read, spans := false, []Coverage{}
 	for k := range c.AllCoverage() {
 		switch {
@@ -76,6 +79,16 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 	return read || !died.IsZero() && slices.ContainsFunc(joinSpans(spans), func(k Coverage) bool {
 		return !k.To.Before(died.Add(-time.Second)) &&
 			(!k.From.After(died.Add(-lookBackIn(c, source))) || !k.From.After(c.podStart()))
+	})
+}
+
+// kubeletTells says whether the kubelet tells in its log what it does with the pod. One at
+// verbosity 0, as kubeadm and k3s start it, tells of no start, stop or end at all.
+func kubeletTells(c *Case) bool {
+	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
+		told := e.Def.Starts || e.Def.Ends || e.Def.Exit || e.Def.Name == "kubelet.killing" ||
+			e.Def.Name == "kubelet.delete-asked"
+		return e.Source == ingest.Kubelet && e.Mine && told
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/rules/signal"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,7 +80,8 @@ func TestSpansOfAHoledJournal(t *testing.T) {
 func TestLookBackIsTheGracePeriod(t *testing.T) {
 	died := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	covers := func(grace int, read time.Duration, source ingest.Source) bool {
-		c := Case{Coverage: []Coverage{{Source: source, From: died.Add(-read), To: died}}, life: &life{
+		span := Coverage{Source: source, From: died.Add(-read), To: died}
+		c := Case{Coverage: []Coverage{span}, Evidence: told(), life: &life{
 			over: map[string]time.Time{}, started: died.Add(-time.Hour), grace: time.Duration(grace) * time.Second}}
 		return c.Covers(source, died)
 	}
@@ -103,6 +105,25 @@ func TestLookBackIsTheGracePeriod(t *testing.T) {
 	}
 }
 
+// told is a kubelet's word of the pod's end.
+func told() []Evidence {
+	return []Evidence{{Signal: &signal.Signal{Def: &signal.Def{Name: "kubelet.container-finished",
+		Effect: signal.Effect{Exit: true}}, Source: ingest.Kubelet}, Mine: true}}
+}
+
+// A kubelet that tells nothing of what it does with the pod may have stopped it.
+func TestSilentKubeletCoversNothing(t *testing.T) {
+	died := time.Date(2026, 4, 2, 10, 0, 0, 0, time.UTC)
+	c := &Case{Coverage: []Coverage{{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}}
+	if c.Covers(ingest.Kubelet, died) {
+		t.Error("covered by a kubelet that says nothing")
+	}
+	want := "the kubelet's log: read, but it tells nothing of the pod's start, stop or end (verbosity below 2)"
+	if missing := Missing(c, Findings{Died: died}); !slices.Contains(missing, want) {
+		t.Errorf("%q", missing)
+	}
+}
+
 // What was read in part covers nothing, and is no hole in what was read whole.
 func TestPartlyReadCoversNothing(t *testing.T) {
 	died := time.Date(2026, 4, 2, 10, 0, 0, 0, time.UTC)
@@ -113,7 +134,7 @@ func TestPartlyReadCoversNothing(t *testing.T) {
 		read []Coverage
 		want bool
 	}{{[]Coverage{thin}, false}, {[]Coverage{span}, true}, {[]Coverage{span, thin}, true}} {
-		if got := (&Case{Coverage: c.read}).Covers(ingest.Kubelet, died); got != c.want {
+		if got := (&Case{Coverage: c.read, Evidence: told()}).Covers(ingest.Kubelet, died); got != c.want {
 			t.Errorf("%+v: covers %v, want %v", c.read, got, c.want)
 		}
 	}

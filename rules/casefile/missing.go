@@ -110,6 +110,9 @@ func whyMissing(c *Case, source ingest.Source, f Findings) string {
 	case !read:
 		return "not in what was read"
 	}
+	if source == ingest.Kubelet && !kubeletTells(c) {
+		return "read, but it tells nothing of the pod's start, stop or end (verbosity below 2)"
+	}
 	if f.Died.IsZero() {
 		return "read, but when the end was is not known"
 	}
