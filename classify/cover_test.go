@@ -182,6 +182,30 @@ func TestSilenceOfAnotherNode(t *testing.T) {
 	}
 }
 
+// Every machine that nobody named is called localhost: what only its name ties to a pod is not confirmed.
+func TestNodeWithoutAName(t *testing.T) {
+	book := loadBook(t)
+	tried := 0
+	for _, in := range incidents(t) {
+		if !slices.Contains([]string{"node-crash-panic", "node-crash-boot", "node-OOM-victim"}, in.Name) {
+			continue
+		}
+		list, was := entries(in), judge(book, entries(in), in)
+		for i := range list {
+			if list[i].Node != "" && list[i].Node == was.Node {
+				list[i].Node = "localhost"
+			}
+		}
+		tried++
+		if v := judge(book, list, in); v.Confidence == rules.Confirmed && v.Label == "node-crash" {
+			t.Errorf("%s: %s (%s) by %s", in.Name, v.Label, v.Confidence, v.Rule)
+		}
+	}
+	if tried == 0 {
+		t.Error("no incident")
+	}
+}
+
 // What an agent's full spool lost of pods' logs names no pod. It is a hole in the log of each pod of
 // its node, also of one that no log of the node names, and in nothing else.
 func TestHoleInTheLogsOfANodesPods(t *testing.T) {

@@ -25,6 +25,13 @@ func Same(a, b string) bool {
 	return shortA == shortB && (restA == "" || restB == "")
 }
 
+// IsAnybodys says whether machines have the name that nobody named, so that a line with it may be
+// of another machine than one thinks.
+func IsAnybodys(name string) bool {
+	short, _, _ := strings.Cut(name, ".")
+	return short == "localhost" || short == "(none)"
+}
+
 // Index finds names that can mean the same node of a cluster. The zero value is empty.
 type Index struct{ clusters map[string]names }
 
