@@ -85,7 +85,7 @@ func kindOf(name string, head []byte) kind {
 
 // packedName is the name of a file that is expected to be packed. What only its first bytes
 // tell can be the output of a job.
-var packedName = regexp.MustCompile(`\.(?:t?gz|gzip|bz2|tbz2?|tar|zip|txtar)$`)
+var packedName = regexp.MustCompile(`(?i)\.(?:t?gz|gzip|bz2|tbz2?|tar|zip|txtar)$`)
 
 // unpackedName is the name of what a compressed file holds.
 func unpackedName(name string) string {

@@ -303,26 +303,25 @@ func (d *Def) patterns() (out []*pattern) {
 
 // compileRoles checks that what the signal says it carries is captured.
 func (c *compiler) compileRoles(d *Def, s signalSpec) {
-	has := func(name yamlfile.Text) {
-		if !slices.ContainsFunc(d.captures, func(c capture) bool { return c.name == name.Value }) {
+	place := func(name yamlfile.Text) int {
+		at := slices.IndexFunc(d.captures, func(c capture) bool { return c.name == name.Value })
+		if at < 0 {
 			c.errs.Add(name.Pos, "signal %s captures no %q", d.Name, name.Value)
 		}
+		return at
 	}
 	for _, f := range s.fills {
 		c.errs.OneOf(f.Key, "fills", "", fillTargets...)
-		has(f.Value)
+		place(f.Value)
 		d.Fills[f.Key.Value] = f.Value.Value
 	}
 	for _, p := range s.within {
-		has(p.Key)
-		has(p.Value)
-		place := func(name string) int {
-			return slices.IndexFunc(d.captures, func(c capture) bool { return c.name == name })
+		if inner, outer := place(p.Key), place(p.Value); inner >= 0 && outer >= 0 {
+			d.within = append(d.within, [2]int{inner, outer})
 		}
-		d.within = append(d.within, [2]int{place(p.Key.Value), place(p.Value.Value)})
 	}
 	for _, x := range s.subject {
-		has(x)
+		place(x)
 		if d.subject == nil {
 			d.subject = map[string]bool{}
 		}
