@@ -86,9 +86,7 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 // verbosity 0, as kubeadm and k3s start it, tells of no start, stop or end at all.
 func kubeletTells(c *Case) bool {
 	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
-		told := e.Def.Starts || e.Def.Ends || e.Def.Exit || e.Def.Name == "kubelet.killing" ||
-			e.Def.Name == "kubelet.delete-asked"
-		return e.Source == ingest.Kubelet && e.Mine && told
+		return e.Source == ingest.Kubelet && e.Mine && e.Proven && (e.Def.Starts || e.Def.Ends || e.Def.Exit)
 	})
 }
 

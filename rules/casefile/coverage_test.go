@@ -108,15 +108,19 @@ func TestLookBackIsTheGracePeriod(t *testing.T) {
 // told is a kubelet's word of the pod's end.
 func told() []Evidence {
 	return []Evidence{{Signal: &signal.Signal{Def: &signal.Def{Name: "kubelet.container-finished",
-		Effect: signal.Effect{Exit: true}}, Source: ingest.Kubelet}, Mine: true}}
+		Effect: signal.Effect{Exit: true}}, Source: ingest.Kubelet}, Mine: true, Proven: true}}
 }
 
 // A kubelet that tells nothing of what it does with the pod may have stopped it.
 func TestSilentKubeletCoversNothing(t *testing.T) {
 	died := time.Date(2026, 4, 2, 10, 0, 0, 0, time.UTC)
 	c := &Case{Coverage: []Coverage{{Source: ingest.Kubelet, From: died.Add(-time.Hour), To: died.Add(time.Hour)}}}
-	if c.Covers(ingest.Kubelet, died) {
-		t.Error("covered by a kubelet that says nothing")
+	claim := told()
+	claim[0].Proven = false
+	for what, said := range map[string][]Evidence{"nothing": nil, "what somebody only claims": claim} {
+		if c.Evidence = said; c.Covers(ingest.Kubelet, died) {
+			t.Errorf("covered by a kubelet that says %s", what)
+		}
 	}
 	want := "the kubelet's log: read, but it tells nothing of the pod's start, stop or end (verbosity below 2)"
 	if missing := Missing(c, Findings{Died: died}); !slices.Contains(missing, want) {
