@@ -269,7 +269,7 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 			continue
 		}
 		s, other := a.record.Signals[near[0]], a.taken[near[0]]
-		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed && !nodename.IsAnybodys(s.Node)
+		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed && !nodename.IsDefault(s.Node)
 		out, near = append(out, casefile.Evidence{
 			Signal: s, Proven: s.Proven() && there, Others: other != nil, Of: other.fullName(),
 			Doubt: a.roster.printed.doubtOf(s),

@@ -25,9 +25,9 @@ func Same(a, b string) bool {
 	return shortA == shortB && (restA == "" || restB == "")
 }
 
-// IsAnybodys says whether machines have the name that nobody named, so that a line with it may be
-// of another machine than one thinks.
-func IsAnybodys(name string) bool {
+// IsDefault says whether it is the name of a machine to which nobody gave one. Many have it, so a line
+// with it may be another machine's.
+func IsDefault(name string) bool {
 	short, _, _ := strings.Cut(name, ".")
 	return short == "localhost" || short == "(none)"
 }

@@ -68,12 +68,12 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-func TestIsAnybodys(t *testing.T) {
+func TestIsDefault(t *testing.T) {
 	for name, want := range map[string]bool{
 		"localhost": true, "localhost.localdomain": true, "(none)": true,
 		"": false, "localhost-7": false, "hull-3": false, "hull.localhost": false,
 	} {
-		if got := IsAnybodys(name); got != want {
+		if got := IsDefault(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}

@@ -362,7 +362,7 @@ func (l *life) addLine(c *Case, e *Evidence) {
 }
 
 // othersStartedAfter says whether another container than the one called name was started
-// after a moment; the same one was started again, which ends nothing less.
+// after a moment. That the same one was started again does not mean that it had not ended.
 func (l *life) othersStartedAfter(at time.Time, name string) bool {
 	for other, start := range l.starts {
 		if !at.IsZero() && start.After(at) && (name == "" || other != name) {
