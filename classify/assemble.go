@@ -3,7 +3,9 @@ package classify
 import (
 	"slices"
 	"strings"
+	"time"
 
+	"coroner/classify/machines"
 	"coroner/classify/nearby"
 	"coroner/classify/nodename"
 	"coroner/ingest"
@@ -38,9 +40,10 @@ type assembler struct {
 	roster *Roster
 	cases  map[*Pod]*casefile.Case
 
-	wanted []*Pod            // those who get a case: who is anonymous, and who is asked for
-	mine   map[*Pod][]lineOf // what is about them
-	nodes  *nearby.Lines     // what is about nodes
+	wanted []*Pod                    // those who get a case: who is anonymous, and who is asked for
+	mine   map[*Pod][]lineOf         // what is about them
+	nodes  *nearby.Lines             // what is about nodes
+	others map[*Pod]*machines.Others // logs of other machines that have its node's name
 
 	taken   []*Pod        // of each signal: the pod that is named in it
 	nobodys *nearby.Lines // lines of the node about a container that nothing ties to a pod
@@ -60,6 +63,7 @@ func assemble(r *Record, o Options) *caseFiles {
 		cases: map[*Pod]*casefile.Case{}, nodes: nearby.New(r.Signals), nobodys: nearby.New(r.Signals),
 		pods: map[string]int{}, home: map[string]*Pod{}, anon: map[string]*Pod{},
 		stubs: map[inCluster][]*Pod{}, jobPods: map[*Pod]bool{},
+		others: map[*Pod]*machines.Others{},
 	}
 	a.roster.printed = r.printed
 	a.roster.learnFrom(r.Signals)
@@ -219,6 +223,7 @@ type lineOf struct {
 // a node to every pod on it.
 func (a *assembler) attribute() {
 	a.taken = make([]*Pod, len(a.record.Signals))
+	logs := machines.New(a.record.Marks)
 	for i, s := range a.record.Signals {
 		mine, proven := a.ownersOf(s)
 		if s.Source.Host() && a.isUntied(s, mine) {
@@ -229,6 +234,7 @@ func (a *assembler) attribute() {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven && !ofAnother, a.doubtOf(p, s)})
 			if !p.anonymous {
 				a.taken[i] = p
+				logs.Names(s)
 			}
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
@@ -236,8 +242,29 @@ func (a *assembler) attribute() {
 		}
 	}
 	for _, p := range a.wanted {
+		if !a.record.live { // a cluster that lives has no two nodes of one name
+			a.others[p] = logs.Others(p.Cluster, p.Node, momentsOf(a.record, a.mine[p]))
+		}
+
 		a.cases[p].Evidence = a.evidence(p)
 	}
+}
+
+// momentsOf are those at which the programs of a pod's node named it, or had to: when it began.
+func momentsOf(r *Record, mine []lineOf) (out []machines.Moment) {
+	for _, l := range mine {
+		s := r.Signals[l.number]
+		began, _ := s.Value("started_at").(time.Time)
+		switch {
+		case s.Source == ingest.Kube && !began.IsZero() && !r.printed.has(s):
+			for _, program := range []ingest.Source{ingest.Kubelet, ingest.Containerd} {
+				out = append(out, machines.Moment{Source: program, At: began})
+			}
+		case s.Source.Host() && !s.At.IsZero() && l.doubt == casefile.NoDoubt:
+			out = append(out, machines.Moment{Source: s.Source, At: s.At, Docs: append([]string{s.Doc}, s.Again...)})
+		}
+	}
+	return out
 }
 
 // isUntied says whether a line is about a container and nothing tells whose it is.
@@ -264,16 +291,23 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 				near = near[1:]
 			}
 			s, l := a.record.Signals[mine[0].number], mine[0]
-			out = append(out, casefile.Evidence{Signal: s, Mine: true, Proven: l.proven, Doubt: l.doubt})
-			mine = mine[1:]
+			if mine = mine[1:]; !a.nameless(s) || !a.others[p].Deny(s) {
+				out = append(out, casefile.Evidence{Signal: s, Mine: true, Proven: l.proven, Doubt: l.doubt})
+			}
 			continue
 		}
 		s, other := a.record.Signals[near[0]], a.taken[near[0]]
+		near = near[1:]
+		if a.others[p].Deny(s) {
+			continue
+		}
 		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed && !nodename.IsDefault(s.Node)
-		out, near = append(out, casefile.Evidence{
-			Signal: s, Proven: s.Proven() && there, Others: other != nil, Of: other.fullName(),
-			Doubt: a.roster.printed.doubtOf(s),
-		}), near[1:]
+		e := casefile.Evidence{Signal: s, Proven: s.Proven() && there, Others: other != nil, Of: other.fullName(),
+			Doubt: a.roster.printed.doubtOf(s)}
+		if a.others[p].Has(s.Doc) {
+			e.Proven, e.Doubt = false, casefile.Doubtful
+		}
+		out = append(out, e)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"coroner/classify/machines"
 	"coroner/classify/nodename"
 	"coroner/ingest"
 	"coroner/rules/casefile"
@@ -36,19 +37,21 @@ func (a *assembler) coverCases() {
 	}
 	type kind struct {
 		inCluster
-		unknown bool // none of the pod's containers is known
-		nowhere bool // no log of a node names the pod
+		unknown bool   // none of the pod's containers is known
+		nowhere bool   // no log of a node names the pod
+		others  string // which logs are another machine's
 	}
 	lists := map[kind][]casefile.Coverage{}
 	for _, p := range a.wanted {
 		nowhere := isNowhere(p, a.record, a.mine[p])
-		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous, nowhere}
+		others := a.others[p]
+		on := kind{inCluster{p.Cluster, p.Node}, len(p.Containers) == 0 && !p.anonymous, nowhere, others.Key()}
 		if _, known := lists[on]; !known {
 			like := names.Like(on.cluster, on.name)
 			if on.nowhere {
 				like = []string{""}
 			}
-			list := append(casefile.Join(aroundNodes(around, on.cluster, like)), a.maskedIDs(on.inCluster)...)
+			list := append(casefile.Join(aroundNodes(around, on.cluster, like, others)), a.maskedIDs(on.inCluster)...)
 			if on.unknown {
 				list = append(list, a.untiedIDs(on.inCluster)...)
 			}
@@ -180,14 +183,18 @@ const (
 // anyNode stands for every node: no host is called so.
 const anyNode = "*"
 
-// aroundNodes is the coverage of whoever is on a node that these names can mean.
-func aroundNodes(marks map[inCluster][]*ingest.Entry, cluster string, names []string) []casefile.Coverage {
+// aroundNodes is the coverage of whoever is on a node that these names can mean, but for what is of others.
+func aroundNodes(
+	marks map[inCluster][]*ingest.Entry, cluster string, names []string, others *machines.Others,
+) []casefile.Coverage {
 	var c casefile.Case
 	names = append(names, anyNode)
 	slices.Sort(names)
 	for _, name := range names {
 		for _, m := range marks[inCluster{cluster, name}] {
-			addMark(&c, m, false)
+			if m.Mark.Kind != ingest.Covered || !others.Has(m.Doc) {
+				casefile.AddMark(&c, m, false)
+			}
 		}
 	}
 	return c.Coverage
@@ -207,7 +214,7 @@ func ofController(m *ingest.Entry) bool {
 func (a *assembler) coverStream(m *ingest.Entry) {
 	for _, p := range a.concerned(m) {
 		if c := a.cases[p]; c != nil && a.speaksOf(m, p) {
-			addMark(c, m, a.record.mixed[m.Doc])
+			casefile.AddMark(c, m, a.record.mixed[m.Doc])
 		}
 	}
 }
@@ -256,35 +263,4 @@ func (a *assembler) streamOf(m *ingest.Entry, p *Pod) bool {
 		return m.Namespace == p.Namespace
 	}
 	return m.Source != ingest.Kube && p == a.home[p.Cluster]
-}
-
-// addMark adds a mark to a case; mixed says that others wrote in its document, too.
-func addMark(c *casefile.Case, m *ingest.Entry, mixed bool) {
-	switch m.Mark.Kind {
-	case ingest.Covered:
-		c.Coverage = append(c.Coverage, casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To,
-			Partly: m.Mark.Partly})
-		if m.Source == ingest.Runner {
-			addLog(&c.Log, m)
-			if !mixed {
-				addLog(&c.OwnLog, m)
-			}
-		}
-	case ingest.Gap:
-		gap := casefile.Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why}
-		c.Coverage = append(c.Coverage, gap)
-	}
-}
-
-func addLog(l *casefile.LogRead, e *ingest.Entry) {
-	m := e.Mark
-	l.Read = true
-	l.OwnTimes = l.OwnTimes || e.Pod == "" && e.Container == "" && e.ContainerID == ""
-	l.Lines += m.Lines
-	if l.First.IsZero() || (!m.From.IsZero() && m.From.Before(l.First)) {
-		l.First = m.From
-	}
-	if m.To.After(l.Last) {
-		l.Last = m.To
-	}
 }

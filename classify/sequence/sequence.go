@@ -10,6 +10,7 @@ package sequence
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"coroner/ingest"
@@ -77,7 +78,7 @@ type record struct {
 }
 
 // WithoutRepeats drops repetitions from signals that are in their order. The one that stays
-// has the best trust of them.
+// has the best trust of them, and knows where the others stood.
 func WithoutRepeats(signals []*signal.Signal) []*signal.Signal {
 	seen, out := map[record][]*signal.Signal{}, signals[:0]
 	for i, s := range signals {
@@ -107,6 +108,9 @@ func seenBefore(seen map[record][]*signal.Signal, s *signal.Signal) bool {
 	for _, first := range seen[k] { // most often none
 		if ValuesText(first) == ValuesText(s) {
 			first.Trust = max(first.Trust, s.Trust)
+			if s.Doc != first.Doc && !slices.Contains(first.Again, s.Doc) {
+				first.Again = append(first.Again, s.Doc)
+			}
 			return true
 		}
 	}

@@ -125,12 +125,42 @@ type Logs struct {
 	OwnLog LogRead // without documents that others wrote in, too
 }
 
+// AddMark adds to a case what a mark says of the reading; mixed says that others wrote in its document, too.
+func AddMark(c *Case, m *ingest.Entry, mixed bool) {
+	switch m.Mark.Kind {
+	case ingest.Covered:
+		c.Coverage = append(c.Coverage, Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To,
+			Partly: m.Mark.Partly})
+		if m.Source == ingest.Runner {
+			c.Log.add(m)
+			if !mixed {
+				c.OwnLog.add(m)
+			}
+		}
+	case ingest.Gap:
+		c.Coverage = append(c.Coverage, Coverage{Source: m.Source, From: m.Mark.From, To: m.Mark.To, Why: m.Mark.Why})
+	}
+}
+
 // LogRead is how far the runner's own log was read.
 type LogRead struct {
 	Read        bool
 	Lines       int
 	First, Last time.Time
 	OwnTimes    bool // they are in the runner's own words: the runtime noted none
+}
+
+func (l *LogRead) add(e *ingest.Entry) {
+	m := e.Mark
+	l.Read = true
+	l.OwnTimes = l.OwnTimes || e.Pod == "" && e.Container == "" && e.ContainerID == ""
+	l.Lines += m.Lines
+	if l.First.IsZero() || (!m.From.IsZero() && m.From.Before(l.First)) {
+		l.First = m.From
+	}
+	if m.To.After(l.Last) {
+		l.Last = m.To
+	}
 }
 
 // Alarmed says whether a line that speaks of a death can speak of the runner's; of

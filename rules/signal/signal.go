@@ -167,7 +167,8 @@ type Signal struct {
 	words []string // what the line has for each capture of Def
 	Text  string
 	Doc   string
-	Line  int // place in Doc: by time, so that it is below 0 where the newest line stands first
+	Line  int      // place in Doc: by time, so that it is below 0 where the newest line stands first
+	Again []string // other documents that have the same line
 }
 
 // LineNumber is the number of the signal's line in its document, 0 where it has none.
