@@ -36,6 +36,14 @@ func TestAudit(t *testing.T) {
 			`,"requestObject":{"kind":"DeleteOptions","dryRun":["All"]}`),
 			`audit verb=delete resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 ` +
 				`stage=ResponseComplete dry_run=All`, "ci/amber-1", ingest.Attested},
+		{"by force", "audit.log", asked("delete", "pods", "", "ResponseComplete",
+			`,"requestObject":{"kind":"DeleteOptions","gracePeriodSeconds":0}`),
+			`audit verb=delete resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 ` +
+				`stage=ResponseComplete grace=0`, "ci/amber-1", ingest.Attested},
+		{"an eviction with some seconds", "audit.log", asked("create", "pods", "eviction", "ResponseComplete",
+			`,"requestObject":{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":15}}`),
+			`audit verb=create resource=pods/eviction name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" ` +
+				`code=201 stage=ResponseComplete grace=15`, "ci/amber-1", ingest.Attested},
 		{"another's body", "audit.log", asked("update", "pods", "", "ResponseComplete",
 			`,"requestObject":{"dryRun":true,"deleteOptions":"x"}`),
 			`audit verb=update resource=pods name=amber-1 user=nora agent="kubectl/v1.34.1 (linux/amd64)" code=201 ` +

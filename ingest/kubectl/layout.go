@@ -62,7 +62,10 @@ func (l *layout) opens(p kv, of ingest.Entry) {
 		return // in describe's text: a row that was broken, or a person's words
 	}
 	block := !open && (p.val[0] == '|' || p.val[0] == '>')
-	l.free = p.title && freeText[p.key] || !p.title && chosenKeys[p.key] && open || p.key == "value" || block
+	// Describe has the first annotation on the line of the title; a job's page has a heading of that name.
+	heading := p.key == "annotations" && open && !l.described
+	l.free = p.title && freeText[p.key] && !heading || !p.title && chosenKeys[p.key] && open ||
+		p.key == "value" || block
 	if l.free || !open && l.inside(of) {
 		l.value = p.indent + 1
 	}

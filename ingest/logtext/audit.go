@@ -20,8 +20,12 @@ type Audit struct {
 	ObjectRef                          struct{ Resource, Subresource, APIGroup, Namespace, Name, UID string }
 	ResponseStatus                     struct{ Code int }
 	RequestObject                      struct { // from the level Request
-		DryRun        []string
-		DeleteOptions struct{ DryRun []string }
+		DryRun             []string
+		GracePeriodSeconds *int
+		DeleteOptions      struct {
+			DryRun             []string
+			GracePeriodSeconds *int
+		}
 	}
 	RequestReceivedTimestamp, StageTimestamp string
 }
@@ -58,7 +62,7 @@ func (a *Audit) Fill(e *ingest.Entry) string {
 	for _, p := range [][2]string{
 		{"verb", a.Verb}, {"resource", a.resource()}, {"name", a.ObjectRef.Name}, {"user", a.User.Username},
 		{"as", a.ImpersonatedUser.Username},
-		{"agent", a.UserAgent}, {"code", code}, {"stage", a.Stage}, {"dry_run", a.dryRun()},
+		{"agent", a.UserAgent}, {"code", code}, {"stage", a.Stage}, {"dry_run", a.dryRun()}, {"grace", a.grace()},
 	} {
 		if v := Brief(strings.TrimSpace(p[1]), 512); v != "" {
 			e.Fields[p[0]] = v
@@ -76,6 +80,17 @@ func (a *Audit) resource() string {
 		name = o.APIGroup + "/" + name
 	}
 	return name
+}
+
+// grace is how many seconds the pod was to have for its end, "" where the request does not say.
+func (a *Audit) grace() string {
+	r := a.RequestObject
+	for _, seconds := range []*int{r.GracePeriodSeconds, r.DeleteOptions.GracePeriodSeconds} {
+		if seconds != nil {
+			return strconv.Itoa(*seconds)
+		}
+	}
+	return ""
 }
 
 // dryRun is "All" if nothing was to happen. At the level Metadata only the
