@@ -315,6 +315,7 @@ func (c *compiler) compileRoles(d *Def, s signalSpec) {
 		place(f.Value)
 		d.Fills[f.Key.Value] = f.Value.Value
 	}
+	d.once = s.once.Value
 	for _, p := range s.within {
 		if inner, outer := place(p.Key), place(p.Value); inner >= 0 && outer >= 0 {
 			d.within = append(d.within, [2]int{inner, outer})

@@ -162,7 +162,7 @@ func (m *matching) recognise(d *Def, fields logtext.Fields) ([]string, bool) {
 	var room [16]string
 	found := append(room[:0], make([]string, len(d.captures))...)
 	for i := range d.shapes {
-		if m.fitsShape(&d.shapes[i], fields, found) && d.liesWithin(found) {
+		if m.fitsShape(&d.shapes[i], fields, found) && d.liesWithin(found) && d.saysOnce(m.e) {
 			return d.captureWords(m.e, fields, found), true
 		}
 		clear(found)
@@ -181,6 +181,13 @@ func (d *Def) liesWithin(found []string) bool {
 		}
 	}
 	return true
+}
+
+// saysOnce says whether the line has the text that it must have once. The kubelet prints what a workflow
+// chose, a whole container, before it names the pod: with that text in it nobody knows whose words are whose. Of
+// a line that was cut the kubelet's own words may be what is missing.
+func (d *Def) saysOnce(e *ingest.Entry) bool {
+	return d.once == "" || e.Cut == 0 && strings.Count(e.Text, d.once) < 2
 }
 
 // captureWords is what was found, and what the fields have of the rest.

@@ -55,6 +55,7 @@ type form struct {
 	captures []capture
 	subject  map[string]bool     // captures that name whose evidence it is; nil = all identities
 	within   [][2]int            // places of captures: the first is a path that lies in the second
+	once     string              // the line has it once, "" if that is not asked
 	writers  map[string][]writer // of an event: who may say its reason
 	literals []string            // every matching text contains one of these
 	frame    bool                // it quotes somebody else's words: those can be a symptom

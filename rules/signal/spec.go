@@ -62,7 +62,7 @@ func (s *Specs) ReasonTexts() (out []string) {
 }
 
 type signalSpec struct {
-	name, doc, printed       yamlfile.Text
+	name, doc, printed, once yamlfile.Text
 	source, subject, reach   []yamlfile.Text
 	captures, fills, writers []yamlfile.Pair
 	within                   []yamlfile.Pair
@@ -89,6 +89,7 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 		"writers": r.Pairs(&s.writers),
 		"or":      r.List(func(n *yaml.Node) { others = append(others, r.readShape(n)) }),
 		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach), "within": r.Pairs(&s.within),
+		"once": r.Text(&s.once),
 		"ends": r.Bool(&s.effect.Ends), "starts": r.Bool(&s.effect.Starts), "exit": r.Bool(&s.effect.Exit),
 		"alarm": r.Bool(&s.effect.Alarm), "frame": r.Bool(&s.frame),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
