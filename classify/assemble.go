@@ -224,6 +224,9 @@ type lineOf struct {
 func (a *assembler) attribute() {
 	a.taken = make([]*Pod, len(a.record.Signals))
 	logs := machines.New(a.record.Marks)
+	for _, p := range a.record.left { // what was left out tells of starts
+		logs.TellsOfPods(p.Source, p.Doc)
+	}
 	for i, s := range a.record.Signals {
 		mine, proven := a.ownersOf(s)
 		if s.Source.Host() && a.isUntied(s, mine) {
@@ -234,7 +237,9 @@ func (a *assembler) attribute() {
 			a.mine[p] = append(a.mine[p], lineOf{i, proven && !ofAnother, a.doubtOf(p, s)})
 			if !p.anonymous {
 				a.taken[i] = p
-				logs.Names(s)
+				if s.Def.Starts || s.Def.Ends {
+					logs.TellsOfPods(s.Source, s.Doc)
+				}
 			}
 		}
 		if s.Def.Reach.Has(signal.ReachNode) {
@@ -243,24 +248,25 @@ func (a *assembler) attribute() {
 	}
 	for _, p := range a.wanted {
 		if !a.record.live { // a cluster that lives has no two nodes of one name
-			a.others[p] = logs.Others(p.Cluster, p.Node, momentsOf(a.record, a.mine[p]))
+			a.others[p] = logs.Others(p.Cluster, p.Node, momentsOf(a.record, a.roster, a.mine[p]))
 		}
-
 		a.cases[p].Evidence = a.evidence(p)
 	}
 }
 
-// momentsOf are those at which the programs of a pod's node named it, or had to: when it began.
-func momentsOf(r *Record, mine []lineOf) (out []machines.Moment) {
+// momentsOf are those at which the programs of a pod's node named it, or had to: when it began. A file of
+// one program's own, without the host's name, can say more than the journal of that host.
+func momentsOf(r *Record, known *Roster, mine []lineOf) (out []machines.Moment) {
 	for _, l := range mine {
 		s := r.Signals[l.number]
+		n := known.namesOf(s)
 		began, _ := s.Value("started_at").(time.Time)
 		switch {
 		case s.Source == ingest.Kube && !began.IsZero() && !r.printed.has(s):
 			for _, program := range []ingest.Source{ingest.Kubelet, ingest.Containerd} {
 				out = append(out, machines.Moment{Source: program, At: began})
 			}
-		case s.Source.Host() && !s.At.IsZero() && l.doubt == casefile.NoDoubt:
+		case s.Source.Host() && s.Node != "" && n.howStrong() > 0 && !s.At.IsZero() && l.doubt == casefile.NoDoubt:
 			out = append(out, machines.Moment{Source: s.Source, At: s.At, Docs: append([]string{s.Doc}, s.Again...)})
 		}
 	}
@@ -291,14 +297,14 @@ func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
 				near = near[1:]
 			}
 			s, l := a.record.Signals[mine[0].number], mine[0]
-			if mine = mine[1:]; !a.nameless(s) || !a.others[p].Deny(s) {
+			if mine = mine[1:]; !a.nameless(s) || !a.others[p].Denies(s) {
 				out = append(out, casefile.Evidence{Signal: s, Mine: true, Proven: l.proven, Doubt: l.doubt})
 			}
 			continue
 		}
 		s, other := a.record.Signals[near[0]], a.taken[near[0]]
 		near = near[1:]
-		if a.others[p].Deny(s) {
+		if a.others[p].Denies(s) {
 			continue
 		}
 		there := p.anonymous || p.Node != "" && s.Node != "" && !p.nodeGuessed && !nodename.IsDefault(s.Node)

@@ -111,6 +111,39 @@ func TestAuditNamesWhoAsked(t *testing.T) {
 	}
 }
 
+// A deletion by force is the cause where it came first, nobody but a person asked for it, and the one who
+// tells of it is the API server.
+func TestDeletionByForce(t *testing.T) {
+	const forced = `,"gracePeriodSeconds":0`
+	by := func(at, user, more string) string {
+		line := strings.Replace(audited(at, "delete", "", user, "kubectl/v1.34.1", ""), `"kind":"Event",`,
+			`"kind":"Event","requestObject":{"kind":"DeleteOptions"`+more+`},`, 1)
+		return line + "\n"
+	}
+	ready := txtar.File{Name: "controller.log", Data: []byte("2026-03-01T09:59:00Z\tINFO\tEphemeralRunner\t" +
+		`Updating ephemeral runner status` + "\t" + `{"ephemeralrunner": {"name":"amber-1","namespace":"ci"}, ` +
+		`"statusPhase": "Running", "ready": true}` + "\n")}
+	for what, c := range map[string]struct {
+		name, audit string
+		want        rules.Label
+	}{
+		"a person":       {"audit.log", by("10:00:05", "nora", forced), "force-deleted"},
+		"with its grace": {"audit.log", by("10:00:05", "nora", `,"gracePeriodSeconds":30`), rules.None},
+		"the garbage collector": {"audit.log",
+			by("10:00:05", "system:serviceaccount:kube-system:pod-garbage-collector", forced), rules.None},
+		"after an ordinary request": {"audit.log",
+			by("10:00:05", "nora", "") + by("10:03:00", "nora", forced), rules.None},
+		"another job prints it": {"pods/ci_onyx-2_" + auditedUID[:35] + "9/runner/0.log",
+			"2026-03-01T10:00:06Z stdout F " + by("10:00:05", "nora", forced), rules.None},
+	} {
+		in := fixtures.Incident{Name: "audit", Files: []txtar.File{ready, {Name: c.name, Data: []byte(c.audit)}}}
+		in.Want.Runner = "amber-1"
+		if v := replayAll(loadBook(t), in)[0]; v.Label != c.want || v.Confidence == rules.Confirmed {
+			t.Errorf("%s: %s (%s) by %s, want %s", what, v.Label, v.Confidence, v.Rule, c.want)
+		}
+	}
+}
+
 // A request alone is no death, and one before another end is not its cause.
 func TestAuditIsNoDeath(t *testing.T) {
 	line := txtar.File{

@@ -1,9 +1,9 @@
 // Package machines tells apart the logs of machines that have one name. Somebody gave it to two of
 // them, or a folder holds the files of two clusters.
 //
-// Invariant: a log is another machine's only where a program's lines in it were all kept around a
-// moment at which that program named the pod elsewhere, and it does not name the pod there. What was
-// saved twice names it twice.
+// Invariant: a log is another machine's only where a program's lines in it were all kept around a moment
+// at which that program named the pod in a log of that host name, and it does not name the pod; or where
+// it tells of other pods, and not of this one when it began. What was saved twice names it twice.
 //
 // Crash behaviour: the package is pure; there is no state to lose.
 package machines
@@ -24,7 +24,7 @@ import (
 type Moment struct {
 	Source ingest.Source
 	At     time.Time
-	Docs   []string // that it named the pod in; none where it must have, for the pod began then
+	Docs   []string // where it did, in lines with the host's name; none where the pod began then
 }
 
 // Logs are what was read of machines. The zero value is empty.
@@ -40,7 +40,7 @@ type node struct{ cluster, name string }
 // documents are what was read of a node in each document.
 type documents map[string][]*ingest.Entry
 
-// told is a program that named pods in a document.
+// told is a program that tells of starts and ends of pods in a document.
 type told struct {
 	source ingest.Source
 	doc    string
@@ -66,12 +66,8 @@ func New(marks []ingest.Entry) *Logs {
 	return l
 }
 
-// Names takes note that a line names a pod.
-func (l *Logs) Names(s *signal.Signal) {
-	if namesPods(s.Source) {
-		l.tells[told{s.Source, s.Doc}] = true
-	}
-}
+// TellsOfPods takes note that a program tells of a start or an end of a pod in a document.
+func (l *Logs) TellsOfPods(program ingest.Source, doc string) { l.tells[told{program, doc}] = true }
 
 // Others are the logs of other machines than the one that a pod was on.
 type Others struct {
@@ -116,19 +112,16 @@ func (l *Logs) Others(cluster, name string, moments []Moment) *Others {
 	return o
 }
 
-// lacks says whether a log of a program was read over one of the moments: it would name the pod then.
+// lacks says whether a program was read over one of the moments, and would have named the pod then.
 func (l *Logs) lacks(read *ingest.Entry, moments []Moment) bool {
-	if !namesPods(read.Source) {
-		return false
-	}
-	for _, m := range moments {
-		if m.Source == read.Source && read.Mark.From.Before(m.At) && m.At.Before(read.Mark.To) &&
-			(len(m.Docs) > 0 || l.tells[told{m.Source, read.Doc}]) {
-			return true
-		}
-	}
-	return false
+	tells := l.tells[told{read.Source, read.Doc}] // at a low verbosity it need not tell of a start
+	return namesPods(read.Source) && slices.ContainsFunc(moments, func(m Moment) bool {
+		return m.Source == read.Source && within(read.Mark, m.At) && (len(m.Docs) > 0 || tells)
+	})
 }
+
+// within says whether a moment is inside of what was read, not at an end of it.
+func within(read *ingest.Mark, at time.Time) bool { return read.From.Before(at) && at.Before(read.To) }
 
 // folders are those of other machines: what else stands there is theirs, too.
 func (o *Others) folders(own map[string]bool) map[string]bool {
@@ -149,18 +142,15 @@ func (o *Others) folders(own map[string]bool) map[string]bool {
 // Has says whether a document is of another machine.
 func (o *Others) Has(doc string) bool { return o != nil && o.docs[doc] }
 
-// Deny says whether a line of another machine's log stands in none of the pod's own machine, which
+// Denies says whether a line stands in another machine's log, and the logs of the pod's own machine
 // were read over its moment: it happened on the other one.
-func (o *Others) Deny(s *signal.Signal) bool {
+func (o *Others) Denies(s *signal.Signal) bool {
 	if !o.Has(s.Doc) {
 		return false
 	}
-	for _, m := range o.own {
-		if m.Source == s.Source && m.Mark.From.Before(s.At) && s.At.Before(m.Mark.To) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.own, func(m *ingest.Entry) bool {
+		return m.Source == s.Source && within(m.Mark, s.At)
+	})
 }
 
 // Key tells the others of one pod from those of another: "" where there are none.

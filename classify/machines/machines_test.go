@@ -46,7 +46,7 @@ func TestOthers(t *testing.T) {
 			[]ingest.Entry{read("c/node.log", ingest.Kubelet, 0, 10)}, began, []string{"c/node.log"}},
 	} {
 		l := New(c.read)
-		l.Names(&signal.Signal{Source: ingest.Kubelet, Doc: "c/node.log"})
+		l.TellsOfPods(ingest.Kubelet, "c/node.log")
 		o := l.Others("", "hull-3.example", c.moments)
 		for _, m := range c.read {
 			want := false
@@ -64,7 +64,7 @@ func TestOthers(t *testing.T) {
 }
 
 // A line of another machine happened there if the pod's own logs were read over its moment.
-func TestDeny(t *testing.T) {
+func TestDenies(t *testing.T) {
 	o := New([]ingest.Entry{
 		read("a/node.log", ingest.Kubelet, 0, 10), read("a/node.log", ingest.Kernel, 0, 6),
 		read("b/node.log", ingest.Kubelet, 0, 10), read("b/node.log", ingest.Kernel, 0, 10),
@@ -77,12 +77,12 @@ func TestDeny(t *testing.T) {
 		{"b/node.log", 3, true}, {"b/node.log", 8, false}, {"a/node.log", 3, false}, {"c/node.log", 3, false},
 	} {
 		s := &signal.Signal{Source: ingest.Kernel, Doc: c.doc, At: after(c.minute)}
-		if o.Deny(s) != c.want {
+		if o.Denies(s) != c.want {
 			t.Errorf("%s at minute %d: %v", c.doc, c.minute, !c.want)
 		}
 	}
 	var none *Others
-	if none.Has("a/node.log") || none.Deny(&signal.Signal{}) || none.Key() != "" {
+	if none.Has("a/node.log") || none.Denies(&signal.Signal{}) || none.Key() != "" {
 		t.Error("no others, and some are")
 	}
 }

@@ -46,8 +46,8 @@ const undated = -1 << 63
 // Place is where lines were read.
 type Place struct {
 	Cluster, Node, Doc string
-
-	Anywhere bool // they speak of pods on other nodes
+	Source             ingest.Source // which program wrote them
+	Anywhere           bool          // they speak of pods on other nodes
 }
 
 // nameOf says that a line, or a signal beside them, has a name.
@@ -86,7 +86,7 @@ func (q *Lines) Add(s *signal.Signal, names []string) {
 
 func (q *Lines) placeOf(s *signal.Signal) uint32 {
 	elsewhere := s.Def.Fills["node"] != "" || s.Source == ingest.Controller || s.Source == ingest.Listener
-	return q.placeNumber(Place{s.Cluster, s.Node, s.Doc, elsewhere})
+	return q.placeNumber(Place{s.Cluster, s.Node, s.Doc, s.Source, elsewhere})
 }
 
 // placeNumber is where a place stands in places.

@@ -59,22 +59,3 @@ func TestRareJournalNearMisses(t *testing.T) {
 		}
 	}
 }
-
-// A job's page on GitHub has a heading that is called like a part of a pod's text. Describe has the first
-// annotation on the line of the title.
-func TestHeadingOfAJobsPage(t *testing.T) {
-	const lost = "The self-hosted runner: wharf-1 lost communication with the server."
-	const described = "Name:  wharf-1\nNamespace:  ci\nAnnotations:  a: b\n              "
-	for text, want := range map[string]bool{
-		"Annotations:\n  Error: " + lost + "\n":               true,
-		described + "Error: " + lost + "\nStatus:  Running\n": false,
-	} {
-		found := false
-		for _, e := range read(t, text) {
-			found = found || strings.Contains(e.Text, lost)
-		}
-		if found != want {
-			t.Errorf("%q: read as a line of its own: %v", text, found)
-		}
-	}
-}
