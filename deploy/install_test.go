@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,24 +176,25 @@ func TestPageSpeaksOfRealValues(t *testing.T) {
 }
 
 // chartValues are the values of Grafana's k8s-monitoring that the page may use, by the first
-// line of its block: as they stand in the charts' values.yaml and templates of 4.3 and 3.8. A
+// line of its block: as they stand in the charts' values.yaml and templates of 4.5 and 3.8. A
 // dash stands for an item of a list.
 var chartValues = map[string][]string{
 	"# k8s-monitoring 4": {
 		"destinations.coroner.type", "destinations.coroner.url", "destinations.coroner.auth.type",
 		"destinations.coroner.auth.bearerToken", "destinations.coroner.tls.ca",
-		"nodeLogs.enabled", "nodeLogs.journalLabels.transport", "podLogsViaLoki.enabled",
+		"nodeLogs.enabled", "nodeLogs.collector", "nodeLogs.destinations", "nodeLogs.journalLabels.transport",
+		"podLogsViaLoki.enabled", "podLogsViaLoki.collector", "podLogsViaLoki.destinations",
 		"collectors.alloy-logs.presets",
 	},
 	"# k8s-monitoring 2 and 3": {
 		"destinations.-.name", "destinations.-.type", "destinations.-.url", "destinations.-.auth.type",
 		"destinations.-.auth.bearerToken", "destinations.-.tls.ca",
-		"nodeLogs.enabled", "nodeLogs.extraDiscoveryRules", "nodeLogs.labelsToKeep", "podLogs.enabled",
-		"alloy-logs.enabled",
+		"nodeLogs.enabled", "nodeLogs.destinations", "nodeLogs.extraDiscoveryRules", "nodeLogs.labelsToKeep",
+		"podLogs.enabled", "podLogs.destinations", "alloy-logs.enabled",
 	},
 }
 
-// streamLabels are the labels of k8s-monitoring's streams, by its templates of 4.3.0: what a
+// streamLabels are the labels of k8s-monitoring's streams, by its templates of 4.5: what a
 // selector can find. The pod's name is none of them.
 var streamLabels = []string{"cluster", "k8s_cluster_name", "namespace", "container", "job", "service_name",
 	"service_namespace", "app_kubernetes_io_name", "stream", "flags", "instance", "unit", "source", "level",
@@ -272,6 +274,15 @@ func TestShipperValues(t *testing.T) {
 		for _, path := range known {
 			if said[path] == nil {
 				t.Errorf("%s: %s is missing", head, path)
+			}
+		}
+		for path, value := range said {
+			names, _ := value.([]any)
+			if strings.HasSuffix(path, ".destinations") && !slices.Equal(names, []any{"YOURS", "coroner"}) {
+				t.Errorf("%s: %s: %v: want both, or a destination gets nothing", head, path, value)
+			}
+			if strings.HasSuffix(path, ".collector") && said[fmt.Sprintf("collectors.%v.presets", value)] == nil {
+				t.Errorf("%s: %s: there is no collector %v", head, path, value)
 			}
 		}
 		kept, _ := said["nodeLogs.labelsToKeep"].([]any)
