@@ -866,18 +866,20 @@ func TestWideIsBounded(t *testing.T) {
 func TestSweepIsBounded(t *testing.T) {
 	l := fresh(t)
 	const kept, gone = lookedAt + 10, 10
-	write(t, l, t0, func(tx *Tx) (err error) {
-		for i := range kept + gone {
-			id := fmt.Sprintf("%06d", i)
-			e := line(after(i), id)
-			_, err1 := tx.AddEvidence(&e, nil, false)
-			err = errors.Join(err, err1, tx.PutCase(Case{ID: id, Heard: after(i), State: StateJudged}))
-			if i < kept {
-				err = errors.Join(err, tx.AddVerdict(id, verdict(id, 1), t0, false))
+	for from := 0; from < kept+gone; from += maxSwept { // each write is small, however slow the disk is
+		write(t, l, t0, func(tx *Tx) (err error) {
+			for i := from; i < min(from+maxSwept, kept+gone); i++ {
+				id := fmt.Sprintf("%06d", i)
+				e := line(after(i), id)
+				_, err1 := tx.AddEvidence(&e, nil, false)
+				err = errors.Join(err, err1, tx.PutCase(Case{ID: id, Heard: after(i), State: StateJudged}))
+				if i < kept {
+					err = errors.Join(err, tx.AddVerdict(id, verdict(id, 1), t0, false))
+				}
 			}
-		}
-		return err
-	})
+			return err
+		})
+	}
 	var total Swept
 	for range 2 + (kept+gone)/maxSwept {
 		write(t, l, t0, func(tx *Tx) error {
