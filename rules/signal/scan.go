@@ -273,9 +273,14 @@ func (m *matching) matchGroups(p *pattern, s string, own bool, found []string) b
 	share := m.steps - m.steps/2 // no pattern takes all: others may fit
 	m.steps -= share
 	match, sure := p.FindWithin(s, at, &share)
+	for match && own && !p.anchored && leavesQuoteOpen(s[:at[0]]) { // the same words may stand behind the quote
+		s = s[at[0]:]
+		s = s[endOfQuote(s):]
+		match, sure = p.FindWithin(s, at, &share)
+	}
 	m.steps += share
 	m.short = m.short || !sure
-	if !match || own && !p.anchored && leavesQuoteOpen(s[:at[0]]) {
+	if !match {
 		return false
 	}
 	for i, slot := range p.slots {
@@ -297,6 +302,19 @@ func leavesQuoteOpen(s string) (open bool) {
 		}
 	}
 	return open
+}
+
+// endOfQuote is where a text goes on behind the quote that it begins in.
+func endOfQuote(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
 }
 
 func (d *Def) newSignal(e *ingest.Entry, words []string) Signal {
