@@ -36,6 +36,23 @@ func TestHarmlessExcusesNoDeath(t *testing.T) {
 		"failed to create disk file at /a: no space left on device",
 		"Failed to allocate memory",
 		"container init was OOM-killed (memory limit too low?)",
+		// CI servers' agents
+		"worker 1 has not successfully contacted Buildkite for 4m0s",
+		"Failed to acquire and run job: the server is away",
+		"Could not stream the log output: write /tmp/a: no space left on device",
+		"Worker Dispatch failed with an exception for job request 1.",
+		"Job renewal retry exhausted [RequestId:1, ErrorCount:2]",
+		"reason: PodEvicted",
+		"reason: TaskRunTimeout",
+		"job initialization failed: out of memory",
+		// autoscalers
+		"launching nodeclaim, creating instance, insufficient capacity",
+		"unauthorized to call ec2:CreateLaunchTemplate",
+		"Instance group ci cannot provision any more nodes!",
+		"Failed to scale down: node build-7 was evicted of all pods",
+		// gVisor
+		"cannot create sandbox: cannot create gofer process: cannot allocate memory",
+		"Sidecar name not usable (name): out of memory",
 		// garm
 		"provider not configured, removing runner entry",
 		"instance is online but github reports runner as offline",

@@ -1,47 +1,45 @@
 package main
 
 import (
-	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 
 	"coroner/cmd/catalogue"
-	"coroner/rules"
+	"coroner/rules/book"
 )
 
 type rulesCatalogueCmd struct {
 	rulesFlag
-	Unknown bool     `help:"Print the templates that the rulebook does not know."`
+	Unknown bool     `help:"Print the rows of which nothing was decided."`
 	Alert   bool     `help:"Count warnings, errors and reasons only."`
+	Stale   bool     `help:"Print what is said to be plumbing and took no row; then the command fails."`
 	Files   []string `arg:"" name:"file" help:"${catalogue_file}"`
 }
 
 // Run prints a line for each list.
 func (c *rulesCatalogueCmd) Run(p *program) error {
-	book, err := loadBook(c.Rules)
+	rulebook, err := loadBook(c.Rules)
 	if err != nil {
 		return err
 	}
-	for _, path := range c.Files {
-		known, all, err := c.printShare(p, book, path)
-		if err != nil {
-			return err
-		}
-		percent := 100 * float64(known) / float64(max(all, 1))
-		fmt.Fprintf(p.out, "%-40s %5d of %5d known, %3.0f %%\n", filepath.Base(path), known, all, percent)
+	plumbing, err := loadPlumbing(c.Rules)
+	if err != nil {
+		return err
 	}
-	return nil
+	return catalogue.Report{
+		Rulebook: rulebook, Plumbing: plumbing, Alert: c.Alert, Unknown: c.Unknown, Stale: c.Stale,
+	}.Print(p.out, c.Files)
 }
 
-func (c *rulesCatalogueCmd) printShare(p *program, book *rules.Rulebook, path string) (known, all int, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, 0, err
+// loadPlumbing reads the plumbing of the built-in rulebook and of the folder that lies over it.
+func loadPlumbing(dir string) (catalogue.Plumbing, error) {
+	systems := []fs.FS{book.Plumbing}
+	if dir != "" {
+		systems = append(systems, os.DirFS(dir))
 	}
-	defer f.Close()
-	return catalogue.Share(f, book, c.Alert, func(kind, level, text string) {
-		if c.Unknown {
-			fmt.Fprintf(p.out, "%s\t%s\t%s\n", kind, level, text)
-		}
-	})
+	all, err := catalogue.ReadPlumbing(systems...)
+	if err != nil {
+		return nil, badBook(err)
+	}
+	return all, nil
 }

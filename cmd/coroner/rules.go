@@ -35,6 +35,9 @@ func (c *rulesCheckCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	if _, err := loadPlumbing(c.Rules); err != nil {
+		return err
+	}
 	fmt.Fprintf(p.out, "rulebook %s: %d signals, %d facts, %d verdict rules, %d labels, %d kinds of secrets\n",
 		book.Hash, len(book.Signals), len(book.Facts), len(book.Rules), len(book.Labels), len(book.Secrets))
 	losers, err := fixtures.NearMisses()

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +48,11 @@ func TestFiles(t *testing.T) {
 // over several lines of a block, a long text or condition over several lines as it is.
 func TestLinesFit(t *testing.T) {
 	names, err := filepath.Glob("*.yaml")
-	if err != nil || len(names) < 20 {
-		t.Fatalf("%d files: %v", len(names), err)
+	plumbing, err2 := filepath.Glob("plumbing/*.yaml")
+	if err != nil || err2 != nil || len(names) < 20 || len(plumbing) < 20 {
+		t.Fatalf("%d and %d files: %v %v", len(names), len(plumbing), err, err2)
 	}
-	for _, name := range names {
+	for _, name := range slices.Concat(names, plumbing) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
