@@ -26,6 +26,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 )
 
@@ -421,4 +422,63 @@ func TestAJudgementThatWasOvertaken(t *testing.T) {
 		errors.Join(err, err2, err3) != nil {
 		t.Errorf("%d verdicts, %v: %s", len(all), errors.Join(err, err2, err3), diff)
 	}
+}
+
+// What is too old goes by the day, by one of the servers, which counts it; the verdict of what is
+// gone stands.
+func TestEvidenceGoesByTheDay(t *testing.T) {
+	if postgres.Second() {
+		t.Skip("shown by the first run: it starts a PostgreSQL of its own")
+	}
+	url := postgres.Start(t, false, "servers that drop the evidence of a day").Database(t)
+	a, b := docketOf(t, openLedger(t, url)), docketOf(t, openLedger(t, url))
+	now := time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
+	w, ctx := town{nodes: 1}, t.Context()
+	upkeep := func(some bool) {
+		t.Helper()
+		for _, d := range []*Docket{a, b} {
+			d.now = func() time.Time { return now }
+			if err := d.Upkeep(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if gone := testutil.ToFloat64(a.metrics.removed.WithLabelValues("evidence")) +
+			testutil.ToFloat64(b.metrics.removed.WithLabelValues("evidence")); gone > 0 != some {
+			t.Errorf("%s: %v records are gone", now, gone)
+		}
+	}
+	upkeep(false)
+	if err := a.Receive(ctx, slices.Concat(w.born(1, now), w.dies(1, now.Add(time.Second)))); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	if err := b.Due(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if filed(t, a) == 0 {
+		t.Fatal("nothing is filed: this test shows nothing")
+	}
+	now = now.Add(a.options.Keep.Evidence)
+	upkeep(false) // the day was not over then
+	now = now.Add(12 * time.Hour)
+	upkeep(true)
+	verdicts, err := b.ledger.Verdicts(ctx, ledger.Query{})
+	if left := filed(t, b); left != 0 || len(verdicts) != 1 || err != nil {
+		t.Errorf("%d records, %d verdicts, %v", left, len(verdicts), err)
+	}
+}
+
+// filed is how many records there are of the runner that dies first.
+func filed(t *testing.T, d *Docket) int {
+	t.Helper()
+	all, err := d.ledger.Verdicts(t.Context(), ledger.Query{})
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	v := all[0].Verdict
+	found, err := d.ledger.In(v.Cluster).Since(t.Context(), "uid:"+v.PodUID, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found)
 }

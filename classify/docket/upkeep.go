@@ -44,9 +44,27 @@ func (u *upkeep) runOnce(ctx context.Context) error {
 	return u.boundCases(ctx)
 }
 
-// sweepOld takes out what is too old, some at a time: who files must not wait long.
+// sweepOld takes out what is too old: evidence by the day where the ledger has it so, all else some
+// at a time. Who files must not wait long.
 func (u *upkeep) sweepOld(ctx context.Context, verdicts, evidence time.Time) error {
+	if err := u.keepDays(ctx, evidence); err != nil {
+		return err
+	}
 	return u.untilDone(ctx, func(tx *ledger.Tx) (ledger.Swept, error) { return tx.Sweep(verdicts, evidence) })
+}
+
+// keepDays makes the tables of the days to come and drops those that are over.
+func (u *upkeep) keepDays(ctx context.Context, evidence time.Time) error {
+	kept, err := u.ledger.Days.Keep(ctx, u.now(), evidence)
+	for _, table := range kept.Late {
+		u.log.Warn().Str("table", table).
+			Msg("some of that day came before its table was made: the day is swept some rows at a time")
+	}
+	for _, table := range kept.Held {
+		u.log.Info().Str("table", table).Msg("a table of the ledger is in use: it is made or dropped a minute later")
+	}
+	u.swept(ledger.Swept{Evidence: kept.Evidence})
+	return err
 }
 
 // thinOld takes the evidence out of the verdicts of runners that ended well, some at a time.
@@ -72,12 +90,17 @@ func (u *upkeep) sweepSome(
 		return err
 	})
 	if err == nil {
-		u.metrics.countSwept(swept)
-	}
-	if swept.Evidence > 0 {
-		u.judge.scans.Purge() // where all is gone, ids begin anew
+		u.swept(swept)
 	}
 	return swept, err
+}
+
+// swept counts what is gone.
+func (u *upkeep) swept(what ledger.Swept) {
+	u.metrics.countSwept(what)
+	if what.Evidence > 0 {
+		u.judge.scans.Purge() // where all is gone, ids begin anew
+	}
 }
 
 // boundCases judges the oldest open cases as they are once there are too many.

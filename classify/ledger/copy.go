@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"coroner/classify/ledger/database"
 )
@@ -49,6 +50,9 @@ type Copied func(table string, rows, of int64)
 // No server may use either meanwhile.
 func Copy(ctx context.Context, from, to *Ledger, told Copied) error {
 	if err := to.beginCopy(ctx); err != nil {
+		return err
+	}
+	if err := to.Days.MakeFor(ctx, time.Now(), from.queryPool); err != nil {
 		return err
 	}
 	for i := range copiedTables {

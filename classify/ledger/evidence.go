@@ -25,7 +25,7 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 		return false, err
 	}
 	names = t.names.storedKeys(e.Cluster, names)
-	number := t.conn.NewNumber()
+	number, names := t.days.Number(unixNanos(e.At), names)
 	res, err := t.conn.Execute(`INSERT INTO evidence (id, hash, node, at, wide, received, entry, names)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`, number, stored.RecordID(&at),
 		t.names.storedKey(e.Cluster, nodeKey(e)), unixNanos(e.At), wide, unixNanos(t.now), data,
@@ -39,6 +39,9 @@ func (t EvidenceTable) AddEvidence(e *ingest.Entry, names []string, wide bool) (
 	id, given := number.(int64)
 	if !given {
 		id, err = res.LastInsertId()
+	}
+	if err == nil {
+		err = t.days.Take(id)
 	}
 	for some := range slices.Chunk(names, len(addNames)) {
 		if err == nil {

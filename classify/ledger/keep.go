@@ -4,8 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"time"
-
-	"coroner/classify/ledger/schema"
 )
 
 // Swept is what a sweep took out.
@@ -24,7 +22,8 @@ const lookedAt = 20_000
 
 // Sweep deletes verdicts that were recorded before verdicts, and evidence,
 // marks, last lines and cases that nothing was heard of since evidence, up to a
-// bound of each. What is still to be published stays.
+// bound of each. What is still to be published stays, and evidence that goes with its
+// day, see Ledger.Days.
 func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	del := func(query string, before time.Time) (n int64) {
 		if err != nil {
@@ -39,8 +38,7 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.pod = v.pod AND o.revision = v.revision) LIMIT ?)`, verdicts)
 	del(sweepDeliveries, verdicts)
 	if err == nil {
-		s.Evidence, err = t.sweepEvidence(evidence)
-		s.More = s.More || s.Evidence == maxSwept
+		err = t.sweepEvidence(evidence, &s)
 	}
 	// Asked once more of the row itself: another server may have changed it since it was found.
 	del("DELETE FROM marks WHERE hash IN (SELECT hash FROM marks WHERE received < ?1 LIMIT ?2) AND received < ?1",
@@ -55,36 +53,15 @@ func (t *Tx) Sweep(verdicts, evidence time.Time) (s Swept, err error) {
 	return s, err
 }
 
-// sweepEvidence deletes evidence, first its places under its names.
-func (t *Tx) sweepEvidence(before time.Time) (int64, error) {
-	const old = " FROM evidence WHERE received < ? ORDER BY received, id LIMIT ?"
-	type row struct {
-		id    int64
-		names []byte
-	}
-	var found []row
-	rows, err := t.conn.QueryRows("SELECT id, names"+old, unixNanos(before), maxSwept)
-	err = eachRow(rows, err, func(r *sql.Rows) error {
-		var x row
-		err := r.Scan(&x.id, &x.names)
-		found = append(found, x)
-		return err
-	})
-	for _, x := range found {
-		for _, name := range schema.UnpackNumbers(x.names) {
-			if err == nil {
-				_, err = t.conn.Execute("DELETE FROM names WHERE name = ? AND evidence = ?", name, x.id)
-			}
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	n, err := t.affect("DELETE FROM evidence WHERE id IN (SELECT id"+old+")", unixNanos(before), maxSwept)
-	if n > 0 && err == nil {
+// sweepEvidence deletes evidence, but for what goes with its day.
+func (t *Tx) sweepEvidence(before time.Time, s *Swept) (err error) {
+	var more bool
+	s.Evidence, more, err = t.days.Sweep(unixNanos(before), maxSwept)
+	s.More = s.More || more
+	if s.Evidence > 0 && err == nil {
 		err = t.noteValue("swept", unixNanos(before))
 	}
-	return n, err
+	return err
 }
 
 // sweepCases deletes cases without a verdict that nothing was heard of. Most old

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger/database"
+	"coroner/classify/ledger/days"
 	"coroner/classify/ledger/schema"
 )
 
@@ -37,6 +38,7 @@ type Ledger struct {
 	Worklist
 	Outbox *Outbox
 	Lead   *database.Lead
+	Days   *days.Days // the tables of a database whose evidence is split by day
 
 	path      string
 	lock      *os.File // held as long as the ledger is open; nil: a database

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger/database"
+	"coroner/classify/ledger/days"
 	"coroner/classify/ledger/schema"
 )
 
@@ -24,6 +25,9 @@ func openURL(path string) (*Ledger, error) {
 	}
 	l := &Ledger{path: path, names: &naming{}, writePool: pools[0], queryPool: pools[1]}
 	if err = schema.Expand(l.writePool.DB); err == nil {
+		l.Days, err = days.Open(context.Background(), l.queryPool)
+	}
+	if err == nil {
 		err = l.connect()
 	}
 	if err != nil {

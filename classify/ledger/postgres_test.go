@@ -35,7 +35,12 @@ func remote(t *testing.T) (l *Ledger, url string, query func(text string) string
 	if postgres.Second() {
 		t.Skip("shown by the first run: it starts a PostgreSQL of its own")
 	}
-	s := postgres.Start(t, false, "a ledger that several servers share")
+	return inServer(t, postgres.Start(t, false, "a ledger that several servers share"))
+}
+
+// inServer is the same in a server that is there.
+func inServer(t *testing.T, s *postgres.Server) (l *Ledger, url string, query func(text string) string) {
+	t.Helper()
 	url = s.Database(t)
 	return reopen(t, url), url, func(text string) string {
 		t.Helper()
@@ -47,13 +52,13 @@ func remote(t *testing.T) (l *Ledger, url string, query func(text string) string
 // a database of another program is left alone.
 func TestSchemasOfOtherVersions(t *testing.T) {
 	_, url, query := remote(t)
-	if got := query("SELECT value FROM meta WHERE name = 'schema'"); got != "8" {
+	if got := query("SELECT value FROM meta WHERE name = 'schema'"); got != "9" {
 		t.Errorf("schema version %s", got)
 	}
 	for _, tt := range []struct{ text, says string }{
-		{"UPDATE meta SET value = 9 WHERE name = 'schema'; UPDATE meta SET value = 8 WHERE name = 'least'", ""},
-		{"UPDATE meta SET value = 10 WHERE name = 'schema'; UPDATE meta SET value = 9 WHERE name = 'least'",
-			"schema version 10, which programs of version 9 and later read; this one is of 8"},
+		{"UPDATE meta SET value = 10 WHERE name = 'schema'; UPDATE meta SET value = 9 WHERE name = 'least'", ""},
+		{"UPDATE meta SET value = 11 WHERE name = 'schema'; UPDATE meta SET value = 10 WHERE name = 'least'",
+			"schema version 11, which programs of version 10 and later read; this one is of 9"},
 		{"DELETE FROM meta WHERE name = 'schema'", "not a ledger's"},
 	} {
 		query(tt.text)
@@ -64,7 +69,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.text, err)
 		}
-		if had := query("SELECT count(*) FROM meta WHERE name = 'schema' AND value = 8"); had != "0" {
+		if had := query("SELECT count(*) FROM meta WHERE name = 'schema' AND value = 9"); had != "0" {
 			t.Error("a newer schema was taken back")
 		}
 	}

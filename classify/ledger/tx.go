@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger/database"
+	"coroner/classify/ledger/days"
 	"coroner/rules"
 )
 
@@ -15,6 +16,7 @@ import (
 type writer struct {
 	conn  *database.Conn
 	names *naming
+	days  *days.Write
 	now   time.Time
 }
 
@@ -53,7 +55,7 @@ const maxTries = 12
 
 // writeOnce is one attempt.
 func (l *Ledger) writeOnce(ctx context.Context, now time.Time, f func(*Tx) error) error {
-	w := &writer{conn: l.conn, names: l.names, now: now}
+	w := &writer{conn: l.conn, names: l.names, days: l.Days.Write(l.conn, now), now: now}
 	tx := &Tx{
 		writer:        w,
 		CaseTable:     CaseTable{w},

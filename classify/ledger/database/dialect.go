@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,9 +17,24 @@ import (
 // understood by databases that speak its protocol, too: no notifications, no advisory
 // locks, no sequences.
 type Dialect struct {
-	remote bool // PostgreSQL, which others use at the same time, and which can be away
+	remote bool     // PostgreSQL, which others use at the same time, and which can be away
+	pieces []string // of texts, each followed by what PostgreSQL has for it
 	words  *strings.Replacer
 	texts  sync.Map // text -> as PostgreSQL has it
+}
+
+// newDialect is PostgreSQL's, with words of the caller's own.
+func newDialect(words []string) *Dialect {
+	d := &Dialect{remote: true, pieces: inPostgres}
+	d.AddWords(words)
+	return d
+}
+
+// AddWords adds pieces of texts, each followed by what this database has for it. It is for before
+// the first text.
+func (d *Dialect) AddWords(words []string) {
+	d.pieces = slices.Concat(words, d.pieces)
+	d.words = strings.NewReplacer(d.pieces...)
 }
 
 // Locked ends a query of rows that this write goes on to change: in a file nobody else can.

@@ -57,7 +57,7 @@ func OpenURL(path string, words []string, conns ...int) ([]*Pool, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	d := &Dialect{remote: true, words: strings.NewReplacer(slices.Concat(words, inPostgres)...)}
+	d := newDialect(words)
 	var all []*Pool
 	for _, n := range conns {
 		db := stdlib.OpenDB(*config)
@@ -127,10 +127,25 @@ func IsConflict(err error) bool {
 	switch of.Code {
 	case "40001", "40P01", "55P03":
 		return true
-	case "23505":
-		return slices.Contains([]string{"evidence_pkey", "cases_pkey", "verdicts_pkey"}, of.ConstraintName)
+	case "23505": // a part of a table has the table's name before its own
+		table, _, _ := strings.Cut(of.ConstraintName, "_")
+		return strings.HasSuffix(of.ConstraintName, "_pkey") &&
+			slices.Contains([]string{"evidence", "names", "cases", "verdicts"}, table)
 	}
 	return false
+}
+
+// IsHeld says whether something was given up because others had it for too long.
+func IsHeld(err error) bool {
+	var of *pgconn.PgError
+	return errors.As(err, &of) && of.Code == "55P03"
+}
+
+// IsOverlap says whether a part of a table could not be made since rows that belong into it stand
+// elsewhere.
+func IsOverlap(err error) bool {
+	var of *pgconn.PgError
+	return errors.As(err, &of) && of.Code == "23514"
 }
 
 // IsMade says whether making a table or a row failed because another server made it meanwhile.

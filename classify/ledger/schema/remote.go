@@ -19,9 +19,17 @@ import (
 // which then notes in "least" that no server before it may open the database any longer.
 type remoteSchema struct{ db *sql.DB }
 
-// least is the version of the oldest program that may use a database that this one
-// expanded: 6 reads of marks that share a row the first one only.
-const least = 7
+// remoteVersion is that of a database's schema: 9 splits evidence by day where it makes the
+// tables. What a file of the same number has is what a database of it has.
+const remoteVersion = 9
+
+// The version of the oldest program that may use a database that this one made or expanded:
+// 6 reads of marks that share a row the first one only, 8 cannot write to tables that are
+// split.
+const (
+	least      = 7
+	leastByDay = 9
+)
 
 // addedColumns are those that an earlier version made its tables without. One that still runs
 // leaves them at their default.
@@ -60,20 +68,32 @@ const migrateFor = 10 * time.Minute
 // expand makes what lacks. Servers that start together do it one after another: who comes
 // second finds it done, or tries again.
 func (m remoteSchema) expand() error {
+	split := true
 	for attempt := 1; ; attempt++ {
-		err := m.expandOnce()
+		err := m.expandOnce(split)
+		if split && cannotSplit(err) {
+			split = false
+			continue
+		}
 		if err == nil || attempt == maxTries || !database.IsMade(err) {
 			return err
 		}
 	}
 }
 
-func (m remoteSchema) expandOnce() error {
+// expandOnce is one attempt; split says whether new tables are to be split by day.
+func (m remoteSchema) expandOnce(split bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), migrateFor)
 	defer cancel()
-	have, err := m.remoteVersion(ctx)
-	if err != nil || have >= version {
+	have, err := m.versionOf(ctx)
+	if err != nil || have >= remoteVersion {
 		return err
+	}
+	oldest := least
+	if is, err := ByDay(ctx, m.db); err != nil {
+		return err
+	} else if is || split && have == 0 {
+		oldest = leastByDay
 	}
 	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -82,13 +102,22 @@ func (m remoteSchema) expandOnce() error {
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	const note = "INSERT INTO meta (name, value) VALUES ('%s', %d) " +
 		"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-	all := schemaInPostgres.Replace(tables + DeliveryTables + addedColumns + Indexes + remoteTables)
-	err = execAll(tx, all, fmt.Sprintf(note, "schema", version), fmt.Sprintf(note, "least", least))
-	return errors.Join(err, tx.Commit())
+	of := []string{tables + DeliveryTables + addedColumns + Indexes + remoteTables}
+	if split && have == 0 {
+		of = []string{byDay.Replace(evidenceTables), otherTables + DeliveryTables + Indexes + remoteTables, restTables}
+	}
+	for i := range of {
+		of[i] = schemaInPostgres.Replace(of[i])
+	}
+	err = execAll(tx, append(of, fmt.Sprintf(note, "schema", remoteVersion), fmt.Sprintf(note, "least", oldest))...)
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
-// remoteVersion is the version that the database was expanded to; 0 is an empty one.
-func (m remoteSchema) remoteVersion(ctx context.Context) (have int, err error) {
+// versionOf is the version that the database was expanded to; 0 is an empty one.
+func (m remoteSchema) versionOf(ctx context.Context) (have int, err error) {
 	var known int
 	const of = `SELECT count(*) FROM information_schema.tables
 		WHERE table_schema = current_schema() AND table_name IN ('meta', 'cases', 'evidence', 'verdicts')`
@@ -101,9 +130,9 @@ func (m remoteSchema) remoteVersion(ctx context.Context) (have int, err error) {
 	if err := m.db.QueryRowContext(ctx, versions).Scan(&have, &needs); err != nil || have == 0 {
 		return 0, errors.Join(errors.New("the tables in it are not a ledger's; name an empty database"), err)
 	}
-	if needs > version {
+	if needs > remoteVersion {
 		return 0, fmt.Errorf("schema version %d, which programs of version %d and later read; this one is of %d: "+
-			"run the version of coroner that the others run", have, needs, version)
+			"run the version of coroner that the others run", have, needs, remoteVersion)
 	}
 	return have, nil
 }

@@ -19,17 +19,21 @@ import (
 	"strings"
 )
 
-// version is the schema's. A file of an earlier one is rewritten when it is opened,
+// version is that of a file's schema. A file of an earlier one is rewritten when it is opened,
 // a file of a later one is not touched. 2 is a file of the first one that is being
 // rewritten; 3 knew no clusters, 4 no cases but runners', 5 no cases that are claimed,
-// 6 no marks that share a row, 7 not which verdicts are alike.
+// 6 no marks that share a row, 7 not which verdicts are alike. That of a database is
+// remoteVersion.
 const version = 8
 
 // tables hold what is recorded. A cluster stands as naming.storedCluster has it; in a text
 // that is a key it stands before the name, see naming.storedKey. A row's number, and what a table is sorted by,
 // grows with time wherever it can: a new row then stands beside the one before it,
 // and the pages that a write changes are few, however many there are.
-const tables = `
+const tables = evidenceTables + otherTables
+
+// evidenceTables are those that a database has split by day, see byDay.
+const evidenceTables = `
 CREATE TABLE IF NOT EXISTS evidence (
 	id       INTEGER PRIMARY KEY,
 	hash     BLOB NOT NULL UNIQUE,
@@ -43,6 +47,9 @@ CREATE TABLE IF NOT EXISTS names (
 	name     INTEGER NOT NULL,   -- a key's number, see number
 	evidence INTEGER NOT NULL,
 	PRIMARY KEY (name, evidence)) WITHOUT ROWID;
+`
+
+const otherTables = `
 CREATE TABLE IF NOT EXISTS marks (
 	hash     BLOB PRIMARY KEY,
 	owner    TEXT NOT NULL,      -- a key: the pod's, of "node:NAME", or of "controller"
