@@ -465,6 +465,14 @@ func TestRunnerTables(t *testing.T) {
 		{"NAME   MINIMUM RUNNERS   MAXIMUM RUNNERS   CURRENT RUNNERS   STATE\n" +
 			"mill   0                 3                 3                 Running\n",
 			"/ autoscaling runner set phase=Running max=3 current=3 pool=mill"},
+		{"NAME MINIMUM RUNNERS MAXIMUM RUNNERS CURRENT RUNNERS STATE\n" + // its columns are lost
+			"mill 0 3 3 Running\n",
+			"/ autoscaling runner set phase=Running max=3 current=3 pool=mill"},
+		{"NAME MINIMUM RUNNERS MAXIMUM RUNNERS CURRENT RUNNERS STATE\n" +
+			"mill 0 3 3\n", ""}, // an empty cell, so which is whose is not known
+		{"NAME GITHUB CONFIG URL RUNNERID STATUS MESSAGE AGE\n" +
+			"mill-x7k2m-runner-aq2wz https://github/mill 7 Failed not up 4h\n",
+			"/mill-x7k2m-runner-aq2wz ephemeral runner phase=Failed pool=mill message=\"not up 4h\""},
 		{"NAME     ORGANIZATION   REPOSITORY   LABELS   STATUS    MESSAGE   WF REPO   WF RUN   AGE\n" +
 			"mill-0   mill                                 Running             a/b       17       2h\n",
 			"/mill-0 ephemeral runner phase=Running job_repository=a/b workflow_run_id=17"},

@@ -83,9 +83,13 @@ var headCell = regexp.MustCompile(`\S+(?: \S+)*`)
 
 // runnersTable is the kind whose rows follow, and its columns.
 type runnersTable struct {
-	kind  *runnerKind
-	heads []head
+	kind   *runnerKind
+	heads  []head
+	narrow bool // one blank stands between columns, so only their order tells them apart
 }
+
+// narrowHead is a head in a line that lost its columns.
+var narrowHead = regexp.MustCompile(`(?:MINIMUM|MAXIMUM|CURRENT|PENDING|RUNNING|FINISHED|DELETING) RUNNERS|\S+`)
 
 // openTable takes a line for the head of a table of runners.
 func openTable(s string) (t runnersTable, ok bool) {
@@ -95,7 +99,15 @@ func openTable(s string) (t runnersTable, ok bool) {
 	names := map[string]bool{}
 	for _, m := range headCell.FindAllStringIndex(s, -1) {
 		t.heads = append(t.heads, head{s[m[0]:m[1]], m[0]})
-		names[s[m[0]:m[1]]] = true
+	}
+	if t.narrow = len(t.heads) == 1; t.narrow {
+		t.heads = nil
+		for _, name := range narrowHead.FindAllString(s, -1) {
+			t.heads = append(t.heads, head{name: name})
+		}
+	}
+	for _, h := range t.heads {
+		names[h.name] = true
 	}
 	for i := range runnerKinds {
 		if k := &runnerKinds[i]; allIn(k.heads, names) && !names[k.not] {
@@ -136,11 +148,22 @@ func (t *runnersTable) readRow(s string) (f Fact, ok bool) {
 	return f, true
 }
 
-// cells are what stands below each head. A row whose first cells are not where the heads
+// cells are what stands below each head, and in a table that lost its columns what stands in its
+// place, where no cell is empty. A row whose first cells are not where the heads
 // are is none of this table, unless it says in what state a runner is; the later ones move
 // where a cell is longer than its column.
 func (t *runnersTable) cells(s string) map[string]string {
 	out := map[string]string{}
+	if t.narrow {
+		words := strings.Fields(s)
+		if len(words) != len(t.heads) || t.kind.msg == "ephemeral runner" { // whose cells may have blanks
+			return t.wordsOf(s)
+		}
+		for i, h := range t.heads {
+			out[h.name] = words[i]
+		}
+		return out
+	}
 	for i, h := range t.heads {
 		if h.at >= len(s) {
 			break
