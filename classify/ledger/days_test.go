@@ -63,7 +63,7 @@ func textsUnder(t testing.TB, l *Ledger, name string) []string {
 // Evidence that is split by day, each test in a database of its own.
 func TestDays(t *testing.T) {
 	if postgres.Second() {
-		t.Skip("shown by the first run")
+		t.Skip("shown by the first run: it starts a PostgreSQL of its own")
 	}
 	s := postgres.Start(t, false, "evidence that is split by day")
 	for name, test := range map[string]func(*testing.T, *postgres.Server){
