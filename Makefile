@@ -269,7 +269,7 @@ $(ARC):
 # stop, start). CORONER_KUBE_KEEP=DIR keeps every case as a file for coroner explain.
 # CORONER_KUBE_DEATHS is an expression of the names of those deaths that are to be shown.
 # CORONER_KUBE_CHURN=30m has the pools that are well do ordinary work for so long at least.
-e2e-kube: images bin/helm $(ARC)
+e2e-kube: images bin/helm bin/kubectl-coroner $(ARC)
 	CORONER_KUBE=$(CURDIR)/bin CORONER_KUBE_IMAGES=$(CURDIR)/dist CORONER_KUBE_ARC=$(ARC) \
 	  $(GO) test -count=1 -timeout 120m -v ./fixtures/kube
 
