@@ -235,3 +235,35 @@ func TestObjectsInAJobsPlaceAreMixed(t *testing.T) {
 		}
 	}
 }
+
+// Jobs that somebody saved from GitHub are GitHub's word, unless a program's log is all that they
+// are; those of GitHub's own runners are named as what they are.
+func TestSavedJobs(t *testing.T) {
+	const job = `{"jobs": [{"id": 41, "run_id": 7, "status": "completed", "conclusion": "failure", "labels": ["LABEL"],
+		"completed_at": "2026-10-01T09:09:00Z", "runner_name": "ovens-1"}]}`
+	own, theirs := strings.ReplaceAll(job, "LABEL", "ovens"), strings.ReplaceAll(job, "LABEL", "ubuntu-latest")
+	for _, tt := range []struct {
+		name, data string
+		jobs       int
+		mixed      bool
+		problem    string
+	}{
+		{"jobs.json", own, 1, false, ""},
+		{"step.log", own, 1, true, ""},
+		{"jobs.json", theirs, 0, false, "jobs.json: holds jobs that GitHub's own runners do, and none of another: skipped"},
+		{"jobs.json", own + own[:90], 1, false, "jobs.json: is cut off"},
+	} {
+		b := Bytes(tt.name, []byte(tt.data), Options{})
+		jobs, mixed := 0, false
+		for e := range b.Entries(nil) {
+			jobs += map[bool]int{true: 1}[e.Source == ingest.GitHub && e.Trust == ingest.Attested]
+			mixed = mixed || e.Mark != nil && e.Mark.Kind == ingest.Mixed
+		}
+		said := fmt.Sprint(b.Problems())
+		if jobs != tt.jobs || mixed != tt.mixed || (tt.problem == "") != (len(b.Problems()) == 0) ||
+			!strings.Contains(said, tt.problem) {
+			t.Errorf("%s: %d jobs, mixed %t, problems %s; want %d, %t, %q", tt.name, jobs, mixed, said, tt.jobs, tt.mixed,
+				tt.problem)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"coroner/ingest"
 	"coroner/ingest/document"
+	"coroner/ingest/github"
 	"coroner/ingest/kube"
 	"coroner/ingest/recorded"
 	"coroner/ingest/wrapping"
@@ -193,6 +194,8 @@ func (r *reading) document(d rawDocument) error {
 	switch head := decodedText(d.head); {
 	case r.recorded:
 		err = recorded.Read(in, doc.Name, r.emitEntry)
+	case github.Sniff(head) && !streamName.MatchString(doc.Name):
+		err = r.readJobs(doc, in)
 	case (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name):
 		err = r.readObjects(doc, in, kube.Sniff(head))
 	case len(d.head) < headSize && !streamName.MatchString(doc.Name):
@@ -273,6 +276,26 @@ func (r *reading) readObjects(doc document.Document, in io.Reader, sure bool) er
 	case err == nil && silent && objects > 0:
 		r.bundle.addProblem(r.doc, "holds objects of kinds that tell of no death: skipped")
 	case err == nil && (path.Ext(doc.Name) == ".log" || ingest.JobsPlace(doc.Name)):
+		r.markMixed()
+	}
+	return errors.Join(err, readErr)
+}
+
+// readJobs reads a document of jobs as GitHub tells of them. What is none is read as text.
+func (r *reading) readJobs(doc document.Document, in io.Reader) error {
+	data, readErr := io.ReadAll(io.LimitReader(in, int64(r.bundle.opts.objects)+1))
+	if len(data) > r.bundle.opts.objects {
+		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emitEntry)
+	}
+	silent := true
+	err := github.Read(decodedText(data), func(e ingest.Entry) bool { silent = false; return r.emitEntry(e) })
+	switch {
+	case r.stopped:
+	case errors.Is(err, github.ErrNoJob):
+		err = doc.Read(bytes.NewReader(data), r.emitEntry)
+	case silent:
+		r.bundle.addProblem(r.doc, "holds jobs that GitHub's own runners do, and none of another: skipped")
+	case path.Ext(doc.Name) == ".log" || ingest.JobsPlace(doc.Name):
 		r.markMixed()
 	}
 	return errors.Join(err, readErr)

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -89,14 +90,17 @@ func signedWith(secret string, body []byte, signature string) bool {
 
 // delivery is what is read of one.
 type delivery struct {
-	Job struct {
-		Job
-		Created time.Time `json:"created_at"`
-		Labels  []string  `json:"labels"`
-	} `json:"workflow_job"`
+	Job        wholeJob `json:"workflow_job"`
 	Repository struct {
 		Name string `json:"full_name"`
 	} `json:"repository"`
+}
+
+// wholeJob is a job with what GitHub tells of it from the beginning.
+type wholeJob struct {
+	Job
+	Created time.Time `json:"created_at"`
+	Labels  []string  `json:"labels"`
 }
 
 // readDelivery makes a record of a delivery; ok is false for a job that no runner of one's
@@ -106,19 +110,22 @@ func readDelivery(body []byte) (e ingest.Entry, ok bool, err error) {
 	if err = json.Unmarshal(body, &d); err != nil {
 		return e, false, err
 	}
+	e, ok = d.entry()
+	e.Doc = "github-webhook"
+	return e, ok, nil
+}
+
+// entry is the record of a job; ok is false for one that no runner of one's own is to take.
+func (d *delivery) entry() (e ingest.Entry, ok bool) {
 	j := &d.Job
 	if j.ID == 0 || len(j.Labels) == 0 || isHosted(j.Labels) {
-		return e, false, nil
+		return e, false
 	}
-	at := map[string]time.Time{"in_progress": j.Started, "completed": j.Completed}[j.Status]
-	if at.IsZero() {
-		at = j.Created
-	}
-	e = jobEntry(&j.Job, d.Repository.Name, at)
-	e.Doc, e.Pod = "github-webhook", oneLine(j.Runner)
+	e = jobEntry(&j.Job, cmp.Or(d.Repository.Name, repositoryOf(j.Page)), j.changed())
+	e.Pod = oneLine(j.Runner)
 	addField(&e, "created_at", timestamp(j.Created))
 	addField(&e, "labels", poolLabel(j.Labels))
-	return e, true, nil
+	return e, true
 }
 
 // hosted are the labels of runners that GitHub itself runs.
