@@ -29,6 +29,7 @@ import (
 	"coroner/classify/ledger"
 	"coroner/ingest/forge"
 	"coroner/ingest/github"
+	"coroner/ingest/workflow"
 	"coroner/rules"
 	"coroner/rules/casefile"
 
@@ -213,7 +214,7 @@ const (
 )
 
 // putCheck makes the case's check run, or edits the one that there is.
-func (a *Annotator) putCheck(ctx context.Context, repository string, job *github.Job, t annotation) error {
+func (a *Annotator) putCheck(ctx context.Context, repository string, job *workflow.Job, t annotation) error {
 	name := "coroner: " + cut(oneLine(job.Name), 100)
 	had, revision, err := a.findCheck(ctx, repository, job.Commit, name, t.id)
 	if err != nil || had != 0 && revision >= t.revision || had == 0 && t.withdrawn {
@@ -273,7 +274,7 @@ type commitStatus struct {
 // putStatus sets the commit's status of the job, unless it is what it has to be. A status has no
 // room for a case: the one of the job's name that is there is replaced. It is withdrawn only where
 // it leads to the case's page: else it is of another attempt at a job of that name.
-func (a *Annotator) putStatus(ctx context.Context, repository string, job *github.Job, t annotation) error {
+func (a *Annotator) putStatus(ctx context.Context, repository string, job *workflow.Job, t annotation) error {
 	want := commitStatus{"success", t.page, cut(t.title, 140), "coroner: " + cut(oneLine(job.Name), 100)}
 	address := "/repos/" + repository + "/commits/" + job.Commit + "/statuses?per_page=" + strconv.Itoa(perPage)
 	var found []commitStatus

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"coroner/classify/deliver"
-	"coroner/ingest/github"
+	"coroner/ingest/workflow"
 )
 
 // A pull request has one comment for each commit, with a section for each job of it whose
@@ -50,7 +50,7 @@ const (
 const furtherJobs = "\n\nMore jobs of this commit lost their runners."
 
 // putComments says it on the open pull requests of the job's commit.
-func (a *Annotator) putComments(ctx context.Context, repository string, job *github.Job, t annotation) error {
+func (a *Annotator) putComments(ctx context.Context, repository string, job *workflow.Job, t annotation) error {
 	var pulls []pull
 	address := "/repos/" + repository + "/commits/" + job.Commit + "/pulls?per_page=" + strconv.Itoa(perPage)
 	if err := a.GitHub.Send(ctx, http.MethodGet, address, nil, &pulls); err != nil {
@@ -71,7 +71,7 @@ func (a *Annotator) putComments(ctx context.Context, repository string, job *git
 
 // putComment writes the section of a job into the commit's comment, which it makes where there
 // is none.
-func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job *github.Job, t annotation) error {
+func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job *workflow.Job, t annotation) error {
 	all := fmt.Sprintf("%s/%d/comments", issues, on)
 	had, err := a.findComment(ctx, all, job.Commit, t)
 	body, changed := commentWith(had.Body, job.Commit, job.Name, t)

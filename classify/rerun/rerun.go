@@ -29,6 +29,7 @@ import (
 	"coroner/ingest"
 	"coroner/ingest/forge"
 	"coroner/ingest/github"
+	"coroner/ingest/workflow"
 	"coroner/rules"
 	"coroner/rules/casefile"
 
@@ -185,7 +186,7 @@ func (r *Rerunner) pool(ctx context.Context, v *rules.Verdict) error {
 
 // byJob refuses a job that was over, or on the way to it, before its runner died, and one that is
 // not that runner's, for it began or went on later.
-func byJob(job *github.Job, died time.Time) error {
+func byJob(job *workflow.Job, died time.Time) error {
 	for _, s := range job.Steps {
 		switch {
 		case s.Conclusion == "failure" && (s.Completed.IsZero() || s.Completed.Before(died)):
@@ -199,14 +200,14 @@ func byJob(job *github.Job, died time.Time) error {
 	default:
 		return refusal{"run", "GitHub has it as " + strconv.Quote(job.Conclusion)}
 	}
-	if !job.WasUnderWay(died) {
+	if !forge.WasUnderWay(job.Started, job.Completed, died) {
 		return refusal{"job", "it was not under way when the runner died"}
 	}
 	return nil
 }
 
 // byRun refuses a run that was run again, or did not fail. One that goes on is waited for.
-func (r *Rerunner) byRun(ctx context.Context, repository string, job *github.Job) error {
+func (r *Rerunner) byRun(ctx context.Context, repository string, job *workflow.Job) error {
 	run, err := r.run(ctx, repository, job.RunID)
 	switch {
 	case err != nil:
@@ -249,10 +250,10 @@ func (r *Rerunner) budget(ctx context.Context) error {
 // order has GitHub run it again: all failed jobs of the run, if each of them lost its runner in
 // such a way; else this one alone, as where not all of the run's jobs can be read.
 func (r *Rerunner) order(
-	ctx context.Context, d *ledger.Delivery, q *github.Question, job *github.Job,
+	ctx context.Context, d *ledger.Delivery, q *github.Question, job *workflow.Job,
 ) (string, error) {
 	jobs, complete, err := r.GitHub.LatestJobs(ctx, q.Repository, job.RunID)
-	all := complete && slices.ContainsFunc(jobs, func(j github.Job) bool { return j.ID == job.ID })
+	all := complete && slices.ContainsFunc(jobs, func(j workflow.Job) bool { return j.ID == job.ID })
 	if errors.Is(err, github.ErrNoAnswer) {
 		all, err = false, nil
 	}
@@ -279,7 +280,7 @@ func (r *Rerunner) order(
 	return what, r.GitHub.Send(ctx, http.MethodPost, address, nil, nil)
 }
 
-func ofRun(job *github.Job) string {
+func ofRun(job *workflow.Job) string {
 	return fmt.Sprintf(" of run %d, attempt %d", job.RunID, job.Attempt)
 }
 
@@ -290,7 +291,7 @@ const most = 100
 // lostItsRunner says whether a job of the run of d's is one whose runner died in such a way: in
 // d's cluster, while the job was under way, and by its records in that run.
 func (r *Rerunner) lostItsRunner(
-	ctx context.Context, d *ledger.Record, q *github.Question, jobs []github.Job, j *github.Job,
+	ctx context.Context, d *ledger.Record, q *github.Question, jobs []workflow.Job, j *workflow.Job,
 ) (bool, error) {
 	if j.Runner == "" || j.Started.IsZero() {
 		return false, nil
@@ -325,7 +326,7 @@ func (r *Rerunner) lostItsRunner(
 }
 
 // isOf says whether a question is about a job, or about its run.
-func isOf(q *github.Question, repository string, j *github.Job) bool {
+func isOf(q *github.Question, repository string, j *workflow.Job) bool {
 	is := q.Run == strconv.FormatInt(j.RunID, 10) || q.Run == "" && q.Job == strconv.FormatInt(j.ID, 10)
 	return q.Asks() && strings.EqualFold(q.Repository, repository) && is
 }

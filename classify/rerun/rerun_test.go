@@ -20,6 +20,7 @@ import (
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
 	"coroner/ingest/github"
+	"coroner/ingest/workflow"
 	"coroner/rules"
 	"coroner/rules/casefile"
 
@@ -32,7 +33,7 @@ var died = time.Date(2026, 5, 4, 9, 59, 0, 0, time.UTC)
 // fakeGitHub has one run and counts what it is told to run again.
 type fakeGitHub struct {
 	mu      sync.Mutex
-	jobs    []github.Job
+	jobs    []workflow.Job
 	run     map[string]any
 	lacks   int // a page of the latest jobs that is not to be had
 	answer  int // to who asks for it
@@ -86,7 +87,9 @@ func (f *fakeGitHub) listJobs(w http.ResponseWriter, asked *url.URL) {
 	page, size = max(page, 1), min(max(size, 1), 100)
 	all, latest := f.jobs, asked.Query().Get("filter") == "latest"
 	if latest {
-		all = slices.DeleteFunc(slices.Clone(all), func(j github.Job) bool { return j.Attempt != f.run["run_attempt"] })
+		all = slices.DeleteFunc(slices.Clone(all), func(j workflow.Job) bool {
+			return j.Attempt != f.run["run_attempt"]
+		})
 	}
 	if latest && page == f.lacks {
 		w.WriteHeader(f.answer)
@@ -100,8 +103,8 @@ func (f *fakeGitHub) listJobs(w http.ResponseWriter, asked *url.URL) {
 }
 
 // lost is a job that GitHub gave up eleven minutes after its runner died.
-func lost(id int64, runner string) github.Job {
-	return github.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
+func lost(id int64, runner string) workflow.Job {
+	return workflow.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
 		Started: died.Add(-10 * time.Minute), Completed: died.Add(11 * time.Minute)}
 }
 
@@ -121,7 +124,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{t: t, clock: died.Add(time.Minute), fakeGitHub: &fakeGitHub{
 		run: map[string]any{"status": "completed", "conclusion": "failure", "run_attempt": 1},
-		jobs: []github.Job{
+		jobs: []workflow.Job{
 			lost(7, "amber"),
 			{ID: 9, RunID: 8, Attempt: 1, Conclusion: "success", Runner: "birch", Started: died.Add(-10 * time.Minute),
 				Completed: died.Add(5 * time.Minute)},
@@ -232,14 +235,14 @@ func TestRefusals(t *testing.T) {
 		"wrong with its pool: pool-blocked":        {nil, func(s *scene) { pool(s, "linux", rules.Open) }},
 		"a step of it had failed before": {nil, func(s *scene) {
 			before := died.Add(-time.Second)
-			s.jobs[0].Steps = []github.Step{{Conclusion: "success"}, {Conclusion: "failure", Completed: before}}
+			s.jobs[0].Steps = []workflow.Step{{Conclusion: "success"}, {Conclusion: "failure", Completed: before}}
 		}},
 		"the run was run again since":  {nil, func(s *scene) { s.run["run_attempt"] = 2 }},
 		"run again twice":              {nil, func(s *scene) { s.run["run_attempt"], s.jobs[0].Attempt = 3, 3 }},
 		`the run ended as "cancelled"`: {nil, func(s *scene) { s.run["conclusion"] = "cancelled" }},
 		`GitHub has it as "success"`:   {nil, func(s *scene) { s.jobs[0].Conclusion = "success" }},
 		"a step of it succeeded later": {nil, func(s *scene) {
-			s.jobs[0].Steps = []github.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
+			s.jobs[0].Steps = []workflow.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
 		}},
 		"not under way when the runner died": {nil, func(s *scene) {
 			s.jobs[0].Completed = died.Add(-5 * time.Minute)
@@ -264,7 +267,7 @@ func TestRefusals(t *testing.T) {
 	s := newScene(t) // near misses: another pool's trouble, trouble that is over, a step that failed as it died
 	pool(s, "windows", rules.Open)
 	pool(s, "linux", rules.Resolved)
-	s.jobs[0].Steps = []github.Step{{Conclusion: "failure", Completed: died.Add(time.Minute)}}
+	s.jobs[0].Steps = []workflow.Step{{Conclusion: "failure", Completed: died.Add(time.Minute)}}
 	s.put("amber", nothing)
 	s.flush(t.Context())
 	s.want(failedJobs)
@@ -275,11 +278,14 @@ func TestRefusals(t *testing.T) {
 	s.want()
 }
 
+// withoutRunner takes away what a job has when a runner took it.
+func withoutRunner(j *workflow.Job) { j.Runner, j.Started = "", time.Time{} }
+
 // ownTest is a job that began after the death, and failed by its own test.
-func ownTest(id int64, runner string) github.Job {
-	return github.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
+func ownTest(id int64, runner string) workflow.Job {
+	return workflow.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
 		Started: died.Add(10 * time.Minute), Completed: died.Add(12 * time.Minute),
-		Steps: []github.Step{{Conclusion: "failure", Completed: died.Add(11 * time.Minute)}}}
+		Steps: []workflow.Step{{Conclusion: "failure", Completed: died.Add(11 * time.Minute)}}}
 }
 
 // Another job of the run that failed is run again too where its own runner died, so that it helps,
@@ -288,29 +294,29 @@ func ownTest(id int64, runner string) github.Job {
 func TestOthersOfTheRun(t *testing.T) {
 	later := died.Add(30 * time.Minute)
 	for name, c := range map[string]struct {
-		birch   func(*github.Job)
+		birch   func(*workflow.Job)
 		verdict func(*rules.Verdict) // of birch; nil = none
 		want    string
 	}{
 		"it lost its runner":         {nil, nothing, failedJobs},
 		"nothing died":               {nil, nil, oneJob},
-		"no runner took it":          {func(j *github.Job) { j.Runner, j.Started = "", time.Time{} }, nothing, oneJob},
-		"it never began":             {func(j *github.Job) { j.Started = time.Time{} }, nothing, oneJob},
-		"it could not begin":         {func(j *github.Job) { j.Conclusion = "startup_failure" }, nothing, oneJob},
-		"it began after the death":   {func(j *github.Job) { *j = ownTest(9, "birch") }, nothing, oneJob},
-		"it began soon after it":     {func(j *github.Job) { j.Started = died.Add(time.Minute) }, nothing, oneJob},
-		"it was over before":         {func(j *github.Job) { j.Completed = died.Add(-time.Hour) }, nothing, oneJob},
+		"no runner took it":          {withoutRunner, nothing, oneJob},
+		"it never began":             {func(j *workflow.Job) { j.Started = time.Time{} }, nothing, oneJob},
+		"it could not begin":         {func(j *workflow.Job) { j.Conclusion = "startup_failure" }, nothing, oneJob},
+		"it began after the death":   {func(j *workflow.Job) { *j = ownTest(9, "birch") }, nothing, oneJob},
+		"it began soon after it":     {func(j *workflow.Job) { j.Started = died.Add(time.Minute) }, nothing, oneJob},
+		"it was over before":         {func(j *workflow.Job) { j.Completed = died.Add(-time.Hour) }, nothing, oneJob},
 		"the runner died later":      {nil, func(v *rules.Verdict) { v.DiedAt = &later }, oneJob},
 		"it died in another cluster": {nil, func(v *rules.Verdict) { v.Cluster = "west" }, oneJob},
 		"it died in another run":     {nil, func(v *rules.Verdict) { v.Namespace = "other" }, oneJob},
 		"it does not help":           {nil, func(v *rules.Verdict) { v.Retry = "useless" }, oneJob},
 		"a label that is no death":   {nil, func(v *rules.Verdict) { v.NoDeath = true }, oneJob},
 		"another runner's name":      {nil, func(v *rules.Verdict) { v.Runner = "birch-2" }, oneJob},
-		"a step of it went on": {func(j *github.Job) {
-			j.Steps = []github.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
+		"a step of it went on": {func(j *workflow.Job) {
+			j.Steps = []workflow.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
 		}, nothing, oneJob},
-		"a step of it failed before": {func(j *github.Job) {
-			j.Steps = []github.Step{{Conclusion: "failure", Completed: died.Add(-time.Minute)}}
+		"a step of it failed before": {func(j *workflow.Job) {
+			j.Steps = []workflow.Step{{Conclusion: "failure", Completed: died.Add(-time.Minute)}}
 		}, nothing, oneJob},
 	} {
 		s := newScene(t)
@@ -364,7 +370,7 @@ func TestTwoJobsOfOneName(t *testing.T) {
 func TestManyJobs(t *testing.T) {
 	for name, c := range map[string]struct {
 		jobs   int
-		last   github.Job
+		last   workflow.Job
 		lacks  int // a page
 		answer int // to who asks for it
 		want   []string
@@ -386,7 +392,7 @@ func TestManyJobs(t *testing.T) {
 		s.flush(t.Context())
 		s.r.Scope = annotate.Scope{"o/r"}
 		for i := len(s.jobs); i < c.jobs-1; i++ {
-			s.jobs = append(s.jobs, github.Job{ID: int64(1000 + i), RunID: 8, Attempt: 1, Conclusion: "success"})
+			s.jobs = append(s.jobs, workflow.Job{ID: int64(1000 + i), RunID: 8, Attempt: 1, Conclusion: "success"})
 		}
 		s.jobs = append(s.jobs, c.last)
 		s.lacks, s.answer = c.lacks, c.answer

@@ -16,9 +16,9 @@ import (
 
 	"coroner/ingest"
 	"coroner/ingest/document"
-	"coroner/ingest/github"
 	"coroner/ingest/kube"
 	"coroner/ingest/recorded"
+	"coroner/ingest/workflow"
 	"coroner/ingest/wrapping"
 )
 
@@ -194,7 +194,7 @@ func (r *reading) document(d rawDocument) error {
 	switch head := decodedText(d.head); {
 	case r.recorded:
 		err = recorded.Read(in, doc.Name, r.emitEntry)
-	case github.Sniff(head) && !streamName.MatchString(doc.Name):
+	case workflow.Sniff(head) && !streamName.MatchString(doc.Name):
 		err = r.readJobs(doc, in)
 	case (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name):
 		err = r.readObjects(doc, in, kube.Sniff(head))
@@ -288,10 +288,10 @@ func (r *reading) readJobs(doc document.Document, in io.Reader) error {
 		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emitEntry)
 	}
 	silent := true
-	err := github.Read(decodedText(data), func(e ingest.Entry) bool { silent = false; return r.emitEntry(e) })
+	err := workflow.Read(decodedText(data), func(e ingest.Entry) bool { silent = false; return r.emitEntry(e) })
 	switch {
 	case r.stopped:
-	case errors.Is(err, github.ErrNoJob):
+	case errors.Is(err, workflow.ErrNoJob):
 		err = doc.Read(bytes.NewReader(data), r.emitEntry)
 	case silent:
 		r.bundle.addProblem(r.doc, "holds jobs that GitHub's own runners do, and none of another: skipped")

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"coroner/ingest/forge"
+	"coroner/ingest/workflow"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -39,7 +40,7 @@ type Client struct {
 // page is an answer that GitHub need not send twice.
 type page struct {
 	etag  string
-	jobs  []Job
+	jobs  []workflow.Job
 	total int // how many jobs the run has
 	next  bool
 }
@@ -62,29 +63,6 @@ func NewClient(address string, token func() (string, error), client *http.Client
 		}})}
 }
 
-// Job is a job as GitHub sees it.
-type Job struct {
-	ID         int64     `json:"id"`
-	RunID      int64     `json:"run_id"`
-	Attempt    int       `json:"run_attempt"`
-	Name       string    `json:"name"`
-	Status     string    `json:"status"`
-	Conclusion string    `json:"conclusion"`
-	Runner     string    `json:"runner_name"`
-	Started    time.Time `json:"started_at"`
-	Completed  time.Time `json:"completed_at"`
-	Commit     string    `json:"head_sha"`
-	Page       string    `json:"html_url"`
-	Steps      []Step    `json:"steps"`
-}
-
-// Step is a step of a job.
-type Step struct {
-	Name       string    `json:"name"`
-	Conclusion string    `json:"conclusion"`
-	Completed  time.Time `json:"completed_at"`
-}
-
 // ErrNoAnswer says that asking again will not help: GitHub does not know the
 // run, or does not let this token see it, or the runner had no job of it before it died.
 var ErrNoAnswer = errors.New("GitHub knows no such job")
@@ -102,11 +80,11 @@ func (q *Question) Asks() bool {
 }
 
 // Job finds the job of the question's runner.
-func (c *Client) Job(ctx context.Context, q *Question) (Job, error) {
+func (c *Client) Job(ctx context.Context, q *Question) (workflow.Job, error) {
 	if !q.Asks() {
-		return Job{}, ErrNoAnswer
+		return workflow.Job{}, ErrNoAnswer
 	}
-	var all []Job
+	var all []workflow.Job
 	var err error
 	if number.MatchString(q.Run) {
 		all, _, err = c.jobsOf(ctx, q.Repository, q.Run, "all")
@@ -123,11 +101,15 @@ func (c *Client) Job(ctx context.Context, q *Question) (Job, error) {
 }
 
 // LatestJobs are the jobs of a run's latest attempt; complete is false where there are more.
-func (c *Client) LatestJobs(ctx context.Context, repository string, run int64) (jobs []Job, complete bool, err error) {
+func (c *Client) LatestJobs(
+	ctx context.Context, repository string, run int64,
+) (jobs []workflow.Job, complete bool, err error) {
 	return c.jobsOf(ctx, repository, strconv.FormatInt(run, 10), "latest")
 }
 
-func (c *Client) jobsOf(ctx context.Context, repository, run, filter string) (all []Job, complete bool, err error) {
+func (c *Client) jobsOf(
+	ctx context.Context, repository, run, filter string,
+) (all []workflow.Job, complete bool, err error) {
 	for n := 1; n <= maxPages; n++ {
 		p, err := c.askPage(ctx, fmt.Sprintf("/repos/%s/actions/runs/%s/jobs?filter=%s&per_page=%d&page=%d",
 			repository, run, filter, perPage, n))
@@ -145,14 +127,14 @@ func (c *Client) jobsOf(ctx context.Context, repository, run, filter string) (al
 
 // JobAt is the job that a runner of that name had when it died, else the last that it had
 // before; its ID is 0 where there is none. What a runner of the name had later is not its.
-func JobAt(all []Job, runner string, died time.Time) (best Job) {
+func JobAt(all []workflow.Job, runner string, died time.Time) (best workflow.Job) {
 	fits := 0
 	for i := range all {
 		j := &all[i]
 		if j.Runner != runner {
 			continue
 		}
-		if n := j.fit(died); n > fits || n > 0 && n == fits && j.Started.After(best.Started) {
+		if n := fit(j, died); n > fits || n > 0 && n == fits && j.Started.After(best.Started) {
 			best, fits = *j, n
 		}
 	}
@@ -160,21 +142,16 @@ func JobAt(all []Job, runner string, died time.Time) (best Job) {
 }
 
 // fit says how well a job's times fit those of one whose runner died then; 0 is not at all.
-func (j *Job) fit(died time.Time) int {
+func fit(j *workflow.Job, died time.Time) int {
 	switch before := !j.Started.IsZero() && !j.Started.After(died); {
 	case before && (j.Completed.IsZero() || !j.Completed.Before(died)):
 		return 3
-	case j.WasUnderWay(died):
+	case forge.WasUnderWay(j.Started, j.Completed, died):
 		return 2
 	case before:
 		return 1
 	}
 	return 0
-}
-
-// WasUnderWay says whether the job can be the one that its runner had when it died.
-func (j *Job) WasUnderWay(died time.Time) bool {
-	return forge.WasUnderWay(j.Started, j.Completed, died)
 }
 
 // askPage asks for one address, within the limits.
@@ -229,11 +206,11 @@ func (c *Client) readPage(res *http.Response) (page, error) {
 }
 
 // decodeJobs reads one job, or those of a page and how many the run has.
-func decodeJobs(body []byte) (jobs []Job, total int, err error) {
+func decodeJobs(body []byte) (jobs []workflow.Job, total int, err error) {
 	var in struct {
-		Total int    `json:"total_count"`
-		Jobs  *[]Job `json:"jobs"`
-		Job
+		Total int             `json:"total_count"`
+		Jobs  *[]workflow.Job `json:"jobs"`
+		workflow.Job
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, 0, fmt.Errorf("cannot read GitHub's answer: %w", err)
@@ -244,5 +221,5 @@ func decodeJobs(body []byte) (jobs []Job, total int, err error) {
 	case in.ID == 0:
 		return nil, 0, errors.New("GitHub's answer holds no job")
 	}
-	return []Job{in.Job}, 1, nil
+	return []workflow.Job{in.Job}, 1, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/workflow"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -158,25 +159,25 @@ func TestJobAtTheDeath(t *testing.T) {
 	died := time.Date(2026, 10, 1, 9, 19, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return died.Add(time.Duration(seconds) * time.Second) }
 	var (
-		lost    = Job{ID: 1, Runner: "r", Started: at(-600), Completed: at(660)}
-		goesOn  = Job{ID: 2, Runner: "r", Started: at(-500)}
-		earlier = Job{ID: 3, Runner: "r", Started: at(-900), Completed: at(-605)}
-		told    = Job{ID: 4, Runner: "r", Started: at(-600), Completed: at(-20)}
-		next    = Job{ID: 5, Runner: "r", Started: at(20), Completed: at(90)}
-		later   = Job{ID: 6, Runner: "r", Started: at(300), Completed: at(400)}
-		another = Job{ID: 7, Runner: "r2", Started: at(-60)}
-		queued  = Job{ID: 8, Runner: "r"}
+		lost    = workflow.Job{ID: 1, Runner: "r", Started: at(-600), Completed: at(660)}
+		goesOn  = workflow.Job{ID: 2, Runner: "r", Started: at(-500)}
+		earlier = workflow.Job{ID: 3, Runner: "r", Started: at(-900), Completed: at(-605)}
+		told    = workflow.Job{ID: 4, Runner: "r", Started: at(-600), Completed: at(-20)}
+		next    = workflow.Job{ID: 5, Runner: "r", Started: at(20), Completed: at(90)}
+		later   = workflow.Job{ID: 6, Runner: "r", Started: at(300), Completed: at(400)}
+		another = workflow.Job{ID: 7, Runner: "r2", Started: at(-60)}
+		queued  = workflow.Job{ID: 8, Runner: "r"}
 	)
 	for _, tt := range []struct {
-		all  []Job
+		all  []workflow.Job
 		want int64
 	}{
-		{[]Job{earlier, lost, next, later, another, queued}, lost.ID},
-		{[]Job{later, goesOn, earlier}, goesOn.ID},
-		{[]Job{earlier, told, later, another}, told.ID},
-		{[]Job{earlier, later}, earlier.ID},
-		{[]Job{earlier, next}, next.ID}, // a clock that is ahead
-		{[]Job{later, another, queued}, 0},
+		{[]workflow.Job{earlier, lost, next, later, another, queued}, lost.ID},
+		{[]workflow.Job{later, goesOn, earlier}, goesOn.ID},
+		{[]workflow.Job{earlier, told, later, another}, told.ID},
+		{[]workflow.Job{earlier, later}, earlier.ID},
+		{[]workflow.Job{earlier, next}, next.ID}, // a clock that is ahead
+		{[]workflow.Job{later, another, queued}, 0},
 		{nil, 0},
 	} {
 		for range 2 {
@@ -448,7 +449,8 @@ func TestNotStored(t *testing.T) {
 // Names come from whoever writes a workflow.
 func TestEntryIsClean(t *testing.T) {
 	q := Question{Repository: "o/r"}
-	e := q.entryOf(&Job{Name: "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400), Status: "in_progress"},
+	name := "a\x1b[31m\nb\u202e status=completed " + strings.Repeat("é", 400)
+	e := q.entryOf(&workflow.Job{Name: name, Status: "in_progress"},
 		time.Unix(1e9, 0))
 	if strings.ContainsAny(e.Text, "\x1b\n\u202e") || len(e.Text) > 600 ||
 		strings.Contains(strings.ReplaceAll(e.Text, `name="`, ""), `completed é"`) ||

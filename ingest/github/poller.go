@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"coroner/ingest"
 	"coroner/ingest/forge"
+	"coroner/ingest/workflow"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
@@ -175,7 +173,7 @@ func (p *Poller) postpone(o *waitingQuestion, wait time.Duration) {
 }
 
 // handleAnswer decides whether a question is asked again.
-func (p *Poller) handleAnswer(o *waitingQuestion, job *Job, err error) time.Duration {
+func (p *Poller) handleAnswer(o *waitingQuestion, job *workflow.Job, err error) time.Duration {
 	var later forge.Later
 	now := p.client.Now()
 	switch {
@@ -217,78 +215,12 @@ func (p *Poller) handleFailure(o *waitingQuestion, err error) time.Duration {
 
 // entryOf is the record of an answer. What is concluded stands where it was
 // concluded; what is not, where it was asked.
-func (q *Question) entryOf(j *Job, now time.Time) ingest.Entry {
+func (q *Question) entryOf(j *workflow.Job, now time.Time) ingest.Entry {
 	at := now.UTC()
 	if j.Status == "completed" && !j.Completed.IsZero() {
 		at = j.Completed.UTC()
 	}
-	e := jobEntry(j, q.Repository, at)
+	e := j.Entry(q.Repository, at)
 	e.Doc, e.Cluster, e.Namespace, e.Pod, e.PodUID = "github-api", q.Cluster, q.Namespace, q.Pod, q.PodUID
 	return e
-}
-
-// jobEntry is the record of what GitHub says of a job at a time.
-func jobEntry(j *Job, repository string, at time.Time) ingest.Entry {
-	e := ingest.Entry{
-		At:     at,
-		Clock:  ingest.WallClock,
-		Source: ingest.GitHub,
-		Trust:  ingest.Attested,
-		Text:   message,
-		Fields: map[string]string{"msg": message},
-	}
-	for _, p := range []struct{ key, value string }{
-		{"status", j.Status},
-		{"conclusion", j.Conclusion},
-		{"runner_name", j.Runner},
-		{"repository", repository},
-		{"run_id", decimalText(j.RunID)},
-		{"job_id", decimalText(j.ID)},
-		{"started_at", timestamp(j.Started)},
-		{"completed_at", timestamp(j.Completed)},
-		{"name", j.Name},
-	} {
-		addField(&e, p.key, p.value)
-	}
-	return e
-}
-
-// addField adds a field that has a value to a record, and to its text.
-func addField(e *ingest.Entry, key, value string) {
-	if v := oneLine(value); v != "" {
-		e.Fields[key] = v
-		e.Text += " " + key + "=" + ingest.Word(v)
-	}
-}
-
-const message = "github job"
-
-// decimalText is a number as GitHub writes it, "" for none.
-func decimalText(n int64) string {
-	if n <= 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func timestamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-// oneLine is a value on one line without control characters, short: whoever
-// writes a workflow chooses its jobs' names.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) > 400 {
-		s = strings.ToValidUTF8(s[:400], "")
-	}
-	return strings.TrimSpace(s)
 }

@@ -1,20 +1,16 @@
 package github
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"net/http"
-	"path"
-	"slices"
 	"strings"
-	"time"
 
 	"coroner/ingest"
+	"coroner/ingest/workflow"
 
 	"github.com/rs/zerolog"
 )
@@ -67,13 +63,14 @@ func (h *Webhook) take(r *http.Request) (code int, outcome, text string) {
 	if r.Header.Get("X-GitHub-Event") != "workflow_job" {
 		return http.StatusNoContent, "ignored", ""
 	}
-	e, ok, err := readDelivery(body)
+	e, ok, err := workflow.ReadDelivery(body)
 	switch {
 	case err != nil:
 		return http.StatusBadRequest, "refused", "this is no JSON of a workflow_job; want content type application/json"
 	case !ok:
 		return http.StatusNoContent, "ignored", ""
 	}
+	e.Doc = "github-webhook"
 	if err := h.Receive(r.Context(), []ingest.Entry{e}); err != nil {
 		return http.StatusServiceUnavailable, "failed", "the ledger did not take it; deliver it again"
 	}
@@ -86,73 +83,4 @@ func signedWith(secret string, body []byte, signature string) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
 	return err == nil && secret != "" && hmac.Equal(said, mac.Sum(nil))
-}
-
-// delivery is what is read of one.
-type delivery struct {
-	Job        wholeJob `json:"workflow_job"`
-	Repository struct {
-		Name string `json:"full_name"`
-	} `json:"repository"`
-}
-
-// wholeJob is a job with what GitHub tells of it from the beginning.
-type wholeJob struct {
-	Job
-	Created time.Time `json:"created_at"`
-	Labels  []string  `json:"labels"`
-}
-
-// readDelivery makes a record of a delivery; ok is false for a job that no runner of one's
-// own is to take.
-func readDelivery(body []byte) (e ingest.Entry, ok bool, err error) {
-	var d delivery
-	if err = json.Unmarshal(body, &d); err != nil {
-		return e, false, err
-	}
-	e, ok = d.entry()
-	e.Doc = "github-webhook"
-	return e, ok, nil
-}
-
-// entry is the record of a job; ok is false for one that no runner of one's own is to take.
-func (d *delivery) entry() (e ingest.Entry, ok bool) {
-	j := &d.Job
-	if j.ID == 0 || len(j.Labels) == 0 || isHosted(j.Labels) {
-		return e, false
-	}
-	e = jobEntry(&j.Job, cmp.Or(d.Repository.Name, repositoryOf(j.Page)), j.changed())
-	e.Pod = oneLine(j.Runner)
-	addField(&e, "created_at", timestamp(j.Created))
-	addField(&e, "labels", poolLabel(j.Labels))
-	return e, true
-}
-
-// hosted are the labels of runners that GitHub itself runs.
-var hosted = []string{
-	"ubuntu-latest", "ubuntu-[0-9]*", "windows-latest", "windows-[0-9]*", "macos-latest*", "macos-[0-9]*",
-}
-
-// isHosted says whether a runner of GitHub's is to take a job with these labels.
-func isHosted(labels []string) bool {
-	own := slices.ContainsFunc(labels, func(l string) bool { return strings.EqualFold(l, "self-hosted") })
-	return !own && slices.ContainsFunc(labels, func(label string) bool {
-		return slices.ContainsFunc(hosted, func(glob string) bool {
-			is, _ := path.Match(glob, strings.ToLower(label))
-			return is
-		})
-	})
-}
-
-// poolLabel is the label that says which pool a job is for: the first that is not one of
-// those that every runner of one's own has.
-func poolLabel(labels []string) string {
-	for _, l := range labels {
-		switch strings.ToLower(l) {
-		case "self-hosted", "linux", "windows", "macos", "x64", "arm", "arm64":
-		default:
-			return l
-		}
-	}
-	return "self-hosted"
 }

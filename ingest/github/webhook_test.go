@@ -116,19 +116,3 @@ func TestDeliveriesThatAreNotTaken(t *testing.T) {
 		t.Errorf("what could not be filed: %d", code)
 	}
 }
-
-// Whoever signs knows the secret, but a job's name is chosen by anybody who may write a
-// workflow: it stays on its line.
-func FuzzDelivery(f *testing.F) {
-	f.Add(deliver("queued", "heron", "mill-1"))
-	f.Add(`{"workflow_job": {"id": 1, "labels": ["a\nb"], "name": "\u202e\u0000"}}`)
-	f.Fuzz(func(t *testing.T, body string) {
-		e, ok, err := readDelivery([]byte(body))
-		if err != nil || !ok {
-			return
-		}
-		if strings.ContainsAny(e.Text, "\n\r\x00") || strings.ContainsAny(e.Pod, "\n\x00") {
-			t.Errorf("%q %q", e.Text, e.Pod)
-		}
-	})
-}

@@ -1,4 +1,4 @@
-package github
+package workflow
 
 import (
 	"errors"
@@ -8,6 +8,14 @@ import (
 	"coroner/ingest"
 )
 
+const delivered = `{"action": "queued", "workflow_job": {"id": 41, "run_id": 7, "status": "STATUS", "name": "bake (x)",
+	"labels": ["LABEL"], "created_at": "2026-10-01T09:00:00Z", "started_at": "2026-10-01T09:02:00Z",
+	"completed_at": "2026-10-01T09:09:00Z", "runner_name": "RUNNER"}, "repository": {"full_name": "mills/flour"}}`
+
+func deliver(status, label, runner string) string {
+	return strings.NewReplacer("STATUS", status, "LABEL", label, "RUNNER", runner).Replace(delivered)
+}
+
 const saved = `{"id": 41, "run_id": 7, "status": "completed", "conclusion": "failure", "name": "bake",
 	"labels": ["ovens"], "created_at": "2026-10-01T09:00:00Z", "started_at": "2026-10-01T09:02:00Z",
 	"completed_at": "2026-10-01T09:09:00Z", "runner_name": "ovens-1",
@@ -16,6 +24,7 @@ const saved = `{"id": 41, "run_id": 7, "status": "completed", "conclusion": "fai
 
 // Jobs are read in every form in which people save what GitHub says of them.
 func TestSavedJobs(t *testing.T) {
+	line := strings.ReplaceAll(saved, "\n", " ")
 	ofGitHub := strings.ReplaceAll(saved, `"ovens"`, `"ubuntu-24.04"`)
 	for _, tt := range []struct {
 		name, in string
@@ -26,7 +35,7 @@ func TestSavedJobs(t *testing.T) {
 		{"a page", `{"total_count": 2, "jobs": [` + saved + `,` + saved + `]}`, 2, nil},
 		{"pages, one after another", `{"jobs": [` + saved + `]}{"jobs": [` + saved + `]}`, 2, nil},
 		{"pages in a list", `[{"jobs": [` + saved + `]}, {"jobs": [` + saved + `]}]`, 2, nil},
-		{"an object a line", strings.ReplaceAll(saved, "\n", " ") + "\n" + strings.ReplaceAll(saved, "\n", " "), 2, nil},
+		{"an object a line", line + "\n" + line, 2, nil},
 		{"a webhook's delivery", deliver("in_progress", "ovens", "ovens-1"), 1, nil},
 		{"a job of GitHub's own runner", ofGitHub, 0, nil},
 		{"a run without jobs", `{"total_count": 0, "jobs": []}`, 0, nil},
@@ -87,5 +96,21 @@ func FuzzSaved(f *testing.F) {
 			}
 			return true
 		})
+	})
+}
+
+// Whoever signs knows the secret, but a job's name is chosen by anybody who may write a
+// workflow: it stays on its line.
+func FuzzDelivery(f *testing.F) {
+	f.Add(deliver("queued", "heron", "mill-1"))
+	f.Add(`{"workflow_job": {"id": 1, "labels": ["a\nb"], "name": "\u202e\u0000"}}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		e, ok, err := ReadDelivery([]byte(body))
+		if err != nil || !ok {
+			return
+		}
+		if strings.ContainsAny(e.Text, "\n\r\x00") || strings.ContainsAny(e.Pod, "\n\x00") {
+			t.Errorf("%q %q", e.Text, e.Pod)
+		}
 	})
 }

@@ -1,4 +1,4 @@
-package github
+package workflow
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -76,22 +77,22 @@ func savedJobs(value json.RawMessage) (jobs []delivery, err error) {
 	}
 	var in struct {
 		delivery
-		Jobs *[]wholeJob `json:"jobs"`
-		wholeJob
+		Jobs *[]Job `json:"jobs"`
 	}
-	if json.Unmarshal(value, &in) != nil {
+	var one Job
+	if json.Unmarshal(value, &in) != nil || json.Unmarshal(value, &one) != nil {
 		return nil, ErrNoJob
 	}
 	switch {
-	case in.delivery.Job.ID != 0:
+	case in.Job.ID != 0:
 		return []delivery{in.delivery}, nil
 	case in.Jobs != nil:
 		for _, j := range *in.Jobs {
 			jobs = append(jobs, delivery{Job: j})
 		}
 		return jobs, nil
-	case in.wholeJob.ID != 0 && in.wholeJob.RunID != 0:
-		return []delivery{{Job: in.wholeJob}}, nil
+	case one.ID != 0 && one.RunID != 0:
+		return []delivery{{Job: one}}, nil
 	}
 	return nil, ErrNoJob
 }
@@ -112,10 +113,13 @@ func repositoryOf(page string) string {
 }
 
 // changed is when a job came into the state that it has.
-func (j *wholeJob) changed() time.Time {
+func (j *Job) changed() time.Time {
 	at := map[string]time.Time{"in_progress": j.Started, "completed": j.Completed}[j.Status]
 	if at.IsZero() {
 		at = j.Created
 	}
 	return at
 }
+
+// repository is the form of a repository's name on GitHub.
+var repository = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
