@@ -40,6 +40,7 @@ var reasons = wordSet(
 	"NodeNotReady", "FailedMount", "FailedCreatePodSandBox", "FailedKillPod", "Preempted", "Unhealthy",
 	"TaintManagerEviction", "DeadlineExceeded", "FailedAttachVolume", "Preempting", "ExceededGracePeriod",
 	"Rebooted", "Shutdown", "NodeShutdown", "InspectFailed", "ErrImageNeverPull",
+	"Descheduled", "ScaleDown", "Disrupted", "DisruptionTerminating", "DeletingNode", "RemovingNode",
 )
 
 // statuses are words of kubectl's STATUS column that can follow a pod's name
