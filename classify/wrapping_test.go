@@ -211,7 +211,7 @@ var sureness = map[rules.Confidence]int{rules.Suspected: 1, rules.Probable: 2, r
 
 // maxOthers is how many incidents have another label in a wrapping that takes
 // nothing away, of all incidents in all wrappings. It may only fall.
-const maxOthers = 26
+const maxOthers = 25
 
 // An incident is the same in any wrapping: its label stays or is unknown, and is
 // never surer. Where the wrapping takes lines or ids away the verdict may become

@@ -177,6 +177,26 @@ func TestStartsAreBounded(t *testing.T) {
 	}
 }
 
+// An object may stand on one line between what people say; a log's line of JSON is none.
+func TestObjectsOnALineBegin(t *testing.T) {
+	const object = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`
+	for in, want := range map[string]int{
+		"We saw this:\n\n```\n" + object + "\n```\n":                           1,
+		`{ "kind": "Pod", "apiVersion": "v1" }`:                                1,
+		`{"level":"info","msg":"x","pod":` + object + "}\n":                    0,
+		`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"delete"}`:      0,
+		"it said " + object + "\n" + `{"ts":"x","message":"kind: Pod"}` + "\n": 0,
+	} {
+		got := 0
+		for range Starts([]byte(in)) {
+			got++
+		}
+		if got != want {
+			t.Errorf("%q: %d objects, want %d", in, got, want)
+		}
+	}
+}
+
 // TestNodeBoot: what a node says of itself it says of one boot.
 func TestNodeBoot(t *testing.T) {
 	const in = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"nodeInfo":{"bootID":"b-1"},` +

@@ -135,9 +135,10 @@ func Starts(data []byte) iter.Seq[int] {
 	}
 }
 
-// objectStart is how the first line of an object begins, in YAML and as JSON on many lines.
+// objectStart is how the first line of an object begins, in YAML and as JSON on many lines or on one.
 var objectStart = regexp.MustCompile(
-	`^(?:(?:- )?(?:apiVersion|kind|metadata|items|spec|status|involvedObject):(?: |$)|[{\[]$)`)
+	`^(?:(?:- )?(?:apiVersion|kind|metadata|items|spec|status|involvedObject):(?: |$)|[{\[]$|` +
+		`\{ ?"(?:apiVersion|kind|metadata|items)": ?["{\[])`)
 
 // sniffJSON looks for the keys that only objects, their lists and their watch
 // events have. Log lines name their message or level first.
