@@ -39,6 +39,24 @@ func TestSummariesQuoteTheCause(t *testing.T) {
 	}
 }
 
+// A summary does not say that nobody was seen asking where the verdict names who did.
+func TestSummariesKnowTheInitiator(t *testing.T) {
+	b, tried := loadBook(t), 0
+	for _, in := range incidents(t) {
+		for _, v := range classify.Replay(slices.Values(entries(in)), b, classify.Options{}) {
+			if !strings.Contains(v.Summary, "who asked for it") {
+				continue
+			}
+			if tried++; v.Initiator != "" && v.Initiator != "unknown" {
+				t.Errorf("%s: by %s, and the summary says: %s", in.Name, v.Initiator, v.Summary)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no summary says that")
+	}
+}
+
 // What a line says of the cause is in the summary, and the advice goes with it.
 func TestSummaryAndAdviceFollowTheLine(t *testing.T) {
 	const events = "LAST SEEN   TYPE      REASON   OBJECT              MESSAGE\n"
