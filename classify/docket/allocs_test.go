@@ -18,7 +18,7 @@ import (
 const (
 	allocsReceive = 3450 // for a push: the 59 lines of two lives and deaths, with their marks
 	allocsJudge   = 1680 // for the verdict of one runner, from its records in memory, judged in up to three steps
-	allocsOpinion = 2800 // for the same from the ledger
+	allocsOpinion = 2700 // for the same from the ledger
 )
 
 func withinTenth(t *testing.T, what string, got float64, recorded int) {

@@ -252,6 +252,9 @@ func TestSavedJobs(t *testing.T) {
 		{"step.log", own, 1, true, ""},
 		{"jobs.json", theirs, 0, false, "jobs.json: holds jobs that GitHub's own runners do, and none of another"},
 		{"jobs.json", own + own[:90], 1, false, "jobs.json: is cut off"},
+		{"jobs.json", own + "\n2026-10-01 09:08:00Z: Listening for Jobs\n", 1, true, ""}, // whoever wrote it wrote both
+		{"pod.json", `{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "workflow_job", "labels": ` +
+			`{"run_id": "7", "runner_name": "x"}}, "status": {"phase": "Failed"}}`, 0, false, ""},
 	} {
 		b := Bytes(tt.name, []byte(tt.data), Options{})
 		jobs, mixed := 0, false

@@ -194,7 +194,7 @@ func (r *reading) document(d rawDocument) error {
 	switch head := decodedText(d.head); {
 	case r.recorded:
 		err = recorded.Read(in, doc.Name, r.emitEntry)
-	case workflow.Sniff(head) && !streamName.MatchString(doc.Name):
+	case workflow.Sniff(head) && !h.Objects && !kube.Sniff(head) && !streamName.MatchString(doc.Name):
 		err = r.readJobs(doc, in)
 	case (h.Objects || kube.Sniff(head)) && !streamName.MatchString(doc.Name):
 		err = r.readObjects(doc, in, kube.Sniff(head))
@@ -281,18 +281,25 @@ func (r *reading) readObjects(doc document.Document, in io.Reader, sure bool) er
 	return errors.Join(err, readErr)
 }
 
-// readJobs reads a document of jobs as GitHub tells of them. What is none is read as text.
+// readJobs reads a document of jobs as GitHub tells of them. What is none, or follows them, is
+// read as text.
 func (r *reading) readJobs(doc document.Document, in io.Reader) error {
-	data, readErr := io.ReadAll(io.LimitReader(in, int64(r.bundle.opts.objects)+1))
-	if len(data) > r.bundle.opts.objects {
+	limit := r.bundle.opts.objects
+	data, readErr := io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	if len(data) > limit {
+		r.bundle.addProblem(r.doc, "holds more than %s of jobs and is read as text: give fewer jobs a file",
+			sizeText(int64(limit)))
 		return doc.Read(io.MultiReader(bytes.NewReader(data), in), r.emitEntry)
 	}
+	data = decodedText(data)
 	silent := true
-	err := workflow.Read(decodedText(data), func(e ingest.Entry) bool { silent = false; return r.emitEntry(e) })
+	read, err := workflow.Read(data, func(e ingest.Entry) bool { silent = false; return r.emitEntry(e) })
 	switch {
 	case r.stopped:
 	case errors.Is(err, workflow.ErrNoJob):
 		err = doc.Read(bytes.NewReader(data), r.emitEntry)
+	case err == nil && len(bytes.TrimSpace(data[read:])) > 0:
+		err = r.readRest(doc, data[read:], bytes.Count(data[:read], []byte("\n")))
 	case silent:
 		r.bundle.addProblem(r.doc, "holds jobs that GitHub's own runners do, and none of another: skipped")
 	case path.Ext(doc.Name) == ".log" || ingest.JobsPlace(doc.Name):

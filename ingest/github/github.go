@@ -67,15 +67,11 @@ func NewClient(address string, token func() (string, error), client *http.Client
 // run, or does not let this token see it, or the runner had no job of it before it died.
 var ErrNoAnswer = errors.New("GitHub knows no such job")
 
-var (
-	repository = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
-	number     = regexp.MustCompile(`^[1-9][0-9]{0,18}$`)
-)
+var number = regexp.MustCompile(`^[1-9][0-9]{0,18}$`)
 
 // Asks says whether a question can be put to GitHub.
 func (q *Question) Asks() bool {
-	return repository.MatchString(q.Repository) &&
-		!strings.HasSuffix(q.Repository, "/..") && !strings.HasSuffix(q.Repository, "/.") &&
+	return workflow.IsRepository(q.Repository) &&
 		q.Runner != "" && (number.MatchString(q.Run) || number.MatchString(q.Job))
 }
 

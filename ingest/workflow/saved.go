@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -33,27 +33,28 @@ var ErrNoJob = errors.New("no job of GitHub's")
 
 // Read yields a record for each job in a document that somebody saved: JSON values, one after
 // another, as `gh api` prints the pages of a run's jobs, or a webhook's deliveries. Jobs of
-// GitHub's own runners are left out. After an error the jobs before it stand.
-func Read(data []byte, emit func(ingest.Entry) bool) error {
-	found := false
-	for in := json.NewDecoder(bytes.NewReader(data)); ; {
+// GitHub's own runners are left out. It ends before the first value that holds no job, and tells
+// how many bytes it read. The error is ErrNoJob where that is the first value, and
+// io.ErrUnexpectedEOF where the last one is cut off.
+func Read(data []byte, emit func(ingest.Entry) bool) (read int, err error) {
+	for in := json.NewDecoder(bytes.NewReader(data)); ; read = int(in.InputOffset()) {
 		var v json.RawMessage
-		switch err := in.Decode(&v); {
-		case errors.Is(err, io.EOF) && found:
-			return nil
-		case err != nil && !found:
-			return ErrNoJob
-		case err != nil:
-			return fmt.Errorf("the jobs of GitHub's in it end after %d bytes: %w", in.InputOffset(), err)
+		err := in.Decode(&v)
+		var jobs []delivery
+		if err == nil {
+			jobs, err = savedJobs(v)
 		}
-		jobs, err := savedJobs(v)
-		if err != nil {
-			return err
+		switch {
+		case err != nil && read == 0:
+			return 0, ErrNoJob
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return read, err
+		case err != nil: // the end, or something else
+			return read, nil
 		}
-		found = true
 		for i := range jobs {
 			if e, ok := jobs[i].entry(); ok && !emit(e) {
-				return nil
+				return read, nil
 			}
 		}
 	}
@@ -97,19 +98,17 @@ func savedJobs(value json.RawMessage) (jobs []delivery, err error) {
 	return nil, ErrNoJob
 }
 
-// repositoryOf is the repository that a job's address names.
+// repositoryOf is the repository that a job's page names, "" for none.
 func repositoryOf(page string) string {
-	for _, before := range []string{"/repos/", "//"} {
-		_, path, ok := strings.Cut(page, before)
-		if before == "//" {
-			_, path, ok = strings.Cut(path, "/")
-		}
-		parts := strings.SplitN(path, "/", 3)
-		if ok && len(parts) == 3 && repository.MatchString(parts[0]+"/"+parts[1]) {
-			return parts[0] + "/" + parts[1]
-		}
+	u, err := url.Parse(page)
+	if err != nil {
+		return ""
 	}
-	return ""
+	parts := strings.SplitN(strings.TrimPrefix(u.Path, "/"), "/", 3)
+	if len(parts) < 3 || !IsRepository(parts[0]+"/"+parts[1]) {
+		return ""
+	}
+	return parts[0] + "/" + parts[1]
 }
 
 // changed is when a job came into the state that it has.
@@ -121,5 +120,9 @@ func (j *Job) changed() time.Time {
 	return at
 }
 
-// repository is the form of a repository's name on GitHub.
 var repository = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
+
+// IsRepository says whether a text has the form of a repository's name, OWNER/NAME.
+func IsRepository(name string) bool {
+	return repository.MatchString(name) && !strings.HasSuffix(name, "/..") && !strings.HasSuffix(name, "/.")
+}
