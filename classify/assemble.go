@@ -86,6 +86,7 @@ func assemble(r *Record, o Options) *caseFiles {
 	a.openCases()
 	a.attribute()
 	a.coverCases()
+	addLaterEnds(a)
 	files := &caseFiles{left: len(r.left) > 0, standing: standingCases(r.Signals)}
 	for _, cluster := range a.clusters {
 		files.unnamed = append(files.unnamed, a.cases[a.anon[cluster]])
@@ -250,7 +251,27 @@ func (a *assembler) attribute() {
 		if !a.record.live { // a cluster that lives has no two nodes of one name
 			a.others[p] = logs.Others(p.Cluster, p.Node, momentsOf(a.record, a.roster, a.mine[p]))
 		}
-		a.cases[p].Evidence = a.evidence(p)
+		a.cases[p].Evidence = a.evidence(p, lifeOf(p))
+	}
+}
+
+// lifeOf is where a pod was and when, by its own lines.
+func lifeOf(p *Pod) nearby.Life {
+	return nearby.Life{Cluster: p.Cluster, Node: p.Node, First: p.First, Last: p.Last, Whole: p.anonymous}
+}
+
+// addLaterEnds adds the next end of their node to the evidence of pods that nothing else ended, however long after
+// their last line it came, where one who told of the pod's start was read without a gap in between.
+func addLaterEnds(a *assembler) {
+	for _, p := range a.wanted {
+		life := lifeOf(p)
+		if p.anonymous || p.Node == "" || p.nodeGuessed || p.Last.IsZero() {
+			continue
+		}
+		if at := a.nodes.NextEnd(life); !at.IsZero() && casefile.RanUntil(a.cases[p], at) {
+			life.Last = at
+			a.cases[p].Evidence = a.evidence(p, life)
+		}
 	}
 }
 
@@ -285,12 +306,10 @@ func (a *assembler) isUntied(s *signal.Signal, owners []*Pod) bool {
 	return a.masked(s) && p.anonymous || p.Name == "" && p.UID == "" && a.onlyID(s) && a.anybodys(s)
 }
 
-// evidence is what is about a pod and what is about its node, in the order of the
+// evidence is what is about a pod and what is about its node in a life, in the order of the
 // record.
-func (a *assembler) evidence(p *Pod) (out []casefile.Evidence) {
-	mine := a.mine[p]
-	near := a.nodes.Around(nearby.Life{
-		Cluster: p.Cluster, Node: p.Node, First: p.First, Last: p.Last, Whole: p.anonymous})
+func (a *assembler) evidence(p *Pod, life nearby.Life) (out []casefile.Evidence) {
+	mine, near := a.mine[p], a.nodes.Around(life)
 	for len(mine) > 0 || len(near) > 0 {
 		if len(near) == 0 || len(mine) > 0 && mine[0].number <= near[0] {
 			if len(near) > 0 && mine[0].number == near[0] {

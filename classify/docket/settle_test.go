@@ -327,6 +327,32 @@ func TestNodeVanishes(t *testing.T) {
 	}
 }
 
+// A runner that tells nothing for a long time dies with its node, too: with one that booted, and with one that is
+// not heard of any more.
+func TestNodeEndsUnderAQuietRunner(t *testing.T) {
+	boot := func(w *world) {
+		e := w.entry(ingest.Kernel, "Linux version 6.1.0-18-amd64 (debian-kernel@lists.debian.org) (gcc-12) #1 SMP")
+		e.Boot = "b2"
+		w.tell(e, w.covered(ingest.Kernel, "n1"), w.reached("n1"))
+	}
+	for label, end := range map[string]func(w *world){"node-crash": boot, "node-lost": func(*world) {}} {
+		w := newWorld(t, Options{Deadline: 10 * time.Second})
+		w.tell(append(w.born(), w.reached("n1"))...)
+		for range 20 {
+			w.pass(time.Minute)
+			w.tell(w.covered(ingest.Containerd, "n1"), w.covered(ingest.Kubelet, "n1"), w.reached("n1"))
+			w.due()
+		}
+		w.want("it lives")
+		end(w)
+		for range 5 {
+			w.pass(time.Minute)
+			w.due()
+		}
+		w.want("its node ended", pod+" "+label+" 1")
+	}
+}
+
 // A server that was down itself must not take its nodes for dead.
 func TestOwnDowntimeIsNoSilence(t *testing.T) {
 	w := newWorld(t, Options{Deadline: 10 * time.Second})

@@ -52,6 +52,7 @@ type Life struct {
 // anybody can have written. However much that is, it displaces no proven line.
 type nearLines [2]struct {
 	dated, undated []int
+	ends           []int   // the dated that tell that the node went down, or is gone
 	kinds          [][]int // the dated of each kind
 	undatedKinds   [][]int // of each kind the first and the last without a time, by turns
 }
@@ -74,6 +75,16 @@ func (n *Lines) Add(number int) {
 func (n *Lines) Around(p Life) []int {
 	near := n.nearTo(node{p.Cluster, p.Node})
 	return inOrder(n.nearest(p, near, 0), n.nearest(p, near, 1))
+}
+
+// NextEnd is when it is proven for the first time, later than a pod's own lines reach, that its node went down or was
+// gone; zero if it is not. Of a pod that only runs there is nothing to tell, for hours.
+func (n *Lines) NextEnd(p Life) time.Time {
+	ends := n.nearTo(node{p.Cluster, p.Node})[0].ends
+	if at := n.findSince(ends, p.Last.Add(After+1)); at < len(ends) {
+		return n.signals[ends[at]].At
+	}
+	return time.Time{}
 }
 
 func (n *Lines) nearest(p Life, near *nearLines, proven int) []int {
@@ -150,11 +161,15 @@ func (n *Lines) nearTo(on node) *nearLines {
 			} else {
 				lines.dated = append(lines.dated, number)
 			}
+			if s := n.signals[number]; (s.Def.Ends || s.Def.Down) && !s.At.IsZero() {
+				lines.ends = append(lines.ends, number)
+			}
 		}
 	}
 	for i := range near {
 		slices.Sort(near[i].dated)
 		slices.Sort(near[i].undated)
+		slices.Sort(near[i].ends)
 		near[i].kinds = n.byKind(near[i].dated)
 		for _, kind := range n.byKind(near[i].undated) {
 			near[i].undatedKinds = append(near[i].undatedKinds, fromBothEnds(kind))

@@ -96,12 +96,13 @@ func (c *Choice) addStruck(signals []*signal.Signal) {
 			lives[root] = heard{l.at, l.at}
 		}
 	}
-	times := make([][]int64, len(c.q.places))
+	ends := slices.DeleteFunc(slices.Clone(strikes), func(s *signal.Signal) bool { return !s.Def.Ends && !s.Def.Down })
+	times, endTimes := make([][]int64, len(c.q.places)), make([][]int64, len(c.q.places))
 	for i, p := range c.q.places {
-		times[i] = timesOf(strikes, p)
+		times[i], endTimes[i] = timesOf(strikes, p), timesOf(ends, p)
 	}
 	for item, l := range c.q.lines {
-		if lives[c.rootOf(uint32(item))].meets(times[l.place]) {
+		if life := lives[c.rootOf(uint32(item))]; life.meets(times[l.place]) || life.isBefore(endTimes[l.place]) {
 			c.want(item)
 		}
 	}
@@ -129,6 +130,9 @@ func (h heard) meets(times []int64) bool {
 	i, _ := slices.BinarySearch(times, h.first-int64(nearby.Before))
 	return i < len(times) && times[i] <= h.last+int64(nearby.After)
 }
+
+// isBefore says whether one of the times comes after the pod's life: what is quiet ended by nothing else.
+func (h heard) isBefore(times []int64) bool { return len(times) > 0 && times[len(times)-1] > h.last }
 
 // addLonely adds the pods of clusters of which few would be left out.
 func (c *Choice) addLonely() {

@@ -82,6 +82,43 @@ func (c *Case) Covers(source ingest.Source, died time.Time) bool {
 	})
 }
 
+// downFor is for how long before its new boot, or before it is missed, a node can have been down: then nobody wrote.
+const downFor = 10 * time.Minute
+
+// endTellers tell of a container's end who told of its start.
+var endTellers = []ingest.Source{ingest.Kubelet, ingest.Containerd, ingest.Kube}
+
+// RanUntil says whether a pod ran until its node ended, of which was told then: one who would have told of its end
+// told of its start and was read without a gap from there on, and nobody told of an end.
+func RanUntil(c *Case, told time.Time) bool {
+	for i := range c.Evidence {
+		if e := &c.Evidence[i]; e.Def.Exit || e.Def.Ends && (e.Mine || c.endsWithNode(e)) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
+		return e.Mine && e.Proven && e.Def.Starts && !e.At.IsZero() &&
+			slices.Contains(endTellers, e.Source) && readBetween(c, e.Source, e.At, told.Add(-downFor))
+	})
+}
+
+// readBetween says whether a source was read from one time to another without a gap.
+func readBetween(c *Case, source ingest.Source, from, to time.Time) bool {
+	var spans []Coverage
+	for k := range c.AllCoverage() {
+		switch {
+		case k.Source != source || k.Partly != "" || k.Why == "" && k.undated():
+		case k.Why == "":
+			spans = append(spans, k)
+		case k.undated() || !k.From.After(to) && !k.To.Before(from):
+			return false
+		}
+	}
+	return slices.ContainsFunc(joinSpans(spans), func(k Coverage) bool {
+		return !k.From.After(from) && !k.To.Before(to)
+	})
+}
+
 // kubeletTells says whether the kubelet tells in its log what it does with the pod. One at
 // verbosity 0, as kubeadm and k3s start it, tells of no start, stop or end at all.
 func kubeletTells(c *Case) bool {

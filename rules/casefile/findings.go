@@ -270,6 +270,9 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
+// longQuiet is how long after the pod's last line the end of its node is when it died, and not that line.
+const longQuiet = 5 * time.Minute
+
 // timeOfDeath is when the runner ended, and whether it did. What the runner and its job printed
 // tells when only where nobody else saw it.
 func (c *Case) timeOfDeath(exit ExitRecord) (time.Time, bool) {
@@ -287,6 +290,9 @@ func (c *Case) timeOfDeath(exit ExitRecord) (time.Time, bool) {
 			continue
 		}
 		if !e.Source.Forgeable() {
+			if !e.Mine && e.At.Sub(last) > longQuiet {
+				last = lastHeard(c.Evidence[:i+1], e.At.Add(-downFor))
+			}
 			return last, true
 		}
 		if !ended {
@@ -294,6 +300,18 @@ func (c *Case) timeOfDeath(exit ExitRecord) (time.Time, bool) {
 		}
 	}
 	return printed, ended || exit.Known
+}
+
+// lastHeard is when a node was heard of for the last time before what the last of some lines tells of it, or when it is
+// told if it was not heard of since a time.
+func lastHeard(lines []Evidence, since time.Time) time.Time {
+	told := len(lines) - 1
+	for i := told - 1; i >= 0; i-- {
+		if e := &lines[i]; e.Proven && e.Source.Host() && e.At.After(since) && e.At.Before(lines[told].At) {
+			return e.At
+		}
+	}
+	return lines[told].At
 }
 
 // sharpenTime finds the moment within the second that an exit record names: the

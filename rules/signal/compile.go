@@ -107,7 +107,7 @@ func (c *compiler) compileSignal(s signalSpec) {
 	family, _, _ := strings.Cut(s.name.Value, ".")
 	d := &Def{
 		Name: s.name.Value, Family: family, Doc: s.doc.Value, Printed: s.printed.Value,
-		Effect: s.effect, form: form{frame: s.frame}, Tests: s.tests,
+		Effect: s.effect, Down: s.down, form: form{frame: s.frame}, Tests: s.tests,
 		at: s.name.Pos, Fills: map[string]string{},
 	}
 	d.Sources, d.writers = Sources(s.source, s.name.Pos, c.errs), c.compileWriters(s.writers)

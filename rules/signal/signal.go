@@ -41,6 +41,7 @@ type Def struct {
 
 	Reach Reach
 	Effect
+	Down  bool              // its node went down, or came up anew: what ran on it ended with that
 	Fills map[string]string // verdict field <- capture
 
 	Tests  []Test

@@ -67,10 +67,12 @@ type signalSpec struct {
 	captures, fills, writers []yamlfile.Pair
 	within                   []yamlfile.Pair
 	effect                   Effect
-	frame                    bool
-	shapes                   []shapeSpec // the first is the signal's own, or: gives the others
-	tests                    []Test
+	traits
+	shapes []shapeSpec // the first is the signal's own, or: gives the others
+	tests  []Test
 }
+
+type traits struct{ frame, down bool }
 
 type shapeSpec struct {
 	match    yamlfile.Text
@@ -91,7 +93,7 @@ func (r reader) readSignal(n *yaml.Node) (s signalSpec) {
 		"subject": r.Texts(&s.subject), "reach": r.Texts(&s.reach), "within": r.Pairs(&s.within),
 		"once": r.Text(&s.once),
 		"ends": r.Bool(&s.effect.Ends), "starts": r.Bool(&s.effect.Starts), "exit": r.Bool(&s.effect.Exit),
-		"alarm": r.Bool(&s.effect.Alarm), "frame": r.Bool(&s.frame),
+		"alarm": r.Bool(&s.effect.Alarm), "node_down": r.Bool(&s.down), "frame": r.Bool(&s.frame),
 		"tests": r.List(func(n *yaml.Node) { s.tests = append(s.tests, r.signalTest(n)) }),
 	})
 	s.shapes = append([]shapeSpec{own}, others...)
