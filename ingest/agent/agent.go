@@ -104,7 +104,7 @@ type state struct {
 	Cursor string            `json:"cursor"`
 	At     time.Time         `json:"at"`
 	Pods   []podlog.Position `json:"pods"`
-	Lost   timeRange         `json:"hole,omitzero"`
+	Lost   timeRange         `json:"hole,omitzero"` // where it was stored before the spool did that
 }
 
 const (
@@ -119,13 +119,19 @@ func New(c Config, log zerolog.Logger, registry prometheus.Registerer) (*Agent, 
 	}
 	a := &Agent{c: c, log: log, allow: newAllowance(c.Now), marks: newMarks(c.Node)}
 	var err error
-	if a.spool, err = spool.Open(c.Spool.Dir, c.Spool.MaxBytes, a.spoolFull); err != nil {
+	if a.spool, err = spool.Open(c.Spool.Dir, c.Spool.MaxBytes, losses{a}); err != nil {
+		return nil, err
+	}
+	var untold timeRange
+	if err := a.spool.LoadUntold(&untold); err != nil {
 		return nil, err
 	}
 	if _, err := a.spool.LoadState("positions", &a.state); err != nil {
 		return nil, err
 	}
+	a.lost.extendBy(untold)
 	a.lost.extendBy(a.state.Lost)
+	a.state.Lost = timeRange{}
 	a.metrics = newMetrics(registry, a.spool)
 	a.queue = queue{spool: a.spool, cluster: c.Cluster, now: c.Now}
 	a.rulebook = newRulebook(c.Rulebook, c.Sender, a.spool, log, a.metrics)
@@ -348,7 +354,6 @@ func (a *Agent) storeAll(now time.Time, keep bool) error {
 	if !keep && now.Sub(a.stored) < keepEvery {
 		return nil
 	}
-	a.state.Lost = a.lost.currentRange()
 	err := a.spool.SaveState("positions", a.state)
 	if err == nil {
 		a.stored = now
@@ -356,13 +361,19 @@ func (a *Agent) storeAll(now time.Time, keep bool) error {
 	return err
 }
 
-// spoolFull is called by the spool with what it dropped. Lost evidence is a gap in
-// everything that the node and its pods said at that time. It is no file, which would cost
-// another, but is stored with the positions, and sent before the next file.
-func (a *Agent) spoolFull(i spool.Item, body []byte) {
+// losses is the account of what the agent's spool lost. Lost evidence is a gap in everything that
+// the node and its pods said at that time. It is no file, which would cost another, but is
+// sent before the next one.
+type losses struct{ *Agent }
+
+// Lost takes what the spool dropped.
+func (a losses) Lost(i spool.Item, body []byte) {
 	a.metrics.dropped.WithLabelValues("spool", "spool-full-"+string(i.Class)).Add(float64(i.Entries))
 	a.log.Error().Str("class", string(i.Class)).Int("entries", i.Entries).Msg("the spool is full; the oldest file went")
 	if i.Class == spool.Evidence {
 		a.lost.extendBy(timeRange{i.From, i.To, tellersOf(body)})
 	}
 }
+
+// Untold is what the server is still to be told of.
+func (a losses) Untold() any { return a.lost.currentRange() }

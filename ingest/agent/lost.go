@@ -48,8 +48,8 @@ func addTellers(to []teller, more ...teller) []teller {
 }
 
 // lostRange is the time of the evidence that the spool lost and that the server was not
-// told of. It is stored with the positions: what is lost must not look like silence after
-// a crash or a stop.
+// told of. It is stored before anything that came after it: what is lost must not look like
+// silence after a crash or a stop.
 type lostRange struct {
 	mu sync.Mutex
 	timeRange

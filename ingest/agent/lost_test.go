@@ -63,7 +63,7 @@ func TestHoleOfAHole(t *testing.T) {
 	s.will(503)
 	a := newTestAgent(t, t.TempDir(), s.URL, 700)
 	a.delivery.away.Store(true)
-	a.spoolFull(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)},
+	losses{a}.Lost(spool.Item{Class: spool.Evidence, Entries: 1, From: now.Add(-time.Hour), To: now.Add(-time.Minute)},
 		nil)
 	for i := range 6 {
 		oomAt(a, now.Add(time.Duration(i)*time.Second))
@@ -91,6 +91,29 @@ func TestHoleIsToldFirst(t *testing.T) {
 	s.will(0)
 	sendUntil(t, a, "an empty spool", a.empty)
 	if got := s.texts(); len(got) < 7 || !strings.HasPrefix(got[0], "gap ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A push that the server does not take is written at once. What went before it is told before it after
+// a crash, though the positions were never stored.
+func TestHoleIsToldFirstAfterACrash(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	s.will(503)
+	a := newTestAgent(t, dir, s.URL, 700)
+	for i := range 6 {
+		oomAt(a, now.Add(time.Duration(i)*time.Second))
+		a.stored = now // the positions are not due
+		a.flushOnce(context.Background(), false)
+	}
+	if a.lost.currentRange().To.IsZero() {
+		t.Fatal("nothing was lost")
+	}
+	a.Steps().Send(context.Background())
+	s.will(0)
+	b := newTestAgent(t, dir, s.URL, 1<<20)
+	sendUntil(t, b, "an empty spool", b.empty)
+	if got := s.texts(); len(got) < 2 || !strings.HasPrefix(got[0], "gap ") {
 		t.Errorf("%q", got)
 	}
 }

@@ -5,7 +5,8 @@
 // Then context goes first, the oldest first, and evidence only when no context is
 // left; what goes is reported. Put waits for nobody: what the receiver takes at
 // once is never written. All else is on disk when Keep or SaveState returns, so a
-// stored position never stands for what is only in memory.
+// stored position never stands for what is only in memory. What is to be told of what
+// went is on disk before anything that was put after it.
 //
 // Crash behaviour: a file is there wholly or not at all. Opened again, the spool
 // holds what was kept, and the positions of then or of before that: what was only
@@ -13,6 +14,7 @@
 package spool
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,11 +59,22 @@ func moment(nanos int64) time.Time {
 	return time.Unix(0, nanos).UTC()
 }
 
+// Losses is who keeps account of what went because the folder was full. It is called while the
+// spool is locked.
+type Losses interface {
+	Lost(Item, []byte) // takes what went, and its body: nil where that cannot be read
+	Untold() any       // is what the receiver is still to be told of it
+}
+
+// untold is the name of the state that holds what the receiver is still to be told.
+const untold = "untold"
+
 // Spool is one open folder. It is safe for concurrent use.
 type Spool struct {
-	dir  string
-	max  int64
-	lost func(Item, []byte) // told of what went because the folder was full, and its body
+	dir    string
+	max    int64
+	losses Losses
+	untold []byte // what is stored of what they have not told
 
 	mu     sync.Mutex
 	items  []Item // by Seq
@@ -73,9 +86,8 @@ type Spool struct {
 }
 
 // Open opens a folder, and makes it when it is not there. max is its size in
-// bytes; lost is called for every file that had to go, with what it held: nil
-// where that cannot be read.
-func Open(dir string, max int64, lost func(Item, []byte)) (*Spool, error) {
+// bytes.
+func Open(dir string, max int64, losses Losses) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
@@ -83,7 +95,7 @@ func Open(dir string, max int64, lost func(Item, []byte)) (*Spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	s := &Spool{dir: dir, max: max, lost: lost, next: 1, more: make(chan struct{}, 1)}
+	s := &Spool{dir: dir, max: max, losses: losses, next: 1, more: make(chan struct{}, 1)}
 	for _, f := range files {
 		if strings.HasSuffix(f.Name(), ".tmp") {
 			_ = os.Remove(filepath.Join(dir, f.Name())) // a write that a crash cut off
@@ -92,6 +104,9 @@ func Open(dir string, max int64, lost func(Item, []byte)) (*Spool, error) {
 		s.takeFound(f)
 	}
 	slices.SortFunc(s.items, func(a, b Item) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	if s.untold, err = json.Marshal(losses.Untold()); err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
 	s.wakeUp()
 	return s, nil
 }
@@ -133,10 +148,37 @@ func (s *Spool) Put(i Item, body []byte) {
 	s.wakeUp()
 }
 
+// LoadUntold reads back what the receiver was still to be told when it was kept last.
+func (s *Spool) LoadUntold(into any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ok, err := s.LoadState(untold, into)
+	if ok && err == nil {
+		s.untold, err = json.Marshal(into)
+	}
+	return err
+}
+
+// keepUntold stores what the receiver is still to be told where that changed.
+func (s *Spool) keepUntold() error {
+	data, err := json.Marshal(s.losses.Untold())
+	if err != nil || bytes.Equal(data, s.untold) {
+		return err
+	}
+	if err = s.writeFile(untold+".json", data); err == nil {
+		s.untold, s.unsure = data, true
+		err = s.syncDir()
+	}
+	return err
+}
+
 // Keep writes what is only in memory.
 func (s *Spool) Keep() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.keepUntold(); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
 	for at := range s.items {
 		i := &s.items[at]
 		if i.body == nil {
@@ -199,7 +241,7 @@ func (s *Spool) shrinkToFit() {
 				body, _ = os.ReadFile(filepath.Join(s.dir, i.fileName()))
 			}
 			s.forgetAt(at)
-			s.lost(i, body)
+			s.losses.Lost(i, body)
 		}
 	}
 }
@@ -244,7 +286,7 @@ func (s *Spool) Next() (i Item, body []byte, err error) {
 			return i, nil, fmt.Errorf("spool: %w", err)
 		}
 		s.dropItem(i) // somebody else removed it
-		s.lost(i, nil)
+		s.losses.Lost(i, nil)
 	}
 	return i, nil, ErrEmpty
 }
@@ -264,8 +306,8 @@ func (s *Spool) Size() (bytes int64, files int) {
 }
 
 // SaveState keeps all that was put, then stores a value beside the files, in one
-// step, and removes what had to go: until then a crash brings it back, and the value
-// can say that it went. A crash of the machine may bring back the value before.
+// step, and removes what had to go: until then a crash brings it back. A crash of the
+// machine may bring back the value before.
 func (s *Spool) SaveState(name string, value any) error {
 	err := s.SaveValue(name, value)
 	if err == nil {
@@ -274,7 +316,7 @@ func (s *Spool) SaveState(name string, value any) error {
 	return err
 }
 
-// SaveValue is SaveState for a value that does not say what went: nothing is removed.
+// SaveValue is SaveState for a value of something else: nothing is removed.
 func (s *Spool) SaveValue(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err == nil {

@@ -15,14 +15,20 @@ type lostItem struct {
 	held string
 }
 
+// account is of what went.
+type account struct{ lost []lostItem }
+
+func (a *account) Lost(i Item, body []byte) { a.lost = append(a.lost, lostItem{i, string(body)}) }
+func (a *account) Untold() any              { return len(a.lost) }
+
 func open(t *testing.T, dir string, max int64) (*Spool, *[]lostItem) {
 	t.Helper()
-	var lost []lostItem
-	s, err := Open(dir, max, func(i Item, body []byte) { lost = append(lost, lostItem{i, string(body)}) })
+	a := &account{}
+	s, err := Open(dir, max, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, &lost
+	return s, &a.lost
 }
 
 func put(t *testing.T, s *Spool, class Class, body string) {
@@ -234,8 +240,36 @@ func TestTimelessItemsAreFoundAgain(t *testing.T) {
 	}
 }
 
-// What had to go is removed once that is stored with the positions: a crash before
-// brings it back.
+// What the receiver is still to be told of what went is on disk with what was put after it, whoever
+// has that written.
+func TestLossIsStoredBeforeWhatCameAfterIt(t *testing.T) {
+	for what, write := range map[string]func(s *Spool) error{
+		"kept":             (*Spool).Keep,
+		"with a value":     func(s *Spool) error { return s.SaveValue("rulebook", 1) },
+		"with a new state": func(s *Spool) error { return s.SaveState("positions", 1) },
+	} {
+		dir := t.TempDir()
+		s, _ := open(t, dir, 3)
+		untold := 0
+		if err := s.LoadUntold(&untold); err != nil {
+			t.Fatal(err)
+		}
+		keep(t, s)
+		equal(t, names(t, dir))
+		put(t, s, Evidence, "aa")
+		put(t, s, Evidence, "bb")
+		if err := write(s); err != nil {
+			t.Fatal(err)
+		}
+		again, _ := open(t, dir, 3)
+		if err := again.LoadUntold(&untold); err != nil || untold != 1 {
+			t.Errorf("%s: %d losses are to be told: %v", what, untold, err)
+		}
+		equal(t, drain(again), "evidence bb")
+	}
+}
+
+// What had to go is removed once the positions are stored: a crash before brings it back.
 func TestWhatHadToGoIsThereUntilThatIsStored(t *testing.T) {
 	dir := t.TempDir()
 	s, lost := open(t, dir, 3)
