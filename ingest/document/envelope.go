@@ -54,6 +54,7 @@ var envelopes = [...]envelope{
 	{hosted, running, "[", peelDmesg},
 	{hosted, 0, "0", peelRingISO},
 	{hosted, hosted, "<", peelPriority},
+	{hosted, 0, "a0", peelTalos},
 	{hosted, running, "a0<:", peelSyslog},
 	{hosted, hosted, "a", peelDecoded},
 	{hosted, running, "a(", peelIdent},

@@ -78,7 +78,7 @@ func (c *containers) flushParts(s *stream) {
 }
 
 // dockerLine: `{"log":"text\n","stream":"stdout","time":"…"}`, docker's json-file
-// driver. A line that it split has no newline at its end.
+// driver. A line that it split has no newline at its end. Without the stream it is no line of docker's.
 func (f *recordLines) dockerLine() {
 	c := &f.rec
 	f.r.account.lines++
@@ -90,7 +90,7 @@ func (f *recordLines) dockerLine() {
 		f.r.account.clock.Set(&d.Entry, st)
 	}
 	text := c.log.Text()
-	full := len(text) > 0 && text[len(text)-1] == '\n'
+	full := !c.stdstream || len(text) > 0 && text[len(text)-1] == '\n'
 	if text = f.r.containers.joinParts(&d, 0, text, full); d.incomplete {
 		return
 	}

@@ -112,3 +112,41 @@ func peelRingISO(r *reader, d *draft, s string) (string, bool) {
 	r.account.clock.Set(&e, st)
 	return r.hosts.ringBuffer(d, e, text), true
 }
+
+// peelTalos: `10.0.0.7: kern: warning: [2026-05-04T10:00:00.123456789Z]: text`, talosctl dmesg, since
+// Talos 0.3; without the node where one was asked for by its own file.
+func peelTalos(r *reader, d *draft, s string) (string, bool) {
+	at := strings.Index(s[:min(len(s), 300)], ": [2")
+	if at < 0 {
+		return s, false
+	}
+	head, level, ok := cutLast(s[:at], ": ")
+	node, facility, named := cutLast(head, ": ")
+	if !named {
+		node, facility = "", head
+	}
+	kernel, known := facilities[facility]
+	inside, text, closed := strings.Cut(s[at+3:], "]: ")
+	st, timed := logtext.ISOStamp(inside)
+	words := node + strings.TrimLeft(level, " ")
+	if !ok || !known || !closed || !timed || st.Size != len(inside) || strings.Contains(words, " ") {
+		return s, false
+	}
+	var e ingest.Entry
+	r.account.clock.Set(&e, st)
+	d.pid = !kernel
+	text = r.hosts.ringBuffer(d, e, text)
+	if d.Node == "" {
+		d.Node = node
+	}
+	return text, true
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	at := strings.LastIndex(s, sep)
+	if at < 0 {
+		return s, "", false
+	}
+	return s[:at], s[at+len(sep):], true
+}

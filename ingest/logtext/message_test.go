@@ -205,3 +205,18 @@ func BenchmarkMessage(b *testing.B) {
 		}
 	}
 }
+
+// Many programs that are written in Go print the form of containerd's: a field that it does not know says so.
+func TestFormOfManyPrograms(t *testing.T) {
+	const head = `time="2026-05-04T10:00:00Z" level=info msg="exited: see \" job=1\"" `
+	for fields, want := range map[string]ingest.Source{
+		"id=1f2e namespace=k8s.io":              ingest.Containerd,
+		"namespace=builds workflow=forge-1":     ingest.Unknown,
+		"job=12 project=3 runner=glrt-1":        ingest.Unknown,
+		`error="the job=12 is not a container"`: ingest.Containerd,
+	} {
+		if got, _ := ProgramOf(head + fields); got != want {
+			t.Errorf("%s: %s", fields, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package logtext
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"coroner/ingest"
@@ -68,8 +69,11 @@ func logfmtShape(s string) (ingest.Source, Stamp) {
 	st, _ := InnerStamp(s)
 	switch {
 	case strings.HasPrefix(s, "time=\"") && strings.Contains(s, " level=") && strings.Contains(s, " msg="):
-		if FromKata(s) {
+		switch {
+		case FromKata(s):
 			return ingest.Kata, st
+		case isOfAnother(s):
+			return ingest.Unknown, st
 		}
 		return ingest.Containerd, st
 	case strings.Contains(s, "component=") || strings.Contains(s, "logger="):
@@ -79,6 +83,20 @@ func logfmtShape(s string) (ingest.Source, Stamp) {
 	}
 	return ingest.Unknown, st
 }
+
+// isOfAnother says whether a line in the form of containerd's, which is that of many programs written in
+// Go, has a field that neither containerd nor dockerd gives: those are about other things than containers.
+func isOfAnother(s string) bool {
+	if !slices.ContainsFunc(othersFields, func(name string) bool { return strings.Contains(s, name+"=") }) {
+		return false
+	}
+	var room [16]Field
+	_, fields, _ := splitLogfmt(s, room[:0])
+	return slices.ContainsFunc(othersFields, func(name string) bool { return fields.Get(name) != "" })
+}
+
+// othersFields are such fields: of Argo, gitlab-runner, drone and of controllers.
+var othersFields = []string{"workflow", "displayName", "job", "project", "runner", "pipeline", "step.id"}
 
 func namedShape(fields Fields) ingest.Source {
 	for _, key := range []string{"logger", "component"} {

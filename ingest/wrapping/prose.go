@@ -18,8 +18,9 @@ func Prose(text []byte) bool {
 	return true
 }
 
-// Quoted is what a prose text quotes of messages, a line each: what stands between backticks and
-// has the words of a message, and lines that call themselves an error. Commands are none.
+// Quoted is what a prose text quotes of messages, a line each: what stands between backticks or
+// quotation marks and has the words of a message, and lines that call themselves an error or are
+// GitHub's word for a lost runner. Commands are none.
 func Quoted(text []byte) string {
 	var out strings.Builder
 	for line := range strings.Lines(string(text)) {
@@ -28,7 +29,7 @@ func Quoted(text []byte) string {
 			continue
 		}
 		for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
-			if said := strings.TrimSpace(m[1]); len(strings.Fields(said)) > 2 && !command.MatchString(said) {
+			if said := strings.TrimSpace(m[1] + m[2]); len(strings.Fields(said)) > 2 && !command.MatchString(said) {
 				out.WriteString(said + "\n")
 			}
 		}
@@ -37,9 +38,10 @@ func Quoted(text []byte) string {
 }
 
 var (
-	codeSpan  = regexp.MustCompile("`([^`\n]{12,500})`")
-	errorLine = regexp.MustCompile(`^(?:ERROR|FATAL|Error|##\[error\])[: ]`)
-	command   = regexp.MustCompile(`^(?:\$ |\S*(?:\.sh|make|kubectl|docker|helm|git|curl|sudo|grep|journalctl|cat|cd|` +
+	codeSpan  = regexp.MustCompile("`([^`\n]{12,500})`|[\"“]([^\"”\n]{20,500})[\"”]")
+	errorLine = regexp.MustCompile(`^(?:ERROR|FATAL|Error|##\[error\])[: ]|` +
+		`^The (?:self-hosted|hosted) runner.{0,120} lost communication`)
+	command = regexp.MustCompile(`^(?:\$ |\S*(?:\.sh|make|kubectl|docker|helm|git|curl|sudo|grep|journalctl|cat|cd|` +
 		`go|npm|pip|systemctl|coroner) )`)
 )
 

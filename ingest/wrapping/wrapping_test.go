@@ -206,8 +206,12 @@ func TestInnerBars(t *testing.T) {
 func TestQuoted(t *testing.T) {
 	const text = "The nodes restart with `watchdog: BUG: soft lockup - CPU#2 stuck`, see `values.yaml` and\n" +
 		"`kubectl drain build-7 --force` helps. `OOMKilled` was not it.\n" +
-		"ERROR: Job failed (system failure): no pod\nThe ERROR: came twice.\n"
-	want := "watchdog: BUG: soft lockup - CPU#2 stuck\nERROR: Job failed (system failure): no pod\n"
+		"ERROR: Job failed (system failure): no pod\nThe ERROR: came twice.\n" +
+		"It says \"finish job request for job 7 with result: Succeeded\", or \"all well\", and then\n" +
+		"The self-hosted runner lost communication with the server\n"
+	want := "watchdog: BUG: soft lockup - CPU#2 stuck\nERROR: Job failed (system failure): no pod\n" +
+		"finish job request for job 7 with result: Succeeded\n" +
+		"The self-hosted runner lost communication with the server\n"
 	if got := wrapping.Quoted([]byte(text)); got != want {
 		t.Errorf("%q", got)
 	}
