@@ -5,9 +5,10 @@
 // Invariant: only a job that GitHub itself ties to the runner is annotated, in a repository that
 // records name which a job cannot write, and within the scope; of a job at GitLab see GitLab. A
 // case has one check run, which a later revision edits; a revision that is there is never made
-// again. Nothing is said of a runner that completed its job, nor of a job that succeeded or was
-// not under way at the death, but that what was said before is withdrawn. Why not is logged and
-// stored with the verdict. An annotation never blocks a merge. The limits of GitHub and GitLab are kept.
+// again. Nothing is said of a runner that completed its job, nor of a job that was cancelled, that
+// succeeded or that was not under way at the death, but that what was said before is withdrawn. Why
+// not is logged and stored with the verdict. That the runner died is said only where it is known. An
+// annotation never blocks a merge. The limits of GitHub and GitLab are kept.
 //
 // Crash behaviour: it keeps no state. Before it makes anything it looks at GitHub for the case
 // and its revision, so that what was made right before a crash is found.
@@ -56,6 +57,7 @@ type Annotator struct {
 	// Locate says which repository and run the runner's job is of, by records that a job cannot write.
 	Locate func(context.Context, *ledger.Record) (github.Question, error)
 	Ledger *ledger.Ledger
+	Book   func() *rules.Rulebook // that verdicts are judged by
 	Scope  Scope
 	Pages  string // the address of coroner's pages, "" if it is not known
 	Log    zerolog.Logger
@@ -87,7 +89,7 @@ func (s Scope) Has(repository string) bool {
 
 // Send annotates the job of one revision.
 func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error) {
-	text, err := toSay(ctx, a.Ledger, a.Pages, &d.Record)
+	text, err := toSay(ctx, a.Ledger, a.Book(), a.Pages, &d.Record)
 	if err != nil {
 		return "", err
 	}
@@ -154,19 +156,20 @@ func logSkipped(log *zerolog.Logger, repository string, r *ledger.Record, why st
 }
 
 // toSay is what to say of a revision. It is deliver.ErrSkip where there is nothing to say: of what
-// is no runner, of one that did not die and was not taken for dead, and where a later revision
-// has its own turn.
-func toSay(ctx context.Context, l *ledger.Ledger, pages string, r *ledger.Record) (annotation, error) {
+// is no runner, of one by which no job was harmed and that was not taken for dead, and where a
+// later revision has its own turn.
+func toSay(
+	ctx context.Context, l *ledger.Ledger, book *rules.Rulebook, pages string, r *ledger.Record,
+) (annotation, error) {
 	v := &r.Verdict
-	withdrawn := !v.Death()
-	if v.Kind != casefile.OfRunner || v.DiedAt == nil || withdrawn && v.Revises == nil {
+	if v.Kind != casefile.OfRunner || v.DiedAt == nil || harmless(v) && v.Revises == nil {
 		return annotation{}, deliver.ErrSkip
 	}
 	last, ok, err := l.LastVerdict(ctx, r.Case)
 	if err == nil && ok && last.Verdict.Revision > v.Revision {
 		err = deliver.ErrSkip
 	}
-	return annotationOf(r, pages, withdrawn), err
+	return annotationOf(r, book, pages), err
 }
 
 // Failure makes an error of GitHub's one of package deliver's.
@@ -298,14 +301,14 @@ type annotation struct {
 	title, body string
 }
 
-func annotationOf(r *ledger.Record, pages string, withdrawn bool) annotation {
+func annotationOf(r *ledger.Record, book *rules.Rulebook, pages string) annotation {
 	v := &r.Verdict
-	t := annotation{id: r.Case, revision: v.Revision, died: *v.DiedAt, withdrawn: withdrawn, title: Title(v)}
+	t := annotation{id: r.Case, revision: v.Revision, died: *v.DiedAt, title: title(book, v)}
 	if pages != "" {
 		t.page = strings.TrimRight(pages, "/") + pagePath(r)
 	}
-	if t.body = body(v, t.page); withdrawn {
-		t.title = "Withdrawn: " + string(v.Label)
+	if t.body = body(v, t.page); harmless(v) {
+		t.withdrawn, t.title, t.body = true, "Withdrawn: "+string(v.Label), withdrawal(v, t.page)
 	}
 	return t
 }
@@ -313,16 +316,4 @@ func annotationOf(r *ledger.Record, pages string, withdrawn bool) annotation {
 // withdraw makes it say that what an earlier revision said does not hold.
 func (t *annotation) withdraw(why string) {
 	t.withdrawn, t.title, t.body = true, "Withdrawn: "+why, "What was said here of this job does not hold: "+why+"."
-}
-
-// Title says in a few words whose death it was.
-func Title(v *rules.Verdict) string {
-	what := fmt.Sprintf("%s (%s)", v.Label, v.Confidence)
-	switch {
-	case v.Domain == "workload":
-		return "The job ended its runner: " + what
-	case v.Label == rules.Unknown:
-		return "The runner died, nothing that was read says why"
-	}
-	return "The runner died, not your test: " + what
 }

@@ -24,6 +24,7 @@ import (
 
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
+	"coroner/fixtures/shipped"
 	"coroner/ingest/github"
 	"coroner/rules"
 
@@ -33,7 +34,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-var update = flag.Bool("update", false, "rewrite the requests that are kept in testdata")
+var update = flag.Bool("update", false, "rewrite what is kept in testdata")
 
 const sha = "0123456789abcdef0123456789abcdef01234567"
 
@@ -235,7 +236,7 @@ func newScene(t *testing.T, mode Mode) *scene {
 	t.Cleanup(func() { _ = l.Close() })
 	s.fakeGitHub, s.ledger = fake, l
 	s.a = &Annotator{Mode: mode, App: "77", GitHub: github.NewClient(address, app.Token, app.HTTP, now), Ledger: l,
-		Scope: Scope{"o/*"}, Pages: "https://coroner.example/", Log: zerolog.Nop(),
+		Scope: Scope{"o/*"}, Pages: "https://coroner.example/", Log: zerolog.Nop(), Book: shippedBook(t),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
 			return github.Question{Repository: r.Verdict.Job.Repository, Run: "8", Runner: r.Verdict.Runner,
 				Died: *r.Verdict.DiedAt}, nil
@@ -243,6 +244,10 @@ func newScene(t *testing.T, mode Mode) *scene {
 	s.loop = s.newLoop()
 	s.flush()
 	return s
+}
+
+func shippedBook(t *testing.T) func() *rules.Rulebook {
+	return func() *rules.Rulebook { return shipped.Rulebook(t) }
 }
 
 func (s *scene) newLoop() *deliver.Loop {
@@ -283,20 +288,21 @@ func second(label rules.Label) func(*rules.Verdict) {
 	}
 }
 
-func (s *scene) golden(name string) {
-	s.t.Helper()
+// golden holds a text to the one that is kept in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
 	path := filepath.Join("testdata", name+".txt")
 	if *update {
-		if err := os.WriteFile(path, s.requests.Bytes(), 0o644); err != nil {
-			s.t.Fatal(err)
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), s.requests.String()); diff != "" {
-		s.t.Errorf("what is sent changed; -update, if it should:\n%s", diff)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("what is said changed; -update, if it should:\n%s", diff)
 	}
 }
 
@@ -315,7 +321,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q of a log is in the request", lack)
 		}
 	}
-	s.golden("check")
+	golden(t, "check", s.requests.String())
 }
 
 // What completes is never annotated; if it was taken for a death, that is withdrawn.
@@ -392,7 +398,7 @@ func TestStatus(t *testing.T) {
 	if len(s.statuses) != 2 {
 		t.Errorf("%+v", s.statuses)
 	}
-	s.golden("status")
+	golden(t, "status", s.requests.String())
 }
 
 // The status of another attempt, whose job has the same name, is not withdrawn with this one's.

@@ -23,7 +23,7 @@ func TestComment(t *testing.T) {
 			t.Errorf("%q of a log is in the request", lack)
 		}
 	}
-	s.golden("comment")
+	golden(t, "comment", s.requests.String())
 }
 
 // Two jobs of one commit share its comment; what is there already is not said again.

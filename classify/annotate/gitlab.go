@@ -14,6 +14,7 @@ import (
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
 	"coroner/ingest/forge"
+	"coroner/rules"
 
 	"github.com/rs/zerolog"
 )
@@ -29,6 +30,7 @@ type GitLab struct {
 	Dry    bool // nothing is sent; the log says what would be
 	API    *forge.Client
 	Ledger *ledger.Ledger
+	Book   func() *rules.Rulebook // that verdicts are judged by
 	Scope  Groups
 	Pages  string // the address of coroner's pages, "" if it is not known
 	Log    zerolog.Logger
@@ -81,7 +83,7 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 	if in == nil || !jobNumber.MatchString(v.Job.ID) {
 		return "", deliver.ErrSkip
 	}
-	text, err := toSay(ctx, g.Ledger, g.Pages, &d.Record)
+	text, err := toSay(ctx, g.Ledger, g.Book(), g.Pages, &d.Record)
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"coroner/ingest/forge"
 	"coroner/rules"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 )
@@ -173,6 +171,7 @@ func newLabScene(t *testing.T) *labScene {
 	s.ledger = l
 	now := func() time.Time { return s.clock }
 	s.g = &GitLab{Ledger: l, Scope: Groups{"acme"}, Pages: "https://coroner.example", Log: zerolog.Nop(),
+		Book: shippedBook(t),
 		API: forge.New(forge.Options{Name: "GitLab", URL: server.URL + "/api/v4", HTTP: server.Client(), Now: now,
 			Prefix: "RateLimit-", Token: func() (string, error) { return "glpat-7", nil }})}
 	s.loop = &deliver.Loop{
@@ -230,19 +229,7 @@ func TestNoteOnAMergeRequest(t *testing.T) {
 			t.Errorf("%q of a log is in the comment", lack)
 		}
 	}
-	path := filepath.Join("testdata", "gitlab.txt")
-	if *update {
-		if err := os.WriteFile(path, s.sent.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), s.sent.String()); diff != "" {
-		t.Errorf("what is sent changed; -update, if it should:\n%s", diff)
-	}
+	golden(t, "gitlab", s.sent.String())
 }
 
 // Where there is no merge request it stands on the commit, once.

@@ -36,7 +36,7 @@ func annotateOnce(t *testing.T, path, address string, mode Mode) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	loop := &deliver.Loop{Receiver: "github", List: l.Deliveries("github"), Send: senderOf(l, address, mode),
+	loop := &deliver.Loop{Receiver: "github", List: l.Deliveries("github"), Send: senderOf(t, l, address, mode),
 		Log: zerolog.Nop(), Now: time.Now, Metrics: deliver.NewMetrics(prometheus.NewRegistry())}
 	if err := loop.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -51,15 +51,15 @@ const (
 
 func atGitLab(mode Mode) bool { return mode == onLabCommit || mode == onLabMerge }
 
-func senderOf(l *ledger.Ledger, address string, mode Mode) deliver.Send {
+func senderOf(t *testing.T, l *ledger.Ledger, address string, mode Mode) deliver.Send {
 	if atGitLab(mode) {
-		return (&GitLab{Ledger: l, Scope: Groups{"acme"}, API: forge.New(forge.Options{Name: "GitLab",
-			URL: address + "/api/v4", HTTP: &http.Client{}, Now: time.Now, Prefix: "RateLimit-",
+		return (&GitLab{Ledger: l, Book: shippedBook(t), Scope: Groups{"acme"}, API: forge.New(forge.Options{
+			Name: "GitLab", URL: address + "/api/v4", HTTP: &http.Client{}, Now: time.Now, Prefix: "RateLimit-",
 			Token: func() (string, error) { return "glpat-7", nil }})}).Send
 	}
 	token := func() (string, error) { return "installation-0", nil }
 	return (&Annotator{Mode: mode, GitHub: github.NewClient(address, token, &http.Client{}, time.Now), Ledger: l,
-		Scope: Scope{"o/*"}, Log: zerolog.Nop(),
+		Scope: Scope{"o/*"}, Book: shippedBook(t), Log: zerolog.Nop(),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
 			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
 		}}).Send

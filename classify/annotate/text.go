@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,43 +15,45 @@ import (
 // business says whose business a domain is.
 var business = map[string]string{
 	"platform": "This is the business of those who run the cluster and its runners.",
-	"workload": "This is the business of whoever wrote the job.",
-	"provider": "This is the business of the provider: of GitHub, a registry or the cloud.",
-	"operator": "Somebody ended it on purpose.",
+	"workload": "This is the business of whoever wrote the job, or gave the runner its size.",
+	"provider": "This is the business of the provider: of GitHub or GitLab, a registry or the cloud.",
+	"operator": "This is the business of those who set up, drain or delete the runners.",
 }
 
 // again says whether running the job again helps.
 var again = map[string]string{
 	"helps":   "Running the job again helps.",
 	"useless": "Running the job again ends in the same way.",
+	"unknown": "Whether running the job again helps is not known.",
 }
 
 // body is the text below the title, as Markdown. Whatever a log can have written is plain there.
 func body(v *rules.Verdict, page string) string {
-	var out []string
-	add := func(text string) {
-		if text != "" {
-			out = append(out, text)
-		}
+	return paragraphs(plain(cut(oneLine(v.Summary), 1000)), business[v.Domain], again[v.Retry],
+		plain(cut(oneLine(v.Advice), 1000)), facts(v), link(page))
+}
+
+// withdrawal is the text below the title where an earlier revision took a runner for dead.
+func withdrawal(v *rules.Verdict, page string) string {
+	return paragraphs("What was said here of this job does not hold.", plain(cut(oneLine(v.Summary), 1000)), facts(v),
+		link(page))
+}
+
+// paragraphs are the texts that say something, each a paragraph.
+func paragraphs(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(text string) bool { return text == "" }), "\n\n")
+}
+
+func facts(v *rules.Verdict) string {
+	return fmt.Sprintf("Runner %s, node %s, %s.", plain(cut(v.Runner, 253)), plain(cut(v.Node, 253)),
+		v.DiedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+}
+
+func link(page string) string {
+	if page == "" {
+		return ""
 	}
-	add(plain(cut(oneLine(v.Summary), 1000)))
-	add(business[v.Domain])
-	retry, known := again[v.Retry]
-	if !known {
-		retry = "Whether running the job again helps is not known."
-	}
-	add(retry)
-	add(plain(cut(oneLine(v.Advice), 1000)))
-	facts := fmt.Sprintf("Runner %s, node %s.", plain(cut(v.Runner, 253)), plain(cut(v.Node, 253)))
-	if v.DiedAt != nil {
-		facts = fmt.Sprintf("Runner %s, node %s, %s.", plain(cut(v.Runner, 253)), plain(cut(v.Node, 253)),
-			v.DiedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
-	}
-	add(facts)
-	if page != "" {
-		add("[The whole post-mortem](" + page + ")")
-	}
-	return strings.Join(out, "\n\n")
+	return "[The whole post-mortem](" + page + ")"
 }
 
 // pagePath is the permalink of a verdict, below the pages' address.

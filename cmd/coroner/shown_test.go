@@ -25,6 +25,7 @@ import (
 	"coroner/classify/otlp"
 	"coroner/classify/rerun"
 	"coroner/cmd/reference"
+	"coroner/fixtures/shipped"
 	"coroner/ingest/forge"
 	"coroner/ingest/github"
 	"coroner/rules"
@@ -257,12 +258,14 @@ func (s *shown) asked() string {
 // docs/shown.md shows what is really sent and answered.
 func TestShown(t *testing.T) {
 	s := newShown(t)
+	book := func() *rules.Rulebook { return shipped.Rulebook(t) }
 	check := &annotate.Annotator{Mode: annotate.Check, GitHub: s.gitHub(), Locate: s.locate, Ledger: s.ledger,
-		Scope: annotate.Scope{"acme/*"}, Pages: shownAt, Log: zerolog.Nop()}
+		Scope: annotate.Scope{"acme/*"}, Pages: shownAt, Log: zerolog.Nop(), Book: book}
 	again := &rerun.Rerunner{GitHub: s.gitHub(), Locate: s.locate, Ledger: s.ledger, Scope: annotate.Scope{"acme/*"},
 		PerHour: 5, Log: zerolog.Nop(), Now: func() time.Time { return s.now },
 		Metrics: rerun.NewMetrics(prometheus.NewRegistry())}
 	lab := &annotate.GitLab{Ledger: s.ledger, Scope: annotate.Groups{"acme"}, Pages: shownAt, Log: zerolog.Nop(),
+		Book: book,
 		API: forge.New(forge.Options{Name: "GitLab", URL: s.told.URL + "/api/v4", HTTP: s.told.Client(),
 			Now: func() time.Time { return s.now }, Prefix: "RateLimit-",
 			Token: func() (string, error) { return "t", nil }})}

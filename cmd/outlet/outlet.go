@@ -100,7 +100,7 @@ func (o *Outlets) addGitLab(p Parts, add addFunc) {
 			Name: "GitLab", URL: strings.TrimRight(o.LabURL, "/") + "/api/v4", Token: daemon.Token(o.LabToken),
 			HTTP: &http.Client{Timeout: time.Minute, Transport: pace}, Prefix: "RateLimit-", Now: p.Now,
 		}),
-		Ledger: p.Ledger, Scope: o.LabScope, Pages: o.Pages, Log: p.Log,
+		Ledger: p.Ledger, Book: p.Book, Scope: o.LabScope, Pages: o.Pages, Log: p.Log,
 	}
 	add("gitlab-"+o.LabAnnotate, g.Send, 0)
 }
@@ -271,6 +271,7 @@ func (o *Outlets) addGitHub(p Parts, reruns *rerun.Metrics, add addFunc) {
 			App:    o.App,
 			Locate: where.Question,
 			Ledger: p.Ledger,
+			Book:   p.Book,
 			Scope:  o.Scope,
 			Pages:  o.Pages,
 			Log:    p.Log,
