@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"coroner/fixtures/githubapi"
 	"coroner/rules"
 )
 
@@ -14,16 +15,16 @@ func TestComment(t *testing.T) {
 	s.put(func(*rules.Verdict) {})
 	s.flush()
 	s.put(second(rules.NodeShutdown))
-	if len(s.comments) != 1 || strings.Count(s.comments[0].Body, "<!-- end -->") != 1 ||
-		strings.Contains(s.comments[0].Body, "host-teardown") {
-		t.Errorf("%+v", s.comments)
+	if len(s.Comments) != 1 || strings.Count(s.Comments[0].Body, "<!-- end -->") != 1 ||
+		strings.Contains(s.Comments[0].Body, "host-teardown") {
+		t.Errorf("%+v", s.Comments)
 	}
 	for _, lack := range []string{"@everybody", "](https://evil", "<img", "[x](", "@all"} {
-		if strings.Contains(s.requests.String(), lack) {
+		if strings.Contains(s.Sent.String(), lack) {
 			t.Errorf("%q of a log is in the request", lack)
 		}
 	}
-	golden(t, "comment", s.requests.String())
+	golden(t, "comment", s.Sent.String())
 }
 
 // Two jobs of one commit share its comment; what is there already is not said again.
@@ -59,6 +60,11 @@ func TestSections(t *testing.T) {
 	}
 }
 
+// strangers is a comment that somebody else wrote.
+func strangers(id int, body string) githubapi.Comment {
+	return githubapi.Comment{ID: int64(id), Body: body, User: &githubapi.Account{ID: 6}}
+}
+
 // Who copies coroner's marks into a comment of their own keeps nothing from being said, and
 // their comment stays as it is: for an App and for a token.
 func TestStrangersComment(t *testing.T) {
@@ -66,13 +72,13 @@ func TestStrangersComment(t *testing.T) {
 		s := newScene(t, Comment)
 		s.a.App = app
 		s.put(func(*rules.Verdict) {})
-		mine := s.comments[0]
-		copied := comment{ID: 1, Body: strings.Replace(mine.Body, " 1 -->", " 999 -->", 1), User: &account{ID: 6}}
-		s.comments = []comment{copied}
+		mine := s.Comments[0]
+		copied := strangers(1, strings.Replace(mine.Body, " 1 -->", " 999 -->", 1))
+		s.Comments = []githubapi.Comment{copied}
 		s.put(second(rules.NodeShutdown))
-		if len(s.comments) != 2 || s.comments[0].Body != copied.Body ||
-			!strings.Contains(s.comments[1].Body, "node-shutdown") {
-			t.Errorf("App %q: %+v", app, s.comments)
+		if len(s.Comments) != 2 || s.Comments[0].Body != copied.Body ||
+			!strings.Contains(s.Comments[1].Body, "node-shutdown") {
+			t.Errorf("App %q: %+v", app, s.Comments)
 		}
 	}
 }
@@ -82,15 +88,15 @@ func TestStrangersComment(t *testing.T) {
 func TestTwoCommentsOfACommit(t *testing.T) {
 	s := newScene(t, Comment)
 	s.put(func(*rules.Verdict) {})
-	other := comment{Body: ofCommit(sha) + "<!-- coroner 0123456789abcdef01234567 1 -->\nanother job\n<!-- end -->",
-		ID: 1, User: &account{ID: 5}, App: &account{ID: 77}}
-	s.comments = []comment{other, s.comments[0]}
-	s.comments[1].ID = 2
+	other := s.Comments[0]
+	other.Body = ofCommit(sha) + "<!-- coroner 0123456789abcdef01234567 1 -->\nanother job\n<!-- end -->"
+	s.Comments = []githubapi.Comment{other, s.Comments[0]}
+	s.Comments[1].ID = 2
 	s.put(second(rules.NodeShutdown))
-	body := s.comments[1].Body
-	if len(s.comments) != 2 || s.comments[0].Body != other.Body || !strings.Contains(body, "node-shutdown") ||
+	body := s.Comments[1].Body
+	if len(s.Comments) != 2 || s.Comments[0].Body != other.Body || !strings.Contains(body, "node-shutdown") ||
 		strings.Count(body, "<!-- end -->") != 1 {
-		t.Errorf("%+v", s.comments)
+		t.Errorf("%+v", s.Comments)
 	}
 }
 
@@ -98,19 +104,19 @@ func TestTwoCommentsOfACommit(t *testing.T) {
 func TestManyComments(t *testing.T) {
 	s := newScene(t, Comment)
 	for i := range 150 {
-		s.comments = append(s.comments, comment{ID: int64(i + 1), Body: "ship it", User: &account{ID: 6}})
+		s.Comments = append(s.Comments, strangers(i+1, "ship it"))
 	}
 	s.put(func(*rules.Verdict) {})
 	s.put(second(rules.NodeShutdown))
-	if len(s.comments) != 151 {
-		t.Errorf("%d comments, want 151", len(s.comments))
+	if len(s.Comments) != 151 {
+		t.Errorf("%d comments, want 151", len(s.Comments))
 	}
 	s = newScene(t, Comment)
 	for i := range perPage * maxPages {
-		s.comments = append(s.comments, comment{ID: int64(i + 1), Body: "ship it", User: &account{ID: 6}})
+		s.Comments = append(s.Comments, strangers(i+1, "ship it"))
 	}
 	s.put(func(*rules.Verdict) {})
-	if len(s.comments) != perPage*maxPages {
+	if len(s.Comments) != perPage*maxPages {
 		t.Error("a comment is made though an earlier one may be there")
 	}
 }

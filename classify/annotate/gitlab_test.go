@@ -115,16 +115,16 @@ func (f *fakeGitLab) edit(w http.ResponseWriter, path string, in note) {
 	w.WriteHeader(http.StatusNotFound)
 }
 
-// said is how many comments there are.
-func (f *fakeGitLab) said() (n int) {
+// Said is how many comments there are.
+func (f *fakeGitLab) Said() (n int) {
 	for _, notes := range f.notes {
 		n += len(notes)
 	}
 	return n
 }
 
-// whenMade has something done when a comment is made, before GitLab answers.
-func (f *fakeGitLab) whenMade(do func()) {
+// WhenMade has something done when a comment is made, before GitLab answers.
+func (f *fakeGitLab) WhenMade(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.onMade = do

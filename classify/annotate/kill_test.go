@@ -8,13 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
+	"coroner/fixtures/githubapi"
 	"coroner/ingest/forge"
 	"coroner/ingest/github"
+	"coroner/ingest/workflow"
 	"coroner/rules"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,8 +60,7 @@ func senderOf(t *testing.T, l *ledger.Ledger, address string, mode Mode) deliver
 			Name: "GitLab", URL: address + "/api/v4", HTTP: &http.Client{}, Now: time.Now, Prefix: "RateLimit-",
 			Token: func() (string, error) { return "glpat-7", nil }})}).Send
 	}
-	token := func() (string, error) { return "installation-0", nil }
-	return (&Annotator{Mode: mode, GitHub: github.NewClient(address, token, &http.Client{}, time.Now), Ledger: l,
+	return (&Annotator{Mode: mode, GitHub: githubapi.ClientOf(address, time.Now), Ledger: l,
 		Scope: Scope{"o/*"}, Book: shippedBook(t), Log: zerolog.Nop(),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
 			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
@@ -67,9 +69,29 @@ func senderOf(t *testing.T, l *ledger.Ledger, address string, mode Mode) deliver
 
 // fake is a forge that a test asks what was made there.
 type fake interface {
-	http.Handler
-	whenMade(func())
-	said() int
+	WhenMade(func())
+	Said() int
+}
+
+// newFake is one that has a job under way, and its address.
+func newFake(t *testing.T, mode Mode) (f fake, address string) {
+	t.Helper()
+	began := time.Now().Add(-time.Hour)
+	if !atGitLab(mode) {
+		hub := githubapi.New(t, time.Now)
+		job := githubapi.Lost(7, "amber", began)
+		job.Conclusion, job.Completed = "", time.Time{}
+		hub.Jobs, hub.Pulls = []workflow.Job{job}, []githubapi.Pull{{Number: 12, State: "open"}}
+		return hub, hub.URL
+	}
+	lab := &fakeGitLab{t: t, notes: map[string][]note{},
+		job: fmt.Sprintf(`"status":"running","started_at":%q`, began.Format(time.RFC3339))}
+	if mode == onLabMerge {
+		lab.requests = []map[string]any{{"iid": 12, "state": "opened", "target_project_id": 42}}
+	}
+	server := httptest.NewServer(lab)
+	t.Cleanup(server.Close)
+	return lab, server.URL
 }
 
 // A program that is killed with SIGKILL while GitHub or GitLab answers makes no second annotation after
@@ -81,19 +103,12 @@ func TestKill9(t *testing.T) {
 	}
 	for _, mode := range []Mode{Check, Status, Comment, onLabCommit, onLabMerge} {
 		path := filepath.Join(t.TempDir(), "l.db")
-		began := fmt.Sprintf(`"started_at":%q`, time.Now().Add(-time.Hour).Format(time.RFC3339))
-		var f fake = &fakeGitHub{t: t, now: time.Now, job: began, pulls: []pull{{12, "open"}}}
+		f, address := newFake(t, mode)
 		runner := "amber"
 		if atGitLab(mode) {
 			runner = labPod
-			lab := &fakeGitLab{t: t, notes: map[string][]note{}, job: `"status":"running",` + began}
-			if mode == onLabMerge {
-				lab.requests = []map[string]any{{"iid": 12, "state": "opened", "target_project_id": 42}}
-			}
-			f = lab
 		}
-		server := httptest.NewServer(f)
-		annotateOnce(t, path, server.URL, mode) // so that the receiver is known
+		annotateOnce(t, path, address, mode) // so that the receiver is known
 		l, err := ledger.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -110,20 +125,20 @@ func TestKill9(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
-		cmd.Env = append(os.Environ(), killedLedger+"="+path, killedGitHub+"="+server.URL, killedMode+"="+string(mode))
+		cmd.Env = append(os.Environ(), killedLedger+"="+path, killedGitHub+"="+address, killedMode+"="+string(mode))
 		started := make(chan *os.Process, 1)
-		f.whenMade(func() { _ = (<-started).Kill() })
+		f.WhenMade(func() { _ = (<-started).Kill() })
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		started <- cmd.Process
-		if err := cmd.Wait(); err == nil {
-			t.Fatalf("%s: it was not killed", mode)
+		err = cmd.Wait()
+		if end, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); end.Signal() != syscall.SIGKILL {
+			t.Fatalf("%s: it was not killed: %v", mode, err)
 		}
-		f.whenMade(func() { t.Errorf("%s: a second annotation", mode) })
-		annotateOnce(t, path, server.URL, mode)
-		server.Close()
-		if n := f.said(); n != 1 {
+		f.WhenMade(func() { t.Errorf("%s: a second annotation", mode) })
+		annotateOnce(t, path, address, mode)
+		if n := f.Said(); n != 1 {
 			t.Errorf("%s: %d annotations", mode, n)
 		}
 	}

@@ -105,9 +105,9 @@ func TestCancelled(t *testing.T) {
 	}
 	for _, mode := range []Mode{Check, Status, Comment} {
 		s := newScene(t, mode)
-		s.job = strings.Replace(lost, "failure", "cancelled", 1)
-		if s.put(cancelled); s.asked != 0 {
-			t.Errorf("%s: GitHub was asked %d times", mode, s.asked)
+		s.Jobs[0].Conclusion = "cancelled"
+		if s.put(cancelled); s.Asked != 0 {
+			t.Errorf("%s: GitHub was asked %d times", mode, s.Asked)
 		}
 		s = newScene(t, mode)
 		s.put(func(*rules.Verdict) {})
@@ -115,17 +115,17 @@ func TestCancelled(t *testing.T) {
 			second(rules.JobCancelled)(v)
 			cancelled(v)
 		})
-		_, text, _ := strings.Cut(s.requests.String(), "Withdrawn: job-cancelled")
+		_, text, _ := strings.Cut(s.Sent.String(), "Withdrawn: job-cancelled")
 		if text == "" || strings.Contains(text, "again") || strings.Contains(text, "business") {
-			t.Errorf("%s: %s", mode, &s.requests)
+			t.Errorf("%s: %s", mode, &s.Sent)
 		}
 	}
 	s := newScene(t, Check) // a near miss: nobody's known business, and a death
 	s.put(func(v *rules.Verdict) {
 		v.Label, v.Domain, v.Retry, v.Rule = rules.Unknown, "none", "unknown", "unknown-exit"
 	})
-	if len(s.checks) != 1 {
-		t.Errorf("of an unexplained death: %s", &s.requests)
+	if len(s.Checks) != 1 {
+		t.Errorf("of an unexplained death: %s", &s.Sent)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coroner/fixtures/githubapi"
 )
 
 // The environment in which this test is the program that is killed.
@@ -23,9 +25,9 @@ func (s *scene) kill() {
 		s.t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
-	cmd.Env = append(os.Environ(), killedLedger+"="+s.path, killedGitHub+"="+s.url)
+	cmd.Env = append(os.Environ(), killedLedger+"="+s.path, killedGitHub+"="+s.URL)
 	started := make(chan *os.Process, 1)
-	s.atOrder(func() { _ = (<-started).Kill() })
+	s.WhenMade(func() { _ = (<-started).Kill() })
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func (s *scene) kill() {
 	if end, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); end.Signal() != syscall.SIGKILL {
 		s.t.Fatalf("it was not killed: %v", err)
 	}
-	s.atOrder(nil)
+	s.WhenMade(nil)
 	s.open()
 }
 
@@ -51,7 +53,8 @@ func (s *scene) noted(id, want string) {
 // end each has its record.
 func TestKill9(t *testing.T) {
 	if path := os.Getenv(killedLedger); path != "" {
-		s := &scene{t: t, path: path, url: os.Getenv(killedGitHub), clock: died.Add(2 * time.Minute)}
+		s := &scene{t: t, path: path, clock: died.Add(2 * time.Minute)}
+		s.client = githubapi.ClientOf(os.Getenv(killedGitHub), s.now)
 		s.open()
 		s.flush(t.Context())
 		return
@@ -63,7 +66,7 @@ func TestKill9(t *testing.T) {
 		s.kill()
 		s.want(failedJobs)
 		for range 3 {
-			s.run["status"] = "completed" // the second attempt failed, too
+			s.Attempt.Status = "completed" // the second attempt failed, too
 			s.flush(t.Context())
 		}
 		s.want(failedJobs)
@@ -71,8 +74,8 @@ func TestKill9(t *testing.T) {
 	})
 	t.Run("taken, and shown late", func(t *testing.T) {
 		s := newScene(t)
-		s.jobs[1] = lost(9, "birch") // of the same run
-		s.late = true
+		s.Jobs[1] = lost(9, "birch") // of the same run
+		s.Orders.Late = true
 		s.put("amber", nothing)
 		s.kill()
 		s.put("birch", nothing)
@@ -80,8 +83,8 @@ func TestKill9(t *testing.T) {
 			s.flush(t.Context())
 		}
 		s.want(oneJob)
-		s.late = false
-		s.show()
+		s.Orders.Late = false
+		s.Show()
 		for range 3 {
 			s.clock = s.clock.Add(time.Minute)
 			s.flush(t.Context())
@@ -92,10 +95,10 @@ func TestKill9(t *testing.T) {
 	})
 	t.Run("not taken", func(t *testing.T) {
 		s := newScene(t)
-		s.lost = true
+		s.Orders.Lost = true
 		s.put("amber", nothing)
 		s.kill()
-		s.lost = false
+		s.Orders.Lost = false
 		s.flush(t.Context())
 		s.want()
 		s.noted("amber", looked)

@@ -3,22 +3,21 @@ package rerun
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"coroner/classify/annotate"
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
+	"coroner/fixtures/githubapi"
 	"coroner/ingest/github"
 	"coroner/ingest/workflow"
 	"coroner/rules"
@@ -28,91 +27,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
+var update = flag.Bool("update", false, "rewrite what is kept in testdata")
+
 var died = time.Date(2026, 5, 4, 9, 59, 0, 0, time.UTC)
 
-// fakeGitHub has one run and counts what it is told to run again.
-type fakeGitHub struct {
-	mu      sync.Mutex
-	jobs    []workflow.Job
-	run     map[string]any
-	lacks   int // a page of the latest jobs that is not to be had
-	answer  int // to who asks for it
-	ordered []string
-	onOrder func()
-	lost    bool // what is ordered does not arrive
-	late    bool // what is ordered does not show yet
-}
-
-// ServeHTTP answers as GitHub does.
-func (f *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case r.Method == http.MethodPost:
-		if !f.lost {
-			f.ordered = append(f.ordered, r.URL.Path)
-			f.show()
-		}
-		if f.onOrder != nil {
-			f.onOrder()
-		}
-		w.WriteHeader(http.StatusCreated)
-	case r.URL.Path == "/repos/o/r/actions/runs/8":
-		_ = json.NewEncoder(w).Encode(f.run)
-	case r.URL.Path == "/repos/o/r/actions/runs/8/jobs":
-		f.listJobs(w, r.URL)
-	default:
-		w.WriteHeader(http.StatusNotFound)
-	}
-}
-
-// atOrder sets what happens while GitHub answers an order.
-func (f *fakeGitHub) atOrder(do func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.onOrder = do
-}
-
-// show counts what was ordered.
-func (f *fakeGitHub) show() {
-	if !f.late {
-		f.run["run_attempt"], f.run["status"] = f.run["run_attempt"].(int)+1, "queued"
-	}
-}
-
-// listJobs answers with a page of the jobs; of all, or of the run's latest attempt.
-func (f *fakeGitHub) listJobs(w http.ResponseWriter, asked *url.URL) {
-	page, _ := strconv.Atoi(asked.Query().Get("page"))
-	size, _ := strconv.Atoi(asked.Query().Get("per_page"))
-	page, size = max(page, 1), min(max(size, 1), 100)
-	all, latest := f.jobs, asked.Query().Get("filter") == "latest"
-	if latest {
-		all = slices.DeleteFunc(slices.Clone(all), func(j workflow.Job) bool {
-			return j.Attempt != f.run["run_attempt"]
-		})
-	}
-	if latest && page == f.lacks {
-		w.WriteHeader(f.answer)
-		return
-	}
-	if page*size < len(all) {
-		w.Header().Set("Link", fmt.Sprintf(`<http://github.example%s?page=%d>; rel="next"`, asked.Path, page+1))
-	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"total_count": len(all),
-		"jobs": all[min((page-1)*size, len(all)):min(page*size, len(all))]})
-}
-
 // lost is a job that GitHub gave up eleven minutes after its runner died.
-func lost(id int64, runner string) workflow.Job {
-	return workflow.Job{ID: id, RunID: 8, Attempt: 1, Conclusion: "failure", Runner: runner,
-		Started: died.Add(-10 * time.Minute), Completed: died.Add(11 * time.Minute)}
-}
+func lost(id int64, runner string) workflow.Job { return githubapi.Lost(id, runner, died) }
 
 type scene struct {
-	*fakeGitHub
+	*githubapi.Service
 	t      *testing.T
-	path   string // of the ledger
-	url    string // of GitHub
+	path   string         // of the ledger
+	client *github.Client // of GitHub
 	ledger *ledger.Ledger
 	loop   *deliver.Loop
 	r      *Rerunner
@@ -122,21 +48,18 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, clock: died.Add(time.Minute), fakeGitHub: &fakeGitHub{
-		run: map[string]any{"status": "completed", "conclusion": "failure", "run_attempt": 1},
-		jobs: []workflow.Job{
-			lost(7, "amber"),
-			{ID: 9, RunID: 8, Attempt: 1, Conclusion: "success", Runner: "birch", Started: died.Add(-10 * time.Minute),
-				Completed: died.Add(5 * time.Minute)},
-		},
-	}}
-	server := httptest.NewServer(s.fakeGitHub)
-	t.Cleanup(server.Close)
-	s.path, s.url = filepath.Join(t.TempDir(), "l.db"), server.URL
+	s := &scene{t: t, clock: died.Add(time.Minute), path: filepath.Join(t.TempDir(), "l.db")}
+	s.Service = githubapi.New(t, s.now)
+	birch := lost(9, "birch")
+	birch.Conclusion, birch.Completed = "success", died.Add(5*time.Minute)
+	s.Jobs = []workflow.Job{lost(7, "amber"), birch}
+	s.client = s.Client()
 	s.open()
 	s.flush(t.Context())
 	return s
 }
+
+func (s *scene) now() time.Time { return s.clock }
 
 // open starts a server on the ledger.
 func (s *scene) open() {
@@ -147,10 +70,8 @@ func (s *scene) open() {
 	}
 	s.t.Cleanup(func() { _ = l.Close() })
 	s.ledger = l
-	now := func() time.Time { return s.clock }
-	token := func() (string, error) { return "t", nil }
-	s.r = &Rerunner{GitHub: github.NewClient(s.url, token, &http.Client{}, now), Ledger: l, PerHour: 2,
-		Scope: annotate.Scope{"o/r"}, Log: zerolog.New(&s.log), Now: now,
+	s.r = &Rerunner{GitHub: s.client, Ledger: l, PerHour: 2,
+		Scope: annotate.Scope{"o/r"}, Log: zerolog.New(&s.log), Now: s.now,
 		Metrics: NewMetrics(prometheus.NewRegistry()),
 		Locate: func(_ context.Context, r *ledger.Record) (github.Question, error) {
 			return github.Question{Repository: "o/r", Run: "8", Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
@@ -185,8 +106,8 @@ func (s *scene) put(id string, change func(*rules.Verdict)) {
 
 func (s *scene) want(ordered ...string) {
 	s.t.Helper()
-	if !slices.Equal(s.ordered, ordered) {
-		s.t.Errorf("ordered %q, want %q; the log: %s", s.ordered, ordered, &s.log)
+	if !slices.Equal(s.Orders.Taken, ordered) {
+		s.t.Errorf("ordered %q, want %q; the log: %s", s.Orders.Taken, ordered, &s.log)
 	}
 }
 
@@ -215,6 +136,75 @@ func TestRerun(t *testing.T) {
 	if !strings.Contains(s.log.String(), `"runner":"amber"`) || !strings.Contains(s.log.String(), "run again: all") {
 		t.Error(&s.log)
 	}
+	if s.Issued != 1 {
+		t.Errorf("%d tokens within minutes", s.Issued)
+	}
+}
+
+// What is sent to GitHub to run jobs again is what stands in testdata, and after a restart it is not
+// sent again.
+func TestRequests(t *testing.T) {
+	var sent string
+	for _, birch := range []workflow.Job{lost(9, "birch"), ownTest(9, "birch")} {
+		s := newScene(t)
+		s.put("birch", nothing)
+		s.r.Scope = nil // birch itself is not run again
+		s.flush(t.Context())
+		s.r.Scope = annotate.Scope{"o/r"}
+		s.Jobs[1] = birch
+		s.put("amber", nothing)
+		for range 3 {
+			s.flush(t.Context())
+			s.restart()
+			s.clock = s.clock.Add(time.Minute)
+		}
+		sent += s.Sent.String()
+	}
+	path := filepath.Join("testdata", "requests.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(sent), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || string(want) != sent {
+		t.Errorf("what is sent changed; -update, if it should: %s %v", sent, err)
+	}
+}
+
+// GitHub's limits are kept: nothing is asked until it said, and then the job is run again.
+func TestLimits(t *testing.T) {
+	reset := strconv.FormatInt(died.Add(4*time.Minute).Unix(), 10)
+	for name, header := range map[string]http.Header{
+		"Retry-After": {"Retry-After": {"120"}},
+		"reset":       {"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Reset": {reset}},
+	} {
+		s := newScene(t)
+		s.Limited = header
+		s.put("amber", nothing)
+		for range 60 {
+			s.flush(t.Context())
+		}
+		s.want()
+		if s.Asked != 1 {
+			t.Errorf("%s: asked %d times in the pause", name, s.Asked)
+		}
+		s.Limited, s.clock = nil, s.clock.Add(10*time.Minute)
+		s.flush(t.Context())
+		s.want(failedJobs)
+	}
+}
+
+// Without a token that GitHub takes nothing is run again; with one it is.
+func TestToken(t *testing.T) {
+	s := newScene(t)
+	right := s.client
+	s.r.GitHub = github.NewClient(s.URL, func() (string, error) { return "of somebody", nil }, &http.Client{}, s.now)
+	s.put("amber", nothing)
+	s.flush(t.Context())
+	s.want()
+	s.r.GitHub, s.clock = right, s.clock.Add(10*time.Minute)
+	s.flush(t.Context())
+	s.want(failedJobs)
 }
 
 // Whatever speaks against it keeps a job from being run again, and is stored.
@@ -235,19 +225,19 @@ func TestRefusals(t *testing.T) {
 		"wrong with its pool: pool-blocked":        {nil, func(s *scene) { pool(s, "linux", rules.Open) }},
 		"a step of it had failed before": {nil, func(s *scene) {
 			before := died.Add(-time.Second)
-			s.jobs[0].Steps = []workflow.Step{{Conclusion: "success"}, {Conclusion: "failure", Completed: before}}
+			s.Jobs[0].Steps = []workflow.Step{{Conclusion: "success"}, {Conclusion: "failure", Completed: before}}
 		}},
-		"the run was run again since":  {nil, func(s *scene) { s.run["run_attempt"] = 2 }},
-		"run again twice":              {nil, func(s *scene) { s.run["run_attempt"], s.jobs[0].Attempt = 3, 3 }},
-		`the run ended as "cancelled"`: {nil, func(s *scene) { s.run["conclusion"] = "cancelled" }},
-		`GitHub has it as "success"`:   {nil, func(s *scene) { s.jobs[0].Conclusion = "success" }},
+		"the run was run again since":  {nil, func(s *scene) { s.Attempt.Number = 2 }},
+		"run again twice":              {nil, func(s *scene) { s.Attempt.Number, s.Jobs[0].Attempt = 3, 3 }},
+		`the run ended as "cancelled"`: {nil, func(s *scene) { s.Attempt.Conclusion = "cancelled" }},
+		`GitHub has it as "success"`:   {nil, func(s *scene) { s.Jobs[0].Conclusion = "success" }},
 		"a step of it succeeded later": {nil, func(s *scene) {
-			s.jobs[0].Steps = []workflow.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
+			s.Jobs[0].Steps = []workflow.Step{{Conclusion: "success", Completed: died.Add(time.Minute)}}
 		}},
 		"not under way when the runner died": {nil, func(s *scene) {
-			s.jobs[0].Completed = died.Add(-5 * time.Minute)
+			s.Jobs[0].Completed = died.Add(-5 * time.Minute)
 		}},
-		"knows no job that the runner had": {nil, func(s *scene) { s.jobs[0] = ownTest(7, "amber") }},
+		"knows no job that the runner had": {nil, func(s *scene) { s.Jobs[0] = ownTest(7, "amber") }},
 	} {
 		s := newScene(t)
 		if c.before != nil {
@@ -267,7 +257,7 @@ func TestRefusals(t *testing.T) {
 	s := newScene(t) // near misses: another pool's trouble, trouble that is over, a step that failed as it died
 	pool(s, "windows", rules.Open)
 	pool(s, "linux", rules.Resolved)
-	s.jobs[0].Steps = []workflow.Step{{Conclusion: "failure", Completed: died.Add(time.Minute)}}
+	s.Jobs[0].Steps = []workflow.Step{{Conclusion: "failure", Completed: died.Add(time.Minute)}}
 	s.put("amber", nothing)
 	s.flush(t.Context())
 	s.want(failedJobs)
@@ -324,9 +314,9 @@ func TestOthersOfTheRun(t *testing.T) {
 			run := map[string]string{"arc": "8", "other": "9"}[r.Verdict.Namespace]
 			return github.Question{Repository: "o/r", Run: run, Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
 		}
-		s.jobs[1] = lost(9, "birch")
+		s.Jobs[1] = lost(9, "birch")
 		if c.birch != nil {
-			c.birch(&s.jobs[1])
+			c.birch(&s.Jobs[1])
 		}
 		if c.verdict != nil {
 			s.put("birch", func(v *rules.Verdict) {
@@ -337,13 +327,13 @@ func TestOthersOfTheRun(t *testing.T) {
 			s.flush(t.Context())
 			s.r.Scope = annotate.Scope{"o/r"}
 		}
-		if s.ordered != nil {
-			t.Fatalf("%s: %q", name, s.ordered)
+		if s.Orders.Taken != nil {
+			t.Fatalf("%s: %q", name, s.Orders.Taken)
 		}
 		s.put("amber", nothing)
 		s.flush(t.Context())
-		if !slices.Equal(s.ordered, []string{c.want}) {
-			t.Errorf("%s: ordered %q, want %q", name, s.ordered, c.want)
+		if !slices.Equal(s.Orders.Taken, []string{c.want}) {
+			t.Errorf("%s: ordered %q, want %q", name, s.Orders.Taken, c.want)
 		}
 	}
 }
@@ -351,15 +341,15 @@ func TestOthersOfTheRun(t *testing.T) {
 // Of two jobs that one runner's name had, only the one that was under way at its death counts.
 func TestTwoJobsOfOneName(t *testing.T) {
 	s := newScene(t)
-	s.jobs[0].Conclusion = "success" // then the runner died, and the next of its name failed a test
-	s.jobs = append(s.jobs, ownTest(11, "amber"))
+	s.Jobs[0].Conclusion = "success" // then the runner died, and the next of its name failed a test
+	s.Jobs = append(s.Jobs, ownTest(11, "amber"))
 	s.put("amber", nothing)
 	s.flush(t.Context())
 	s.want()
 	s = newScene(t)
 	next := ownTest(11, "amber")
 	next.Started = died.Add(10 * time.Second) // by a clock that is ahead it could be the one
-	s.jobs = append(s.jobs, next)
+	s.Jobs = append(s.Jobs, next)
 	s.put("amber", nothing)
 	s.flush(t.Context())
 	s.want(oneJob)
@@ -391,23 +381,23 @@ func TestManyJobs(t *testing.T) {
 		s.r.Scope = nil // oak itself is not run again
 		s.flush(t.Context())
 		s.r.Scope = annotate.Scope{"o/r"}
-		for i := len(s.jobs); i < c.jobs-1; i++ {
-			s.jobs = append(s.jobs, workflow.Job{ID: int64(1000 + i), RunID: 8, Attempt: 1, Conclusion: "success"})
+		for i := len(s.Jobs); i < c.jobs-1; i++ {
+			s.Jobs = append(s.Jobs, workflow.Job{ID: int64(1000 + i), RunID: 8, Attempt: 1, Conclusion: "success"})
 		}
-		s.jobs = append(s.jobs, c.last)
-		s.lacks, s.answer = c.lacks, c.answer
+		s.Jobs = append(s.Jobs, c.last)
+		s.Broken = githubapi.Broken{Page: c.lacks, Status: c.answer}
 		s.put("amber", nothing)
 		s.flush(t.Context())
 		note, err := s.ledger.Deliveries(Receiver).Note(t.Context(), "amber", 1)
-		if !slices.Equal(s.ordered, c.want) || note != c.note || err != nil {
-			t.Errorf("%s: ordered %q, want %q; noted %q %v", name, s.ordered, c.want, note, err)
+		if !slices.Equal(s.Orders.Taken, c.want) || note != c.note || err != nil {
+			t.Errorf("%s: ordered %q, want %q; noted %q %v", name, s.Orders.Taken, c.want, note, err)
 		}
 		if c.want != nil {
 			continue
 		}
-		s.lacks, s.clock = 0, s.clock.Add(10*time.Minute)
-		if s.flush(t.Context()); !slices.Equal(s.ordered, []string{failedJobs}) {
-			t.Errorf("%s: ordered %q when it answers again", name, s.ordered)
+		s.Broken.Page, s.clock = 0, s.clock.Add(10*time.Minute)
+		if s.flush(t.Context()); !slices.Equal(s.Orders.Taken, []string{failedJobs}) {
+			t.Errorf("%s: ordered %q when it answers again", name, s.Orders.Taken)
 		}
 	}
 }
@@ -415,11 +405,11 @@ func TestManyJobs(t *testing.T) {
 // A run that goes on is waited for.
 func TestRunGoesOn(t *testing.T) {
 	s := newScene(t)
-	s.run["status"] = "in_progress"
+	s.Attempt.Status = "in_progress"
 	s.put("amber", nothing)
 	s.flush(t.Context())
 	s.want()
-	s.run["status"] = "completed"
+	s.Attempt.Status = "completed"
 	s.flush(t.Context())
 	s.want()
 	s.clock = s.clock.Add(time.Minute)
@@ -432,21 +422,21 @@ func TestBudget(t *testing.T) {
 	s := newScene(t)
 	for i := range 4 {
 		name := fmt.Sprint("cedar-", i)
-		s.jobs[0].Runner, s.jobs[0].ID = name, int64(100+i)
-		s.run["run_attempt"], s.run["status"] = 1, "completed"
+		s.Jobs[0].Runner, s.Jobs[0].ID = name, int64(100+i)
+		s.Attempt.Number, s.Attempt.Status = 1, "completed"
 		s.restart()
 		s.put(name, nothing)
 		s.flush(t.Context())
 	}
-	if len(s.ordered) != 2 {
-		t.Errorf("%q", s.ordered)
+	if len(s.Orders.Taken) != 2 {
+		t.Errorf("%q", s.Orders.Taken)
 	}
 	s.clock = s.clock.Add(time.Hour)
-	s.jobs[0].Runner = "dogwood"
-	s.run["run_attempt"], s.run["status"] = 1, "completed"
+	s.Jobs[0].Runner = "dogwood"
+	s.Attempt.Number, s.Attempt.Status = 1, "completed"
 	s.put("dogwood", nothing)
 	s.flush(t.Context())
-	if len(s.ordered) != 3 {
-		t.Errorf("an hour later: %q", s.ordered)
+	if len(s.Orders.Taken) != 3 {
+		t.Errorf("an hour later: %q", s.Orders.Taken)
 	}
 }
