@@ -8,7 +8,8 @@
 // again. Nothing is said of a runner that completed its job, nor of a job that was cancelled, that
 // succeeded or that was not under way at the death, but that what was said before is withdrawn. Why
 // not is logged and stored with the verdict. That the runner died is said only where it is known. An
-// annotation never blocks a merge. The limits of GitHub and GitLab are kept.
+// annotation never blocks a merge. The limits of GitHub and GitLab are kept. A dry run asks all that
+// the other modes ask, and writes nothing.
 //
 // Crash behaviour: it keeps no state. Before it makes anything it looks at GitHub for the case
 // and its revision, so that what was made right before a crash is found.
@@ -43,7 +44,7 @@ type Mode string
 // The modes.
 const (
 	Off     Mode = ""
-	Log     Mode = "log" // nothing is sent; the log says what would be
+	Log     Mode = "log" // the log says what would be written
 	Check   Mode = "check"
 	Status  Mode = "status"
 	Comment Mode = "comment" // on the pull request
@@ -103,12 +104,7 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	case !a.Scope.Has(q.Repository):
 		return "", deliver.ErrSkip
 	}
-	if a.Mode == Log {
-		a.Log.Info().Str("repository", q.Repository).Str("run", q.Run).Str("runner", d.Verdict.Runner).
-			Str("case", d.Case).Int("revision", text.revision).Str("title", text.title).
-			Msg("would annotate a job at GitHub")
-		return "", nil
-	}
+	text.repository = q.Repository
 	job, err := a.GitHub.Job(ctx, &q)
 	why := whyNot(job.Conclusion, job.Started, job.Completed, text.died)
 	switch {
@@ -128,15 +124,43 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	if !commit(job.Commit) {
 		return "", deliver.Never{Err: errors.New("GitHub names no commit of the job")}
 	}
-	switch a.Mode {
+	switch a.form() {
 	case Status:
-		err = a.putStatus(ctx, q.Repository, &job, text)
+		err = a.putStatus(ctx, &job, text)
 	case Comment:
-		err = a.putComments(ctx, q.Repository, &job, text)
+		err = a.putComments(ctx, &job, text)
 	default:
-		err = a.putCheck(ctx, q.Repository, &job, text)
+		err = a.putCheck(ctx, &job, text)
 	}
 	return "", Failure(err)
+}
+
+// form is what is written; in a dry run what the credential allows, for only an App can make check
+// runs.
+func (a *Annotator) form() Mode {
+	switch {
+	case a.Mode != Log:
+		return a.Mode
+	case a.App != "":
+		return Check
+	}
+	return Status
+}
+
+// write sends what is to change something at GitHub, or has the log say that it would.
+func (a *Annotator) write(ctx context.Context, method, address string, body any, t *annotation) error {
+	if a.Mode != Log {
+		return a.GitHub.Send(ctx, method, address, body, nil)
+	}
+	t.logInstead(&a.Log, a.form(), method+" "+address, "GitHub")
+	return nil
+}
+
+// logInstead has the log say what would be written.
+func (t *annotation) logInstead(log *zerolog.Logger, form Mode, request, at string) {
+	log.Info().Str("repository", t.repository).Str("runner", t.runner).Str("case", t.id).Int("revision", t.revision).
+		Str("kind", string(form)).Str("request", request).Str("title", t.title).Str("body", t.body).
+		Msg("would annotate a job at " + at)
 }
 
 // whyNot is why a job did not die with its runner, by what GitHub or GitLab knows of it; "" if it did.
@@ -217,9 +241,9 @@ const (
 )
 
 // putCheck makes the case's check run, or edits the one that there is.
-func (a *Annotator) putCheck(ctx context.Context, repository string, job *workflow.Job, t annotation) error {
+func (a *Annotator) putCheck(ctx context.Context, job *workflow.Job, t annotation) error {
 	name := "coroner: " + cut(oneLine(job.Name), 100)
-	had, revision, err := a.findCheck(ctx, repository, job.Commit, name, t.id)
+	had, revision, err := a.findCheck(ctx, t.repository, job.Commit, name, t.id)
 	if err != nil || had != 0 && revision >= t.revision || had == 0 && t.withdrawn {
 		return err
 	}
@@ -227,12 +251,12 @@ func (a *Annotator) putCheck(ctx context.Context, repository string, job *workfl
 		Page: t.page, External: t.id + "/" + strconv.Itoa(t.revision), Status: "completed", Conclusion: "neutral",
 		Completed: t.died.UTC().Format(time.RFC3339), Output: output{t.title, t.body},
 	}
-	address := "/repos/" + repository + "/check-runs"
+	address := "/repos/" + t.repository + "/check-runs"
 	if had != 0 {
-		return a.GitHub.Send(ctx, http.MethodPatch, address+"/"+strconv.FormatInt(had, 10), run, nil)
+		return a.write(ctx, http.MethodPatch, address+"/"+strconv.FormatInt(had, 10), run, &t)
 	}
 	run.Name, run.Commit = name, job.Commit
-	return a.GitHub.Send(ctx, http.MethodPost, address, run, nil)
+	return a.write(ctx, http.MethodPost, address, run, &t)
 }
 
 // findCheck looks for the check run of a case; its number is 0 where there is none.
@@ -277,9 +301,9 @@ type commitStatus struct {
 // putStatus sets the commit's status of the job, unless it is what it has to be. A status has no
 // room for a case: the one of the job's name that is there is replaced. It is withdrawn only where
 // it leads to the case's page: else it is of another attempt at a job of that name.
-func (a *Annotator) putStatus(ctx context.Context, repository string, job *workflow.Job, t annotation) error {
+func (a *Annotator) putStatus(ctx context.Context, job *workflow.Job, t annotation) error {
 	want := commitStatus{"success", t.page, cut(t.title, 140), "coroner: " + cut(oneLine(job.Name), 100)}
-	address := "/repos/" + repository + "/commits/" + job.Commit + "/statuses?per_page=" + strconv.Itoa(perPage)
+	address := "/repos/" + t.repository + "/commits/" + job.Commit + "/statuses?per_page=" + strconv.Itoa(perPage)
 	var found []commitStatus
 	if err := a.GitHub.Send(ctx, http.MethodGet, address, nil, &found); err != nil {
 		return err
@@ -288,11 +312,13 @@ func (a *Annotator) putStatus(ctx context.Context, repository string, job *workf
 	if i >= 0 && found[i] == want || t.withdrawn && (i < 0 || found[i].Page != want.Page) {
 		return nil
 	}
-	return a.GitHub.Send(ctx, http.MethodPost, "/repos/"+repository+"/statuses/"+job.Commit, want, nil)
+	return a.write(ctx, http.MethodPost, "/repos/"+t.repository+"/statuses/"+job.Commit, want, &t)
 }
 
 // annotation is what is said.
 type annotation struct {
+	repository  string // of the job, or its project
+	runner      string
 	id          string // of the case
 	revision    int
 	died        time.Time
@@ -303,7 +329,7 @@ type annotation struct {
 
 func annotationOf(r *ledger.Record, book *rules.Rulebook, pages string) annotation {
 	v := &r.Verdict
-	t := annotation{id: r.Case, revision: v.Revision, died: *v.DiedAt, title: title(book, v)}
+	t := annotation{runner: v.Runner, id: r.Case, revision: v.Revision, died: *v.DiedAt, title: title(book, v)}
 	if pages != "" {
 		t.page = strings.TrimRight(pages, "/") + pagePath(r)
 	}

@@ -3,6 +3,7 @@ package annotate
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"net/http"
 	"os"
@@ -307,21 +308,65 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Nothing leaves the scope, and the dry run sends nothing.
-func TestScope(t *testing.T) {
-	s := newScene(t, Check)
-	s.a.Scope = Scope{"other/*", "o/s*"}
-	s.put(func(*rules.Verdict) {})
-	if s.Asked != 0 {
-		t.Errorf("asked %d times out of scope", s.Asked)
+// A dry run asks what the others ask and writes nothing: the log says what they would write, and why
+// they would write nothing.
+func TestDryRun(t *testing.T) {
+	for app, want := range map[string][]string{
+		githubapi.App: {`"kind":"check"`, `"request":"POST /repos/o/r/check-runs"`},
+		"":            {`"kind":"status"`, `"request":"POST /repos/o/r/statuses/` + sha + `"`},
+	} {
+		real := newScene(t, Check)
+		real.put(func(*rules.Verdict) {})
+		body, err := json.Marshal(real.Checks[0].Output["summary"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newScene(t, Log)
+		var log bytes.Buffer
+		s.a.App, s.a.Log = app, zerolog.New(&log)
+		s.put(func(*rules.Verdict) {})
+		for _, part := range append(want, `"repository":"o/r"`, `"runner":"amber"`, `"case":"ns.uid/1"`, `"revision":1`,
+			`"title":"The runner died, not your test: host-teardown (confirmed)"`, `"body":`+unescaped(body),
+			"would annotate a job at GitHub") {
+			if !strings.Contains(log.String(), part) {
+				t.Errorf("App %q: no %s in %s", app, part, &log)
+			}
+		}
+		if s.Sent.Len() > 0 || s.Asked < 3 {
+			t.Errorf("App %q: asked %d times, sent %s", app, s.Asked, &s.Sent)
+		}
 	}
-	s = newScene(t, Log)
+	s := newScene(t, Log) // a job that succeeded
 	var log bytes.Buffer
-	s.a.Log = zerolog.New(&log)
+	s.Jobs[0].Conclusion, s.a.Log = "success", zerolog.New(&log)
 	s.put(func(*rules.Verdict) {})
-	if s.Asked != 0 || !strings.Contains(log.String(), `"repository":"o/r"`) ||
-		!strings.Contains(log.String(), "The runner died, not your test: host-teardown (confirmed)") {
-		t.Errorf("asked %d times, said %s", s.Asked, &log)
+	if strings.Contains(log.String(), "would") || !strings.Contains(log.String(), "not annotated: the job succeeded") {
+		t.Errorf("%s", &log)
+	}
+	s = newScene(t, Check) // a revision of what is there
+	s.put(func(*rules.Verdict) {})
+	sent := s.Sent.String()
+	s.a.Mode, s.a.Log = Log, zerolog.New(&log)
+	s.put(second(rules.NodeShutdown))
+	if s.Sent.String() != sent || !strings.Contains(log.String(), `"request":"PATCH /repos/o/r/check-runs/1"`) {
+		t.Errorf("sent %s, said %s", &s.Sent, &log)
+	}
+}
+
+// unescaped is a text of JSON as the log has it, in which no character of HTML is a number.
+func unescaped(text []byte) string {
+	return strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(string(text))
+}
+
+// Nothing leaves the scope, and what is no scope is refused.
+func TestScope(t *testing.T) {
+	for _, mode := range []Mode{Check, Log} {
+		s := newScene(t, mode)
+		s.a.Scope = Scope{"other/*", "o/s*"}
+		s.put(func(*rules.Verdict) {})
+		if s.Asked != 0 {
+			t.Errorf("%s: asked %d times out of scope", mode, s.Asked)
+		}
 	}
 	for _, glob := range []string{"*", "a/b/c", "/x", "x/", "[/x"} {
 		if (Scope{glob}).Check() == nil {

@@ -50,9 +50,9 @@ const (
 const furtherJobs = "\n\nMore jobs of this commit lost their runners."
 
 // putComments says it on the open pull requests of the job's commit.
-func (a *Annotator) putComments(ctx context.Context, repository string, job *workflow.Job, t annotation) error {
+func (a *Annotator) putComments(ctx context.Context, job *workflow.Job, t annotation) error {
 	var pulls []pull
-	address := "/repos/" + repository + "/commits/" + job.Commit + "/pulls?per_page=" + strconv.Itoa(perPage)
+	address := "/repos/" + t.repository + "/commits/" + job.Commit + "/pulls?per_page=" + strconv.Itoa(perPage)
 	if err := a.GitHub.Send(ctx, http.MethodGet, address, nil, &pulls); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *Annotator) putComments(ctx context.Context, repository string, job *wor
 			continue
 		}
 		said++
-		if err := a.putComment(ctx, "/repos/"+repository+"/issues", p.Number, job, t); err != nil {
+		if err := a.putComment(ctx, "/repos/"+t.repository+"/issues", p.Number, job, t); err != nil {
 			return err
 		}
 	}
@@ -80,9 +80,9 @@ func (a *Annotator) putComment(ctx context.Context, issues string, on int64, job
 	}
 	if had.ID != 0 {
 		address := fmt.Sprintf("%s/comments/%d", issues, had.ID)
-		return a.GitHub.Send(ctx, http.MethodPatch, address, comment{Body: body}, nil)
+		return a.write(ctx, http.MethodPatch, address, comment{Body: body}, &t)
 	}
-	return a.GitHub.Send(ctx, http.MethodPost, all, comment{Body: body}, nil)
+	return a.write(ctx, http.MethodPost, all, comment{Body: body}, &t)
 }
 
 // findComment looks for the comment about a commit that coroner itself wrote, that with the

@@ -27,7 +27,7 @@ import (
 // name another one. So it counts where GitLab knows it as a job of that project that was under
 // way when the runner died and did not succeed.
 type GitLab struct {
-	Dry    bool // nothing is sent; the log says what would be
+	Dry    bool // the log says what would be written
 	API    *forge.Client
 	Ledger *ledger.Ledger
 	Book   func() *rules.Rulebook // that verdicts are judged by
@@ -102,14 +102,10 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 		}
 		text.withdraw(why)
 	}
-	switch {
-	case !commit(job.Commit.ID):
+	if !commit(job.Commit.ID) {
 		return "", deliver.Never{Err: errors.New("GitLab names no commit of the job")}
-	case g.Dry:
-		g.Log.Info().Str("project", project).Str("job", v.Job.ID).Str("runner", v.Runner).Str("case", d.Case).
-			Int("revision", v.Revision).Str("title", text.title).Msg("would annotate a job at GitLab")
-		return "", nil
 	}
+	text.repository = project
 	return "", g.putNotes(ctx, address, &job, text)
 }
 
@@ -186,9 +182,18 @@ func (g *GitLab) putNote(ctx context.Context, place string, job *labJob, t annot
 		return err
 	}
 	if had.at != "" {
-		return Failure(g.API.Send(ctx, http.MethodPut, had.at, note{Body: body}, nil))
+		return g.write(ctx, http.MethodPut, had.at, note{Body: body}, &t)
 	}
-	return Failure(g.API.Send(ctx, http.MethodPost, place, note{Body: body}, nil))
+	return g.write(ctx, http.MethodPost, place, note{Body: body}, &t)
+}
+
+// write sends what is to change something at GitLab, or has the log say that it would.
+func (g *GitLab) write(ctx context.Context, method, address string, body any, t *annotation) error {
+	if g.Dry {
+		t.logInstead(&g.Log, Comment, method+" "+address, "GitLab")
+		return nil
+	}
+	return Failure(g.API.Send(ctx, method, address, body, nil))
 }
 
 // findNote looks for the comment about a commit that coroner itself wrote, that with the section

@@ -302,10 +302,26 @@ func TestNoNote(t *testing.T) {
 			t.Errorf("%s: asked %d times, sent %s", name, s.asked, &s.sent)
 		}
 	}
+}
+
+// A dry run asks what the other asks and writes nothing: the log says what would be written.
+func TestDryNote(t *testing.T) {
+	var log bytes.Buffer
 	s := newLabScene(t)
-	s.g.Dry = true
-	if s.put(same); s.sent.Len() > 0 || s.asked == 0 {
-		t.Errorf("a dry run: asked %d times, sent %s", s.asked, &s.sent)
+	s.put(same)
+	sent := s.sent.String()
+	s.g.Dry, s.g.Log = true, zerolog.New(&log)
+	s.put(second(rules.HardwareFailure))
+	for _, part := range []string{`"repository":"acme/ci/mill"`, `"kind":"comment"`,
+		`"request":"PUT ` + onMerge + `/1"`,
+		`"title":"The runner died, not your test: hardware-failure (confirmed)"`, "Look at the node.",
+		"would annotate a job at GitLab"} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("no %s in %s", part, &log)
+		}
+	}
+	if s.sent.String() != sent {
+		t.Errorf("sent %s", &s.sent)
 	}
 }
 

@@ -57,9 +57,9 @@ var Vars = kong.Vars{
 	"serve_controller": "Glob NAMESPACE/POD of the controllers' and listeners' pods; may be given several times. " +
 		"What other pods print in a controller's words proves nothing. A glob that is more specific than * about " +
 		"the pod's name makes every pod that it matches a controller, whatever the pod is called.",
-	"github_annotate": "Say at the job on GitHub what its runner died of: log (only the log says what would be " +
-		"said), check (a check run, with a GitHub App), status (a commit status) or comment (a comment on the open " +
-		"pull requests of the job's commit). Default: nothing is said.",
+	"github_annotate": "Say at the job on GitHub what its runner died of: log (GitHub is asked about the job, and " +
+		"only the log says what would be written), check (a check run, with a GitHub App), status (a commit " +
+		"status) or comment (a comment on the open pull requests of the job's commit). Default: nothing is said.",
 	"github_app_id": "GitHub App that acts at GitHub in place of the token. It needs actions: read and " +
 		"checks: write; for --github.annotate=comment pull requests: write, for --github.rerun actions: write.",
 	"github_rerun": "Run jobs again whose runner died, where the verdict says that this helps, is at least " +
@@ -85,9 +85,9 @@ var Vars = kong.Vars{
 		"server then accepts it at /api/v1/github/webhook: jobs that wait longer than usual get a verdict, and " +
 		"runners their jobs. Default: no webhook is accepted.",
 	"github_url": "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
-	"serve_gitlab_annotate": "Say at the job on GitLab what its runner died of: log (only the log says what would be " +
-		"said) or comment (on the open merge requests of the job's commit, else on the commit). Default: nothing is " +
-		"said.",
+	"serve_gitlab_annotate": "Say at the job on GitLab what its runner died of: log (GitLab is asked about the job, " +
+		"and only the log says what would be written) or comment (on the open merge requests of the job's " +
+		"commit, else on the commit). Default: nothing is said.",
 	"serve_gitlab_scope": "Group or project that --gitlab.annotate is for, with all below it; may be given several " +
 		"times.",
 	"serve_gitlab_token_file": "File with a token for GitLab that has the scope api and the role Reporter, read at " +

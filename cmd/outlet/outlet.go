@@ -151,10 +151,8 @@ func (g *GitHub) check(token string) error {
 	case g.Annotate == string(annotate.Check) && !app:
 		return errors.New("--github.annotate=check: only a GitHub App can make check runs: give --github.app-id, " +
 			"--github.app-installation and --github.app-key-file, or use --github.annotate=status")
-	case (g.Annotate == string(annotate.Status) || g.Annotate == string(annotate.Comment) || g.Rerun) &&
-		!app && token == "":
-		return errors.New("--github.annotate=status, --github.annotate=comment and --github.rerun need " +
-			"--github.token-file or a GitHub App")
+	case g.Acts() && !app && token == "":
+		return errors.New("--github.annotate and --github.rerun need --github.token-file or a GitHub App")
 	case g.Rerun && g.PerHour < 1:
 		return errors.New("--github.reruns-per-hour: want a number above zero")
 	}

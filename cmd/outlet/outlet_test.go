@@ -53,7 +53,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{func(*Outlets) {}, "", ""},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1} }, "", ""},
-		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "log", Scope: scope} }, "", ""},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "log", Scope: scope} }, "file", ""},
+		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "log", Scope: scope} }, "", "token-file"},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "status", Scope: scope} }, "file", ""},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "status", Scope: scope} }, "", "token-file"},
 		{func(o *Outlets) { o.GitHub = GitHub{PerHour: 1, Annotate: "comment", Scope: scope} }, "", "token-file"},
