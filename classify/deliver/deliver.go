@@ -1,7 +1,8 @@
 // Package deliver sends verdicts to a receiver, each revision until the receiver has it.
 //
 // Invariant: a revision leaves the ledger's list only after Send took it, said that it is of
-// no interest, or gave it up; what became of it is counted. A receiver that asks for a pause
+// no interest, or gave it up; what became of it is counted, and why it was given up is stored with
+// it. A receiver that asks for a pause
 // gets one, and one item that fails holds up no other.
 //
 // Crash behaviour: what was sent and not yet taken off the list is sent again. Each receiver
@@ -43,6 +44,9 @@ var ErrSkip = errors.New("of no interest")
 // ErrNotYet says that it is not known whose an item is. Others may tell of it late, as GitHub's
 // webhook does: it is tried again for some minutes, and is of no interest after them.
 var ErrNotYet = errors.New("it is not known whose it is")
+
+// ToldLate is for how long after a verdict others may tell whose it is.
+const ToldLate = 10 * time.Minute
 
 // Retry is the error of an item that is to be tried again at a time, and holds up nothing.
 type Retry struct {
@@ -94,7 +98,6 @@ const (
 	batch      = 50
 	maxBackoff = 5 * time.Minute
 	usualAge   = 24 * time.Hour
-	toldLate   = 10 * time.Minute // from a verdict to the last word on whose it is
 	lookAgain  = 30 * time.Second
 )
 
@@ -161,13 +164,12 @@ func (l *Loop) sendItem(ctx context.Context, item ledger.Delivery) error {
 	case err == nil:
 		l.logged = ""
 		return l.done(ctx, item, "sent", note)
-	case errors.Is(err, ErrNotYet) && l.Now().Sub(item.Recorded) < toldLate:
+	case errors.Is(err, ErrNotYet) && l.Now().Sub(item.Recorded) < ToldLate:
 		return l.postpone(ctx, item, lookAgain)
 	case errors.Is(err, ErrSkip) || errors.Is(err, ErrNotYet):
 		return l.done(ctx, item, "skipped", note)
 	case errors.As(err, &never):
-		l.logError(err, "a receiver does not take a verdict; it is given up")
-		return l.done(ctx, item, "given-up", note)
+		return l.giveUp(ctx, item, never)
 	case errors.As(err, &later):
 		l.retryAt = l.Now().Add(max(later.After, pause))
 		return l.postpone(ctx, item, max(later.After, pause))
@@ -176,6 +178,20 @@ func (l *Loop) sendItem(ctx context.Context, item ledger.Delivery) error {
 	}
 	l.logError(err, "a receiver did not take a verdict; it is sent again")
 	return l.postpone(ctx, item, backoff(item.Attempts))
+}
+
+// giveUp takes an item off the list, with a note of why, and of what was begun with it.
+func (l *Loop) giveUp(ctx context.Context, item ledger.Delivery, why Never) error {
+	l.logError(why, "a receiver does not take a verdict; it is given up")
+	note := "no: " + why.Error()
+	begun, err := l.List.Note(ctx, item.Case, item.Verdict.Revision)
+	if err != nil {
+		return err
+	}
+	if begun != "" {
+		note += "; " + begun
+	}
+	return l.done(ctx, item, "given-up", note)
 }
 
 // logError logs an error, each once in a row.

@@ -30,6 +30,9 @@ func TestLoop(t *testing.T) {
 		Now: func() time.Time { return now },
 		Send: func(_ context.Context, d ledger.Delivery) (string, error) {
 			sent = append(sent, d.Case)
+			if d.Case == "d" { // something is begun that has no end yet
+				return "", errors.Join(answers[d.Case], l.Deliveries("test").Begin(t.Context(), now, d, "asked"))
+			}
 			return "", answers[d.Case]
 		}}
 	flush := func(after time.Duration, want ...string) {
@@ -62,6 +65,11 @@ func TestLoop(t *testing.T) {
 	flush(48 * time.Hour) // d is too old by then
 	if n, err := loop.List.Waiting(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d wait, %v", n, err)
+	}
+	for id, want := range map[string]string{"a": "", "b": "", "c": "no: no", "d": "no: it is too old by now; asked"} {
+		if note, err := loop.List.Note(t.Context(), id, 1); note != want || err != nil {
+			t.Errorf("noted of %s: %q %v, want %q", id, note, err, want)
+		}
 	}
 	families, err := metrics.Gather()
 	if err != nil {

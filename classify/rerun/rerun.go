@@ -3,10 +3,11 @@
 // Invariant: a job is run again only where its verdict says that this helps, is at least
 // probable and is not the job's own business, where it was under way at the death and no step of
 // it had failed before, where the run ended as failed and was not run again since, and while
-// nothing is wrong with its pool. Others of its run are run again with it only where that is known
-// of each that failed: names of runners are used again, so a name alone ties no job to a death.
-// A run is run again twice at most, and all runs together so often an hour. What is done
-// and why something is not is logged, counted and stored with the verdict.
+// nothing is wrong with its pool, or with any of the cluster's where its pool is not known. Others
+// of its run are run again with it only where that is known of each that failed: names of runners
+// are used again, so a name alone ties no job to a death. A run is run again twice at most, and all
+// runs together so often an hour. What is done and why something is not is logged, counted and
+// stored with the verdict; what package deliver gives up has its reason there, too.
 //
 // Crash behaviour: what is asked for is noted in the ledger before. GitHub counts a run's
 // attempts: whether it was taken is seen by that after a crash, at once or within a minute, and
@@ -62,7 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "coroner_github_reruns_total",
 		Help: "Dead runners' jobs by whether they were run again: rerun, or why not (verdict, job, step, attempt, " +
-			"run, pool, budget).",
+			"run, pool, budget, repository, scope).",
 	}, []string{"result"})}
 }
 
@@ -84,21 +85,16 @@ func (r refusal) Error() string { return r.why }
 
 // Send runs the job of one revision again, or says why not.
 func (r *Rerunner) Send(ctx context.Context, d ledger.Delivery) (note string, err error) {
-	v := &d.Verdict
-	if v.Kind != casefile.OfRunner || !v.Death() || v.DiedAt == nil {
-		return "", deliver.ErrSkip
+	if d.Verdict.Kind != casefile.OfRunner || !d.Verdict.Death() {
+		return "no: no runner died", deliver.ErrSkip
 	}
-	q, err := r.Locate(ctx, &d.Record)
-	if err != nil {
-		return "", err
+	q, what, err := github.Question{}, "", error(refusal{"verdict", "it is not known when the runner died"})
+	if d.Verdict.DiedAt != nil {
+		q, err = r.locate(ctx, &d.Record)
 	}
-	switch {
-	case !q.Asks():
-		return "", deliver.ErrNotYet
-	case !r.Scope.Has(q.Repository):
-		return "", deliver.ErrSkip
+	if err == nil {
+		what, err = r.begun(ctx, &d, &q)
 	}
-	what, err := r.begun(ctx, &d, &q)
 	if err == nil && what == "" {
 		what, err = r.rerun(ctx, &d, &q)
 	}
@@ -114,6 +110,23 @@ func (r *Rerunner) Send(ctx context.Context, d ledger.Delivery) (note string, er
 	return done + what, nil
 }
 
+// locate says which repository and run the job is of. It refuses what nobody told in time, and what
+// is out of the scope.
+func (r *Rerunner) locate(ctx context.Context, d *ledger.Record) (github.Question, error) {
+	q, err := r.Locate(ctx, d)
+	switch {
+	case err != nil:
+		return q, err
+	case q.Asks() && !r.Scope.Has(q.Repository):
+		return q, refusal{"scope", q.Repository + " is out of the scope"}
+	case q.Asks():
+		return q, nil
+	case r.Now().Sub(d.Recorded) < deliver.ToldLate:
+		return q, deliver.ErrNotYet
+	}
+	return q, refusal{"repository", "nobody told in time which run the job is of"}
+}
+
 func (r *Rerunner) report(d *ledger.Record, repository, kind, text string) {
 	r.Metrics.decided.WithLabelValues(kind).Inc()
 	r.Log.Info().Str("repository", repository).Str("runner", d.Verdict.Runner).Str("case", d.Case).
@@ -122,7 +135,7 @@ func (r *Rerunner) report(d *ledger.Record, repository, kind, text string) {
 
 // rerun runs it again where nothing speaks against it. What costs no request is asked first.
 func (r *Rerunner) rerun(ctx context.Context, d *ledger.Delivery, q *github.Question) (what string, err error) {
-	if err := byVerdict(&d.Verdict); err != nil {
+	if err := r.byRecord(ctx, &d.Verdict); err != nil {
 		return "", err
 	}
 	last, ok, err := r.Ledger.LastVerdict(ctx, d.Case)
@@ -131,9 +144,6 @@ func (r *Rerunner) rerun(ctx context.Context, d *ledger.Delivery, q *github.Ques
 		return "", err
 	case ok && last.Verdict.Revision > d.Verdict.Revision:
 		return "", refusal{"verdict", "there is a later revision of the verdict"}
-	}
-	if err := r.pool(ctx, &d.Verdict); err != nil {
-		return "", err
 	}
 	job, err := r.GitHub.Job(ctx, q)
 	switch {
@@ -154,6 +164,14 @@ func (r *Rerunner) rerun(ctx context.Context, d *ledger.Delivery, q *github.Ques
 	return r.order(ctx, d, q, &job)
 }
 
+// byRecord refuses what the verdict or the runner's pool speaks against.
+func (r *Rerunner) byRecord(ctx context.Context, v *rules.Verdict) error {
+	if err := byVerdict(v); err != nil {
+		return err
+	}
+	return r.pool(ctx, v)
+}
+
 // byVerdict refuses what is no death after which running a job again helps.
 func byVerdict(v *rules.Verdict) error {
 	switch {
@@ -169,19 +187,21 @@ func byVerdict(v *rules.Verdict) error {
 	return nil
 }
 
-// pool refuses while something is wrong with the runner's pool.
+// pool refuses while something is wrong with the runner's pool; with any of the cluster's, where
+// that is not known.
 func (r *Rerunner) pool(ctx context.Context, v *rules.Verdict) error {
 	kind := casefile.OfPool
 	q := ledger.Query{Cluster: &v.Cluster, Pool: ingest.PoolName(v.Pool), Limit: 1, Brief: true,
 		Standing: ledger.Standing{Kind: &kind, State: rules.Open}}
-	if q.Pool == "" {
-		return nil
-	}
 	open, err := r.Ledger.Verdicts(ctx, q)
-	if err == nil && len(open) > 0 {
-		err = refusal{"pool", "something is wrong with its pool: " + string(open[0].Verdict.Label)}
+	switch {
+	case err != nil || len(open) == 0:
+		return err
+	case q.Pool == "":
+		return refusal{"pool", fmt.Sprintf("its pool is not known, and something is wrong with pool %s: %s",
+			open[0].Verdict.Pool, open[0].Verdict.Label)}
 	}
-	return err
+	return refusal{"pool", "something is wrong with its pool: " + string(open[0].Verdict.Label)}
 }
 
 // byJob refuses a job that was over, or on the way to it, before its runner died, and one that is
@@ -274,6 +294,9 @@ func (r *Rerunner) order(
 		}
 		address = "/repos/" + q.Repository + "/actions/jobs/" + strconv.FormatInt(job.ID, 10) + "/rerun"
 	}
+	if ingest.PoolName(d.Verdict.Pool) == "" {
+		what += "; its pool is not known, and nothing is wrong with any of the cluster's"
+	}
 	if err := r.Ledger.Deliveries(Receiver).Begin(ctx, r.Now(), *d, asked+what); err != nil {
 		return "", err
 	}
@@ -315,8 +338,15 @@ func (r *Rerunner) lostItsRunner(
 		if err != nil {
 			return false, err
 		}
-		if !ok || last.Verdict.Kind != casefile.OfRunner || byVerdict(&last.Verdict) != nil {
+		if !ok || last.Verdict.Kind != casefile.OfRunner {
 			continue
+		}
+		var no refusal
+		switch err := r.byRecord(ctx, &last.Verdict); {
+		case errors.As(err, &no):
+			continue
+		case err != nil:
+			return false, err
 		}
 		if had, err := r.Locate(ctx, &last); err != nil || isOf(&had, q.Repository, j) {
 			return err == nil, err

@@ -207,14 +207,17 @@ func TestToken(t *testing.T) {
 	s.want(failedJobs)
 }
 
+// pool puts a verdict on a pool into the ledger.
+func (s *scene) pool(cluster, name string, state rules.State) {
+	s.t.Helper()
+	s.put("pool-"+cluster+name, func(v *rules.Verdict) {
+		v.Kind, v.Cluster, v.Runner, v.Pool, v.DiedAt = casefile.OfPool, cluster, "", name, nil
+		v.Label, v.State = rules.PoolBlocked, state
+	})
+}
+
 // Whatever speaks against it keeps a job from being run again, and is stored.
 func TestRefusals(t *testing.T) {
-	pool := func(s *scene, name string, state rules.State) {
-		s.put("pool-"+name, func(v *rules.Verdict) {
-			v.Kind, v.Runner, v.Pool, v.Label, v.State = casefile.OfPool, "", name, rules.PoolBlocked, state
-			v.DiedAt = nil
-		})
-	}
 	for why, c := range map[string]struct {
 		verdict func(*rules.Verdict)
 		before  func(*scene)
@@ -222,7 +225,11 @@ func TestRefusals(t *testing.T) {
 		"does not say that running it again helps": {func(v *rules.Verdict) { v.Retry = "unknown" }, nil},
 		"not sure enough":                          {func(v *rules.Verdict) { v.Confidence = rules.Suspected }, nil},
 		"the job's own business":                   {func(v *rules.Verdict) { v.Domain = "workload" }, nil},
-		"wrong with its pool: pool-blocked":        {nil, func(s *scene) { pool(s, "linux", rules.Open) }},
+		"wrong with its pool: pool-blocked":        {nil, func(s *scene) { s.pool("", "linux", rules.Open) }},
+		"its pool is not known, and something is wrong with pool windows: pool-blocked": {
+			func(v *rules.Verdict) { v.Pool = "" }, func(s *scene) { s.pool("", "windows", rules.Open) }},
+		"o/r is out of the scope":        {nil, func(s *scene) { s.r.Scope = annotate.Scope{"o/other"} }},
+		"not known when the runner died": {func(v *rules.Verdict) { v.DiedAt = nil }, nil},
 		"a step of it had failed before": {nil, func(s *scene) {
 			before := died.Add(-time.Second)
 			s.Jobs[0].Steps = []workflow.Step{{Conclusion: "success"}, {Conclusion: "failure", Completed: before}}
@@ -255,17 +262,58 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s := newScene(t) // near misses: another pool's trouble, trouble that is over, a step that failed as it died
-	pool(s, "windows", rules.Open)
-	pool(s, "linux", rules.Resolved)
+	s.pool("", "windows", rules.Open)
+	s.pool("", "linux", rules.Resolved)
 	s.Jobs[0].Steps = []workflow.Step{{Conclusion: "failure", Completed: died.Add(time.Minute)}}
 	s.put("amber", nothing)
 	s.flush(t.Context())
 	s.want(failedJobs)
-	s = newScene(t)
-	s.r.Scope = annotate.Scope{"o/other"}
+	s.noted("amber", "rerun: all failed jobs of run 8, attempt 1")
+}
+
+// A job whose pool is not known is run again while nothing is wrong with any pool of its cluster,
+// and its record says so.
+func TestPoolNotKnown(t *testing.T) {
+	s := newScene(t)
+	s.pool("", "linux", rules.Resolved)
+	s.pool("west", "linux", rules.Open)
+	s.put("amber", func(v *rules.Verdict) { v.Pool = "" })
+	s.flush(t.Context())
+	s.want(failedJobs)
+	s.noted("amber", "rerun: all failed jobs of run 8, attempt 1; its pool is not known")
+}
+
+// Whose run a job is of may be told late; if it is not told in time, that is stored and counted, as
+// is that a run went on for too long. Of a runner that did not die it is stored.
+func TestRecordOfWhatIsGivenUp(t *testing.T) {
+	s := newScene(t)
+	told := github.Question{}
+	s.r.Locate = func(context.Context, *ledger.Record) (github.Question, error) { return told, nil }
 	s.put("amber", nothing)
 	s.flush(t.Context())
+	s.noted("amber", "")
+	s.clock = s.clock.Add(deliver.ToldLate)
+	s.flush(t.Context())
+	s.noted("amber", "no: nobody told in time which run the job is of")
+	if s.Asked != 0 || !strings.Contains(s.log.String(), "not run again: nobody told") {
+		t.Errorf("asked %d times; the log: %s", s.Asked, &s.log)
+	}
+
+	s = newScene(t)
+	s.Attempt.Status = "in_progress"
+	s.put("amber", nothing)
+	s.flush(t.Context())
+	s.clock = s.clock.Add(Age)
+	s.flush(t.Context())
 	s.want()
+	s.noted("amber", "no: it is too old by now")
+
+	s = newScene(t)
+	s.put("amber", func(v *rules.Verdict) { v.Label = rules.Completed })
+	s.pool("", "linux", rules.Open)
+	s.flush(t.Context())
+	s.noted("amber", "no: no runner died")
+	s.noted("pool-linux", "no: no runner died")
 }
 
 // withoutRunner takes away what a job has when a runner took it.
@@ -299,6 +347,7 @@ func TestOthersOfTheRun(t *testing.T) {
 		"the runner died later":      {nil, func(v *rules.Verdict) { v.DiedAt = &later }, oneJob},
 		"it died in another cluster": {nil, func(v *rules.Verdict) { v.Cluster = "west" }, oneJob},
 		"it died in another run":     {nil, func(v *rules.Verdict) { v.Namespace = "other" }, oneJob},
+		"its pool is blocked":        {nil, func(v *rules.Verdict) { v.Pool = "windows" }, oneJob},
 		"it does not help":           {nil, func(v *rules.Verdict) { v.Retry = "useless" }, oneJob},
 		"a label that is no death":   {nil, func(v *rules.Verdict) { v.NoDeath = true }, oneJob},
 		"another runner's name":      {nil, func(v *rules.Verdict) { v.Runner = "birch-2" }, oneJob},
@@ -315,6 +364,7 @@ func TestOthersOfTheRun(t *testing.T) {
 			return github.Question{Repository: "o/r", Run: run, Runner: r.Verdict.Runner, Died: *r.Verdict.DiedAt}, nil
 		}
 		s.Jobs[1] = lost(9, "birch")
+		s.pool("", "windows", rules.Open)
 		if c.birch != nil {
 			c.birch(&s.Jobs[1])
 		}
