@@ -100,9 +100,9 @@ func (a *Annotator) Send(ctx context.Context, d ledger.Delivery) (string, error)
 	}
 	switch {
 	case !q.Asks():
-		return "", deliver.ErrNotYet
+		return "no: nobody told in time which run the job is of", deliver.ErrNotYet
 	case !a.Scope.Has(q.Repository):
-		return "", deliver.ErrSkip
+		return "no: " + q.Repository + " is out of the scope", deliver.ErrSkip
 	}
 	text.repository = q.Repository
 	job, err := a.GitHub.Job(ctx, &q)

@@ -207,6 +207,19 @@ func TestNotItsJob(t *testing.T) {
 	}
 }
 
+// Which run a job is of may be told late; that it was not told in time is stored.
+func TestNotToldInTime(t *testing.T) {
+	s := newScene(t, Check)
+	s.a.Locate = func(context.Context, *ledger.Record) (github.Question, error) { return github.Question{}, nil }
+	s.put(func(*rules.Verdict) {})
+	s.clock = s.clock.Add(deliver.ToldLate)
+	s.flush()
+	note, err := s.ledger.Deliveries("github").Note(t.Context(), "ns.uid/1", 1)
+	if s.Asked != 0 || !strings.HasPrefix(note, "no: nobody told in time") || err != nil {
+		t.Errorf("asked %d times, noted %q %v", s.Asked, note, err)
+	}
+}
+
 // What was said while the job seemed to go on is withdrawn where it turns out that it succeeded.
 func TestSucceededAfterAll(t *testing.T) {
 	for _, mode := range []Mode{Check, Status, Comment} {
@@ -364,8 +377,9 @@ func TestScope(t *testing.T) {
 		s := newScene(t, mode)
 		s.a.Scope = Scope{"other/*", "o/s*"}
 		s.put(func(*rules.Verdict) {})
-		if s.Asked != 0 {
-			t.Errorf("%s: asked %d times out of scope", mode, s.Asked)
+		note, err := s.ledger.Deliveries("github").Note(t.Context(), "ns.uid/1", 1)
+		if s.Asked != 0 || note != "no: o/r is out of the scope" || err != nil {
+			t.Errorf("%s: asked %d times out of scope, noted %q %v", mode, s.Asked, note, err)
 		}
 	}
 	for _, glob := range []string{"*", "a/b/c", "/x", "x/", "[/x"} {

@@ -81,7 +81,7 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 	v := &d.Verdict
 	in := ofProject.FindStringSubmatch(v.Runner)
 	if in == nil || !jobNumber.MatchString(v.Job.ID) {
-		return "", deliver.ErrSkip
+		return "no: it is not known which job of GitLab's it is", deliver.ErrSkip
 	}
 	text, err := toSay(ctx, g.Ledger, g.Book(), g.Pages, &d.Record)
 	if err != nil {
@@ -90,10 +90,12 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 	address := "/projects/" + in[1]
 	job, project, err := g.jobOf(ctx, address, v.Job.ID)
 	switch {
+	case errors.Is(err, deliver.ErrSkip):
+		return "no: GitLab does not know the job, or does not let the token see it", err
 	case err != nil:
 		return "", err
 	case !g.Scope.Has(project):
-		return "", deliver.ErrSkip
+		return "no: " + project + " is out of the scope", deliver.ErrSkip
 	}
 	if why := whyNot(job.Status, job.Started, job.Finished, text.died); why != "" && !text.withdrawn {
 		logSkipped(&g.Log, project, &d.Record, why)
@@ -106,7 +108,11 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 		return "", deliver.Never{Err: errors.New("GitLab names no commit of the job")}
 	}
 	text.repository = project
-	return "", g.putNotes(ctx, address, &job, text)
+	err = g.putNotes(ctx, address, &job, text)
+	if errors.Is(err, deliver.ErrSkip) {
+		return "no: GitLab does not know what the comment is to be on", err
+	}
+	return "", err
 }
 
 // jobOf asks for a job, and for the path of its project.

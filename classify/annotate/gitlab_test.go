@@ -266,6 +266,7 @@ func TestStrangersNote(t *testing.T) {
 func TestNoNote(t *testing.T) {
 	const at = `"started_at":"2026-05-04T09:50:00Z"`
 	const over = `"status":"failed",` + at + `,"finished_at":"2026-05-04T09:55:00Z"`
+	const out, unseen, which = "out of the scope", "does not know the job", "not known which job"
 	job := func(id string) func(*rules.Verdict) { return func(v *rules.Verdict) { v.Job.ID = id } }
 	pod := func(name string) func(*rules.Verdict) { return func(v *rules.Verdict) { v.Runner = name } }
 	for name, tt := range map[string]struct {
@@ -273,20 +274,22 @@ func TestNoNote(t *testing.T) {
 		scope  Groups
 		change func(*rules.Verdict)
 		asked  bool
+		why    string // a part of the note
 	}{
-		"a job that succeeded":         {job: `"status":"success",` + at, asked: true},
-		"a job that began later":       {job: `"status":"running","started_at":"2026-05-04T10:05:00Z"`, asked: true},
-		"a job that was over":          {job: over, asked: true},
-		"a job that never began":       {job: `"status":"pending","started_at":null`, asked: true},
-		"another group":                {job: failed, scope: Groups{"acm"}, asked: true},
-		"a group inside":               {job: failed, scope: Groups{"acme/other"}, asked: true},
-		"no scope":                     {job: failed, scope: Groups{}, asked: true},
-		"a job that GitLab lacks":      {job: failed, change: job("7002"), asked: true},
-		"a project that GitLab lacks":  {job: failed, change: pod("runner-a-project-43-concurrent-0-x"), asked: true},
-		"no job":                       {job: failed, change: job("")},
-		"a job that is no number":      {job: failed, change: job("7001/../1")},
-		"another runner":               {job: failed, change: pod("amber-runner-1")},
-		"a project that is no number":  {job: failed, change: pod("runner-a-project-4x-concurrent-0")},
+		"a job that succeeded":    {job: `"status":"success",` + at, asked: true},
+		"a job that began later":  {job: `"status":"running","started_at":"2026-05-04T10:05:00Z"`, asked: true},
+		"a job that was over":     {job: over, asked: true},
+		"a job that never began":  {job: `"status":"pending","started_at":null`, asked: true},
+		"another group":           {job: failed, scope: Groups{"acm"}, asked: true, why: out},
+		"a group inside":          {job: failed, scope: Groups{"acme/other"}, asked: true, why: out},
+		"no scope":                {job: failed, scope: Groups{}, asked: true, why: out},
+		"a job that GitLab lacks": {job: failed, change: job("7002"), asked: true, why: unseen},
+		"a project that GitLab lacks": {job: failed, change: pod("runner-a-project-43-concurrent-0-x"), asked: true,
+			why: unseen},
+		"no job":                       {job: failed, change: job(""), why: which},
+		"a job that is no number":      {job: failed, change: job("7001/../1"), why: which},
+		"another runner":               {job: failed, change: pod("amber-runner-1"), why: which},
+		"a project that is no number":  {job: failed, change: pod("runner-a-project-4x-concurrent-0"), why: which},
 		"a runner that did its job":    {job: failed, change: func(v *rules.Verdict) { v.Label = rules.Completed }},
 		"what is withdrawn, was never": {job: failed, change: second(rules.Completed), asked: true},
 	} {
@@ -300,6 +303,10 @@ func TestNoNote(t *testing.T) {
 		}
 		if s.put(tt.change); s.sent.Len() > 0 || (s.asked > 0) != tt.asked {
 			t.Errorf("%s: asked %d times, sent %s", name, s.asked, &s.sent)
+		}
+		note, err := s.ledger.Deliveries("gitlab").Note(t.Context(), "ns.uid/1", 1)
+		if !strings.Contains(note, tt.why) || err != nil {
+			t.Errorf("%s: noted %q %v, want %q", name, note, err, tt.why)
 		}
 	}
 }
