@@ -1,6 +1,6 @@
 // Package annotate says at the job what its runner died of. On GitHub that is a check run or a
 // commit status for each dead job, or a section of a comment on its pull request; on GitLab a
-// section of a comment on its merge request, or on its commit.
+// section of a comment on its merge request, or on its commit, and a commit status.
 //
 // Invariant: only a job that GitHub itself ties to the runner is annotated, in a repository that
 // records name which a job cannot write, and within the scope; of a job at GitLab see GitLab. A

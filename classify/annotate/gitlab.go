@@ -20,7 +20,8 @@ import (
 )
 
 // GitLab says at a job on GitLab what its runner died of: in a comment on the open merge
-// requests of its commit, else on the commit. Its fields are set before its first use.
+// requests of its commit, else on the commit, and in a status of the commit. Its fields are set
+// before its first use.
 //
 // Which project the job is of, the name says that gitlab-runner gave the pod; a job cannot
 // choose that. Which job it is, the pod's annotations say; a job that may overwrite those can
@@ -74,6 +75,9 @@ type labJob struct {
 	Commit   struct {
 		ID string `json:"id"`
 	} `json:"commit"`
+	Pipeline struct {
+		ID int64 `json:"id"`
+	} `json:"pipeline"`
 }
 
 // Send annotates the job of one revision.
@@ -108,11 +112,13 @@ func (g *GitLab) Send(ctx context.Context, d ledger.Delivery) (string, error) {
 		return "", deliver.Never{Err: errors.New("GitLab names no commit of the job")}
 	}
 	text.repository = project
-	err = g.putNotes(ctx, address, &job, text)
-	if errors.Is(err, deliver.ErrSkip) {
-		return "no: GitLab does not know what the comment is to be on", err
+	switch err = g.putNotes(ctx, address, &job, text); {
+	case errors.Is(err, deliver.ErrSkip):
+		return "no: GitLab does not know the job's commit", err
+	case err != nil:
+		return "", err
 	}
-	return "", err
+	return g.putStatus(ctx, address, &job, text)
 }
 
 // jobOf asks for a job, and for the path of its project.
@@ -188,15 +194,15 @@ func (g *GitLab) putNote(ctx context.Context, place string, job *labJob, t annot
 		return err
 	}
 	if had.at != "" {
-		return g.write(ctx, http.MethodPut, had.at, note{Body: body}, &t)
+		return g.write(ctx, Comment, http.MethodPut, had.at, note{Body: body}, &t)
 	}
-	return g.write(ctx, http.MethodPost, place, note{Body: body}, &t)
+	return g.write(ctx, Comment, http.MethodPost, place, note{Body: body}, &t)
 }
 
 // write sends what is to change something at GitLab, or has the log say that it would.
-func (g *GitLab) write(ctx context.Context, method, address string, body any, t *annotation) error {
+func (g *GitLab) write(ctx context.Context, form Mode, method, address string, body any, t *annotation) error {
 	if g.Dry {
-		t.logInstead(&g.Log, Comment, method+" "+address, "GitLab")
+		t.logInstead(&g.Log, form, method+" "+address, "GitLab")
 		return nil
 	}
 	return Failure(g.API.Send(ctx, method, address, body, nil))

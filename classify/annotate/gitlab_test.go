@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,9 @@ type fakeGitLab struct {
 	job      string     // its status and times
 	requests []map[string]any
 	notes    map[string][]note // by the path of their place
+	statuses []labStatus       // of the commit, the last of each name and pipeline
+	refuses  bool              // to set a status, as where the token is a Reporter's
+	hookAt   string            // what a path holds that onMade is for
 	sent     bytes.Buffer      // what changed something
 	asked    int
 	limited  bool
@@ -70,7 +74,8 @@ func (f *fakeGitLab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/projects/42":
 		f.write(w, map[string]any{"id": 42, "path_with_namespace": "acme/ci/mill"})
 	case path == "/projects/42/jobs/7001":
-		fmt.Fprintf(w, `{"id":7001,"name":"build [x](http://evil) @all","commit":{"id":%q},%s}`, sha, f.job)
+		fmt.Fprintf(w, `{"id":7001,"name":"build [x](http://evil) @all","commit":{"id":%q},"pipeline":{"id":900},%s}`,
+			sha, f.job)
 	case path == commit+"/merge_requests":
 		f.write(w, f.requests)
 	case strings.HasSuffix(path, "/notes") && r.Method == http.MethodGet:
@@ -84,16 +89,46 @@ func (f *fakeGitLab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && (strings.HasSuffix(path, "/notes") || path == commit+discussions):
 		in.ID, in.Author = int64(len(f.notes[path])+1), &account{ID: 5}
 		f.notes[path] = append(f.notes[path], in)
-		if f.onMade != nil {
-			f.onMade()
-		}
+		f.made(path)
 		w.WriteHeader(http.StatusCreated)
 		f.write(w, in)
 	case r.Method == http.MethodPut:
 		f.edit(w, path, in)
 	default:
+		f.answerStatus(w, r, path, body)
+	}
+}
+
+// answerStatus answers what is asked of the commit's statuses. Of a pipeline only the last of a name
+// is shown.
+func (f *fakeGitLab) answerStatus(w http.ResponseWriter, r *http.Request, path string, body []byte) {
+	var in labStatus
+	_ = json.Unmarshal(body, &in)
+	sets := r.Method == http.MethodPost && path == "/projects/42/statuses/"+sha
+	switch {
+	case path == "/projects/42/repository/commits/"+sha+"/statuses":
+		f.write(w, slices.DeleteFunc(slices.Clone(f.statuses), func(s labStatus) bool {
+			return s.Name != r.URL.Query().Get("name")
+		}))
+	case sets && f.refuses:
+		w.WriteHeader(http.StatusForbidden)
+		f.write(w, map[string]string{"message": "403 Forbidden"})
+	case sets && in.Pipeline == 900 && len(in.Page) < 256:
+		f.statuses = slices.DeleteFunc(f.statuses, func(s labStatus) bool { return s.Name == in.Name })
+		in.Status, in.State, in.Pipeline = in.State, "", 0
+		f.statuses = append(f.statuses, in)
+		f.made(path)
+		w.WriteHeader(http.StatusCreated)
+		f.write(w, in)
+	default:
 		w.WriteHeader(http.StatusNotFound)
 		f.write(w, map[string]any{"message": map[string]string{"error": "404 Not found"}})
+	}
+}
+
+func (f *fakeGitLab) made(path string) {
+	if f.onMade != nil && strings.Contains(path, f.hookAt) {
+		f.onMade()
 	}
 }
 
@@ -115,8 +150,9 @@ func (f *fakeGitLab) edit(w http.ResponseWriter, path string, in note) {
 	w.WriteHeader(http.StatusNotFound)
 }
 
-// Said is how many comments there are.
-func (f *fakeGitLab) Said() (n int) {
+// Said is how many comments and statuses there are.
+func (f *fakeGitLab) Said() int {
+	n := len(f.statuses)
 	for _, notes := range f.notes {
 		n += len(notes)
 	}
@@ -210,6 +246,16 @@ func (s *labScene) put(change func(*rules.Verdict)) {
 	s.flush()
 }
 
+// delivery is the case's last revision, as it is sent once more after a crash.
+func (s *labScene) delivery() ledger.Delivery {
+	s.t.Helper()
+	last, ok, err := s.ledger.LastVerdict(s.t.Context(), "ns.uid/1")
+	if err != nil || !ok {
+		s.t.Fatal(err)
+	}
+	return ledger.Delivery{Record: last}
+}
+
 func same(*rules.Verdict) {}
 
 // The commit's open merge request in its project has one comment, which revisions edit; nothing
@@ -230,6 +276,58 @@ func TestNoteOnAMergeRequest(t *testing.T) {
 		}
 	}
 	golden(t, "gitlab", s.sent.String())
+}
+
+// Beside the comment the commit has a status of the job, in the job's pipeline. A revision takes its
+// place; what is there already, as after a crash, is not set again.
+func TestLabStatus(t *testing.T) {
+	s := newLabScene(t)
+	want := func(description string) {
+		t.Helper()
+		got := s.statuses
+		if len(got) != 1 || got[0].Name != "coroner: build [x](http://evil) @all" || got[0].Status != "success" ||
+			got[0].Description != description || got[0].Page != "https://coroner.example/runners/gitlab/"+labPod+
+			"?case=ns.uid%2F1" {
+			t.Errorf("%+v, want %s", got, description)
+		}
+	}
+	s.put(same)
+	want("The runner died, not your test: host-teardown (confirmed)")
+	sent := s.sent.String()
+	if _, err := s.g.Send(t.Context(), s.delivery()); err != nil || s.sent.String() != sent {
+		t.Errorf("%v, sent again: %s", err, strings.TrimPrefix(s.sent.String(), sent))
+	}
+	s.put(second(rules.HardwareFailure))
+	want("The runner died, not your test: hardware-failure (confirmed)")
+	s.put(func(v *rules.Verdict) {
+		second(rules.Completed)(v)
+		v.Revision = 3
+	})
+	want("Withdrawn: completed")
+}
+
+// Where the token may not set a status, as on a protected branch, the comment stands and the record
+// says so; a status of another attempt is not withdrawn, nor what was never said.
+func TestNoLabStatus(t *testing.T) {
+	s := newLabScene(t)
+	s.refuses = true
+	s.put(same)
+	note, err := s.ledger.Deliveries("gitlab").Note(t.Context(), "ns.uid/1", 1)
+	if len(s.notes[onMerge]) != 1 || len(s.statuses) != 0 || err != nil ||
+		note != "a comment, and no status: GitLab answers 403: 403 Forbidden" {
+		t.Errorf("%+v %+v, noted %q %v", s.notes, s.statuses, note, err)
+	}
+	s.refuses = false
+	s.statuses = []labStatus{{Status: "success", Name: "coroner: build [x](http://evil) @all", Page: "https://other"}}
+	s.put(second(rules.Completed))
+	if len(s.statuses) != 1 || s.statuses[0].Page != "https://other" {
+		t.Errorf("%+v", s.statuses)
+	}
+	s = newLabScene(t) // an address that is too long for a status
+	s.g.Pages = "https://coroner.example/" + strings.Repeat("x", 200)
+	if s.put(same); len(s.statuses) != 1 || s.statuses[0].Page != "" {
+		t.Errorf("%+v", s.statuses)
+	}
 }
 
 // Where there is no merge request it stands on the commit, once.
@@ -319,7 +417,8 @@ func TestDryNote(t *testing.T) {
 	sent := s.sent.String()
 	s.g.Dry, s.g.Log = true, zerolog.New(&log)
 	s.put(second(rules.HardwareFailure))
-	for _, part := range []string{`"repository":"acme/ci/mill"`, `"kind":"comment"`,
+	for _, part := range []string{`"repository":"acme/ci/mill"`, `"kind":"comment"`, `"kind":"status"`,
+		`"request":"POST /projects/42/statuses/` + sha + `"`,
 		`"request":"PUT ` + onMerge + `/1"`,
 		`"title":"The runner died, not your test: hardware-failure (confirmed)"`, "Look at the node.",
 		"would annotate a job at GitLab"} {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -46,13 +47,15 @@ func annotateOnce(t *testing.T, path, address string, mode Mode) {
 	}
 }
 
-// These stand for GitLab among the modes: where the commit has no merge request, and where it has.
+// These stand for GitLab among the modes, by what is made while it is killed: a comment on a commit,
+// one on a merge request, a commit status.
 const (
-	onLabCommit Mode = "gitlab commit"
-	onLabMerge  Mode = "gitlab merge request"
+	onLabCommit Mode = "/discussions"
+	onLabMerge  Mode = "/notes"
+	labStatuses Mode = "/statuses/"
 )
 
-func atGitLab(mode Mode) bool { return mode == onLabCommit || mode == onLabMerge }
+func atGitLab(mode Mode) bool { return strings.HasPrefix(string(mode), "/") }
 
 func senderOf(t *testing.T, l *ledger.Ledger, address string, mode Mode) deliver.Send {
 	if atGitLab(mode) {
@@ -84,7 +87,7 @@ func newFake(t *testing.T, mode Mode) (f fake, address string) {
 		hub.Jobs, hub.Pulls = []workflow.Job{job}, []githubapi.Pull{{Number: 12, State: "open"}}
 		return hub, hub.URL
 	}
-	lab := &fakeGitLab{t: t, notes: map[string][]note{},
+	lab := &fakeGitLab{t: t, notes: map[string][]note{}, hookAt: string(mode),
 		job: fmt.Sprintf(`"status":"running","started_at":%q`, began.Format(time.RFC3339))}
 	if mode == onLabMerge {
 		lab.requests = []map[string]any{{"iid": 12, "state": "opened", "target_project_id": 42}}
@@ -101,12 +104,12 @@ func TestKill9(t *testing.T) {
 		annotateOnce(t, path, os.Getenv(killedGitHub), Mode(os.Getenv(killedMode)))
 		return
 	}
-	for _, mode := range []Mode{Check, Status, Comment, onLabCommit, onLabMerge} {
+	for _, mode := range []Mode{Check, Status, Comment, onLabCommit, onLabMerge, labStatuses} {
 		path := filepath.Join(t.TempDir(), "l.db")
 		f, address := newFake(t, mode)
-		runner := "amber"
+		runner, want := "amber", 1
 		if atGitLab(mode) {
-			runner = labPod
+			runner, want = labPod, 2 // a comment and a status
 		}
 		annotateOnce(t, path, address, mode) // so that the receiver is known
 		l, err := ledger.Open(path)
@@ -138,7 +141,7 @@ func TestKill9(t *testing.T) {
 		}
 		f.WhenMade(func() { t.Errorf("%s: a second annotation", mode) })
 		annotateOnce(t, path, address, mode)
-		if n := f.Said(); n != 1 {
+		if n := f.Said(); n != want {
 			t.Errorf("%s: %d annotations", mode, n)
 		}
 	}

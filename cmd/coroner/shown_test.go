@@ -111,10 +111,11 @@ func (s *shown) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/projects/42":
 		_, _ = io.WriteString(w, `{"path_with_namespace":"acme/mill"}`)
 	case path == "/projects/42/jobs/7001":
-		fmt.Fprintf(w, `{"name":"bench","status":"failed","commit":{"id":%q},%s}`, shownCommit, times)
+		fmt.Fprintf(w, `{"name":"bench","status":"failed","commit":{"id":%q},"pipeline":{"id":900},%s}`, shownCommit,
+			times)
 	case strings.HasSuffix(path, "/merge_requests"):
 		_, _ = io.WriteString(w, `[{"iid":12,"state":"opened","target_project_id":42}]`)
-	case strings.HasSuffix(path, "/notes"):
+	case strings.HasSuffix(path, "/notes"), strings.HasSuffix(path, "/statuses"):
 		_, _ = io.WriteString(w, "[]")
 	default:
 		_, _ = io.WriteString(w, `{"check_runs":[]}`)

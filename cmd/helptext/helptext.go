@@ -87,11 +87,11 @@ var Vars = kong.Vars{
 	"github_url": "GitHub's REST API; https://HOST/api/v3 for a GitHub Enterprise Server.",
 	"serve_gitlab_annotate": "Say at the job on GitLab what its runner died of: log (GitLab is asked about the job, " +
 		"and only the log says what would be written) or comment (on the open merge requests of the job's " +
-		"commit, else on the commit). Default: nothing is said.",
+		"commit, else on the commit; and a commit status). Default: nothing is said.",
 	"serve_gitlab_scope": "Group or project that --gitlab.annotate is for, with all below it; may be given several " +
 		"times.",
-	"serve_gitlab_token_file": "File with a token for GitLab that has the scope api and the role Reporter, read at " +
-		"each use.",
+	"serve_gitlab_token_file": "File with a token for GitLab that has the scope api and the role Developer, or " +
+		"Reporter for comments without a commit status; read at each use.",
 	"serve_gitlab_url":  "Address of GitLab.",
 	"serve_kube_config": "Kubeconfig file. Default: the pod's own service account.",
 	"serve_kube_ephemeral_runners": "Watch the objects of actions-runner-controller in these namespaces too, of both " +
