@@ -11,9 +11,22 @@ import (
 // Flags are those of coroner collect.
 type Flags struct {
 	Cluster
-	Namespace     string `short:"n" help:"Namespace of the runner. Default: the context's." placeholder:"NAME"`
+	Where
+	Output string `short:"o" help:"${collect_output}" placeholder:"DIR"`
+}
+
+// Where says in which namespaces a runner is looked for, as kubectl is told.
+type Where struct {
+	Namespace     string `short:"n" help:"${collect_namespace}" placeholder:"NAME"`
 	AllNamespaces bool   `short:"A" name:"all-namespaces" help:"Look in all namespaces."`
-	Output        string `short:"o" help:"${collect_output}" placeholder:"DIR"`
+}
+
+// Check refuses one namespace and all of them at one time.
+func (w Where) Check() error {
+	if w.Namespace != "" && w.AllNamespaces {
+		return errors.New("-n and -A at one time; give one of them")
+	}
+	return nil
 }
 
 // usageError is what the flags cannot mean.
@@ -60,8 +73,8 @@ func (f Flags) subject(what []string) (name, namespace string, err error) {
 	if len(what) > 1 {
 		return "", "", fmt.Errorf("%d names; give one", len(what))
 	}
-	if f.Namespace != "" && f.AllNamespaces {
-		return "", "", errors.New("-n and -A at one time; give one of them")
+	if err := f.Check(); err != nil {
+		return "", "", err
 	}
 	if len(what) == 0 {
 		return "", f.Namespace, nil

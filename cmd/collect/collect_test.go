@@ -257,11 +257,12 @@ func TestAll(t *testing.T) {
 		t.Errorf("%v %v", err, files)
 	}
 	all["/api/v1/pods?fieldSelector=metadata.name%3Damber-1"] = `{"items":[` + amber + `]}`
-	files, _, err = bundle(t, collect.Flags{Cluster: cluster(t, all), AllNamespaces: true}, "amber-1")
+	everywhere := collect.Where{AllNamespaces: true}
+	files, _, err = bundle(t, collect.Flags{Cluster: cluster(t, all), Where: everywhere}, "amber-1")
 	if err != nil || files["objects/ci_amber-1.json"] == "" {
 		t.Errorf("%v %v", err, files)
 	}
-	if _, _, err := bundle(t, collect.Flags{Cluster: cluster(t, all), AllNamespaces: true}); err == nil ||
+	if _, _, err := bundle(t, collect.Flags{Cluster: cluster(t, all), Where: everywhere}); err == nil ||
 		!strings.Contains(err.Error(), "not found") {
 		t.Error(err)
 	}
@@ -281,8 +282,8 @@ func TestUsage(t *testing.T) {
 		{collect.Flags{Cluster: c}, []string{"a", "b"}},
 		{collect.Flags{Cluster: c}, []string{"../../etc"}},
 		{collect.Flags{Cluster: c}, []string{"a/../b"}},
-		{collect.Flags{Cluster: c, Namespace: "ci", AllNamespaces: true}, nil},
-		{collect.Flags{Cluster: c, Namespace: "ci"}, []string{"qa/amber-1"}},
+		{collect.Flags{Cluster: c, Where: collect.Where{Namespace: "ci", AllNamespaces: true}}, nil},
+		{collect.Flags{Cluster: c, Where: collect.Where{Namespace: "ci"}}, []string{"qa/amber-1"}},
 		{collect.Flags{Cluster: c, Output: full}, []string{"amber-1"}},
 		{collect.Flags{Cluster: c, Output: filepath.Join(full, "x.tar.gz")}, []string{"amber-1"}},
 		{collect.Flags{Cluster: collect.Cluster{Kubeconfig: filepath.Join(full, "none")}}, []string{"amber-1"}},

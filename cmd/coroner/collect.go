@@ -97,6 +97,6 @@ func (c *lookupCmd) collect(p *program) error {
 		return unreadable("there is no server to ask; coroner collect collects what the API still has of a runner")
 	}
 	all := collectCmd{What: c.What, All: c.All}
-	all.Cluster, all.Namespace = c.Kube, c.Namespace
+	all.Cluster, all.Where = c.Kube, c.Where
 	return all.Run(p)
 }

@@ -141,6 +141,17 @@ func TestCollect(t *testing.T) {
 	if code != exitOK || !strings.HasPrefix(out, first) || !strings.Contains(notes, "no Service of coroner serve") {
 		t.Errorf("without a server it ended with %d:\n%s\n%s", code, out, notes)
 	}
+	t.Chdir(t.TempDir())                                           // a bundle's folder is named after the second
+	everywhere := append([]string{"mill-runner-1", "-A"}, kube...) // the context's namespace is another
+	out, notes, code = run(true, everywhere...)
+	if code != exitOK || !strings.HasPrefix(out, first) || !strings.Contains(notes, "no Service of coroner serve") {
+		t.Errorf("in all namespaces without a server it ended with %d:\n%s\n%s", code, out, notes)
+	}
+	t.Chdir(t.TempDir())
+	if out, notes, code := run(true, append([]string{"mill-runner-1"}, kube...)...); code != exitUnreadable ||
+		!strings.Contains(notes, "mill-runner-1 not found") {
+		t.Errorf("in another namespace without a server it ended with %d:\n%s\n%s", code, out, notes)
+	}
 	s := serveFor(t, "--ledger=l.db", "--web.listen-address="+net.JoinHostPort(address, "0"), "--kube.namespace=ci",
 		"--kube.config="+config)
 	defer s.stop()
@@ -150,6 +161,9 @@ func TestCollect(t *testing.T) {
 		out, notes, code = run(true, plugin...)
 		return code == exitOK && !strings.Contains(notes, "collected")
 	})
+	if all, notes, code := run(true, everywhere...); code != exitOK || all != out || notes != "" {
+		t.Errorf("in all namespaces of the server it ended with %d:\n%s\n%s", code, all, notes)
+	}
 	if !strings.Contains(out, "· ci/mill-runner-1 ·") ||
 		!strings.Contains(out, "/services/coroner:http/proxy/runners/") {
 		t.Errorf("by the server's Service:\n%s\n%s", out, notes)

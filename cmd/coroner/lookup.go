@@ -15,12 +15,12 @@ import (
 )
 
 type lookupCmd struct {
-	What      []string        `arg:"" help:"${lookup_what}" complete:"runners"`
-	Namespace string          `short:"n" help:"Namespace of the runner." placeholder:"NAME"`
-	Cluster   string          `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
-	All       bool            `help:"${lookup_all}"`
-	Incident  bool            `help:"${lookup_incident}"`
-	Kube      collect.Cluster `embed:""`
+	What []string `arg:"" help:"${lookup_what}" complete:"runners"`
+	collect.Where
+	Cluster  string          `help:"Only in this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
+	All      bool            `help:"${lookup_all}"`
+	Incident bool            `help:"${lookup_incident}"`
+	Kube     collect.Cluster `embed:""`
 	outputFlags
 	serverFlags
 }
@@ -91,6 +91,9 @@ func (c *lookupCmd) questionText() (string, error) {
 	if what == "" {
 		return "", usage("the name is empty; " +
 			"give a runner's name, the start of it, a pod UID, a job's address, or NODE TIME")
+	}
+	if err := c.Where.Check(); err != nil {
+		return "", usage("%w", err)
 	}
 	if c.Namespace != "" && !strings.ContainsAny(what, "/ ") {
 		what = c.Namespace + "/" + what

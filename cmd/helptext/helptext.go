@@ -15,7 +15,8 @@ var Vars = kong.Vars{
 	"loki_pods":       `{container="runner"}`,
 	"server":          "http://127.0.0.1:9095",
 
-	"catalogue_file": "Lists of templates: version, file, kind, level and template, separated by tabs.",
+	"catalogue_file":    "Lists of templates: version, file, kind, level and template, separated by tabs.",
+	"collect_namespace": "Namespace of the runner. Default: all at a server, the context's at a cluster's API.",
 	"collect_output": "Where the bundle goes: a new folder, or an archive if it ends in .tar.gz. Default: a folder " +
 		"here, named after the runner and the time.",
 	"collect_what": "A runner's pod: NAME, pod/NAME or NAMESPACE/NAME. Without one: all runners.",
