@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,11 +109,31 @@ func modest() {
 func main() {
 	modest()
 	var c cli
-	parser, err := kong.New(
-		&c,
+	var origins daemon.Origins
+	parser, err := newParser(&c, &origins)
+	if err == nil {
+		_, err = parser.Parse(os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "coroner-agent: %s\nhint: coroner-agent --help\n", origins.Explain(err))
+		os.Exit(2)
+	}
+	if err := c.run(context.Background()); err != nil {
+		fmt.Fprintf(os.Stderr, "coroner-agent: %s\n", origins.Explain(err))
+		var wrong usageError
+		if errors.As(err, &wrong) {
+			os.Exit(2)
+		}
+		os.Exit(1)
+	}
+}
+
+// newParser reads the command line into c.
+func newParser(c *cli, origins *daemon.Origins) (*kong.Kong, error) {
+	return kong.New(
+		c,
 		kong.Name("coroner-agent"),
-		kong.Configuration(daemon.Config),
-		daemon.Environment(),
+		origins,
 		units.Option(),
 		daemon.HelpValues(),
 		kong.Description(
@@ -125,47 +143,15 @@ func main() {
 		kong.Vars{"version": "coroner-agent " + chart.Build()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
-	if err == nil {
-		_, err = parser.Parse(os.Args[1:])
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "coroner-agent: %s\nhint: coroner-agent --help\n", daemon.PlainMistake(err))
-		os.Exit(2)
-	}
-	if err := c.run(context.Background()); err != nil {
-		fmt.Fprintf(os.Stderr, "coroner-agent: %v\n", err)
-		var wrong usageError
-		if errors.As(err, &wrong) {
-			os.Exit(2)
-		}
-		os.Exit(1)
-	}
 }
 
 // usageError is a mistake in the configuration.
 type usageError struct{ error }
 
-// run checks the flags, opens the spool and runs until it is told to stop.
+// run opens everything and runs until it is told to stop.
 func (c *cli) run(ctx context.Context) error {
-	if c.Node == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return usageError{fmt.Errorf("--node: %w", err)}
-		}
-		c.Node = strings.ToLower(name) // as the kubelet does
-	}
-	for _, glob := range append(slices.Clone(c.Follow), c.Controller...) {
-		if _, err := filepath.Match(glob, ""); err != nil {
-			return usageError{fmt.Errorf("--follow, --controller %s: %w", glob, err)}
-		}
-	}
-	terminal := term.IsTerminal(int(os.Stderr.Fd()))
-	d := daemon.New(&c.Flags, c.Logger(os.Stderr, terminal).With().Str("node", c.Node).Logger())
-	a, err := c.agent(d)
+	d, a, err := c.open()
 	if err != nil {
-		return usageError{err}
-	}
-	if err := d.Open(); err != nil {
 		return usageError{err}
 	}
 	d.Log.Info().
@@ -181,17 +167,62 @@ func (c *cli) run(ctx context.Context) error {
 	return err
 }
 
+// open checks the flags, opens the spool and listens.
+func (c *cli) open() (*daemon.Daemon, *agent.Agent, error) {
+	if c.Node == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return nil, nil, daemon.Wrong("node", "%w", err)
+		}
+		c.Node = strings.ToLower(name) // as the kubelet does
+	}
+	if err := errors.Join(c.Reading.check(), c.Sending.check()); err != nil {
+		return nil, nil, err
+	}
+	terminal := term.IsTerminal(int(os.Stderr.Fd()))
+	d := daemon.New(&c.Flags, c.Logger(os.Stderr, terminal).With().Str("node", c.Node).Logger())
+	a, err := c.agent(d)
+	if err == nil {
+		err = d.Open()
+	}
+	return d, a, err
+}
+
+// check refuses values that no run could use.
+func (f *Reading) check() error {
+	return errors.Join(
+		daemon.CheckGlobs("follow", f.Follow),
+		daemon.CheckGlobs("controller", f.Controller),
+		daemon.CheckNumber("max-age", f.MaxAge),
+		daemon.CheckNumber("last-lines", f.Last),
+	)
+}
+
+// check refuses values that no run could use.
+func (f *Sending) check() error {
+	return errors.Join(
+		daemon.CheckNumber("spool.max-bytes", f.SpoolSize),
+		daemon.CheckAbove("batch-interval", f.Batch),
+		daemon.CheckAbove("idle-interval", f.Idle),
+		daemon.CheckAbove("rulebook-interval", f.Rulebook),
+	)
+}
+
 // agent makes the agent that the flags describe.
 func (c *cli) agent(d *daemon.Daemon) (*agent.Agent, error) {
 	sender, err := c.Sender(c.Node, c.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	return agent.New(agent.Config{
+	a, err := agent.New(agent.Config{
 		Node: c.Node, Cluster: c.Cluster, Journal: c.Journal, Pods: c.Pods, Follow: c.Follow, Controller: c.Controller,
 		MaxAge: c.MaxAge, LastLines: c.Last,
 		Spool:    agent.Spool{Dir: c.State, MaxBytes: c.SpoolSize, Batch: c.Batch, Idle: c.Idle},
 		Rulebook: agent.Rulebook{URL: c.Address() + daemon.RulebookPath, Interval: c.Rulebook},
 		Sender:   sender,
 	}, d.Log, d.Registry)
+	if err != nil { // it opens nothing else
+		return nil, daemon.WrongValue("state", c.State, "%w", err)
+	}
+	return a, nil
 }

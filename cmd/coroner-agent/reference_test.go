@@ -7,10 +7,7 @@ import (
 
 	"coroner/cmd/daemon"
 	"coroner/cmd/reference"
-	"coroner/cmd/units"
-	"coroner/cmd/uplink"
 
-	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
 )
 
@@ -19,8 +16,7 @@ var renew = flag.Bool("reference", false, "rewrite docs/reference.md")
 // docs/reference.md has every flag and metric of this program.
 func TestReference(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c, kong.Name("coroner-agent"), kong.Configuration(daemon.Config), daemon.Environment(),
-		units.Option(), daemon.Vars, uplink.Vars, vars, defaults(), kong.Vars{"version": ""})
+	parser, err := newParser(&c, &daemon.Origins{})
 	if err != nil {
 		t.Fatal(err)
 	}

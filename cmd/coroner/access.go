@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -25,8 +24,8 @@ func (s *server) guardDoor(now func() time.Time) error {
 	door.Shared, door.Cluster = shared, c.Cluster
 	door.Reader, door.SAN, door.Open = daemon.Token(c.WebToken), c.ClientNode == "san", c.OpenPush
 	if door.SAN && !door.Web().Certs {
-		return usage("--push.client-node=san: have --web.config.file ask for client certificates: " +
-			"client_auth_type: RequireAndVerifyClientCert")
+		return usage("%w", daemon.WrongValue("push.client-node", c.ClientNode, "have --web.config.file ask for "+
+			"client certificates: client_auth_type: RequireAndVerifyClientCert"))
 	}
 	if len(c.AgentAccount) == 0 {
 		return nil
@@ -37,7 +36,7 @@ func (s *server) guardDoor(now func() time.Time) error {
 // addReviewers adds the API servers that know agents' tokens and where their pods are.
 func (s *server) addReviewers(now func() time.Time) error {
 	s.daemon.Door.Agents = map[string]access.Reviewer{}
-	own, err := kubewatch.Config(s.cmd.KubeConfig)
+	own, err := s.cmd.Watch.Config("push.agent-account")
 	switch {
 	case err == nil:
 		err = s.addReviewer(s.cmd.Cluster, own, now)
@@ -52,19 +51,22 @@ func (s *server) addReviewers(now func() time.Time) error {
 	for _, r := range s.cmd.Review {
 		cluster, file, _ := strings.Cut(r, "=")
 		config, bad := kubewatch.Config(file)
-		if err = errors.Join(err, bad); err == nil {
-			err = s.addReviewer(cluster, config, now)
+		if bad == nil {
+			bad = s.addReviewer(cluster, config, now)
+		}
+		if bad != nil {
+			err = errors.Join(err, daemon.WrongValue("push.review", r, "%w", bad))
 		}
 	}
 	if err != nil {
-		return usage("--push.agent-account: %w", err)
+		return usage("%w", err)
 	}
 	return nil
 }
 
 func (s *server) addReviewer(cluster string, config *rest.Config, now func() time.Time) error {
 	if s.intake.Places[cluster] != nil {
-		return fmt.Errorf("--push.review %s: this is the server's own cluster", cluster)
+		return errors.New("this is the server's own cluster")
 	}
 	log := s.daemon.Log
 	r, err := identity.New(config, identity.Options{Cluster: cluster, Accounts: s.cmd.AgentAccount, Now: now, Log: log})

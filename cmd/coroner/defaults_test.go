@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	"coroner/classify/docket"
-	"coroner/cmd/daemon"
-	"coroner/cmd/helptext"
 	"coroner/cmd/units"
-	"coroner/cmd/uplink"
 
 	"github.com/alecthomas/kong"
 )
@@ -18,8 +15,7 @@ import (
 func parsedServe(t *testing.T, args ...string) serveCmd {
 	t.Helper()
 	var c serveCmd
-	p, err := kong.New(&c, daemon.Vars, helptext.Vars, defaultFlags(), uplink.Vars, kong.Vars{"listen": ":0"},
-		units.Option())
+	p, err := kong.New(&c, flagVars(":0"), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"coroner/classify/demo"
 	"coroner/classify/ledger"
 	"coroner/classify/postmortem"
+	"coroner/cmd/caseflags"
 	"coroner/cmd/console"
 	"coroner/cmd/daemon"
 	"coroner/ingest/push"
@@ -96,9 +97,9 @@ func (c *demoCmd) server(ledger string, p *program, now func() time.Time) (*serv
 	cmd := &serveCmd{
 		Flags:  daemon.Flags{Listen: c.Listen, LogLevel: "error", LogFormat: "console", Stop: 5 * time.Second},
 		Ledger: ledger,
-		caseFlags: caseFlags{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever, JobWait: ever,
+		Cases: caseflags.Cases{Settle: time.Second, Deadline: 3 * time.Second, NodeSilent: ever, JobWait: ever,
 			JobMost: ever, PoolSilent: ever},
-		retentionFlags: retentionFlags{Evidence: ever, Verdicts: ever, Completed: ever},
+		Retention: caseflags.Retention{Evidence: ever, Verdicts: ever, Completed: ever},
 	}
 	s, err := cmd.open(cmd.Logger(p.err, p.tty(p.err)), now)
 	if err != nil {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"coroner/classify/inquiry"
@@ -22,25 +20,16 @@ type githubFlags struct {
 }
 
 func (f *githubFlags) checkGitHub(acts bool) error {
-	if f.WebhookSecret != "" {
-		if _, err := daemon.Token(f.WebhookSecret)(); err != nil {
-			return err
-		}
-	}
+	err := errors.Join(daemon.CheckToken("github.webhook-secret-file", f.WebhookSecret),
+		daemon.CheckToken("github.token-file", f.GitHubToken),
+		daemon.CheckNumber("github.requests-per-minute", f.GitHubPace))
 	if f.GitHubToken == "" && !acts {
-		return nil
+		return err
 	}
-	if u, err := url.Parse(f.GitHubURL); err != nil || !isHTTP(u) || u.User != nil {
-		return fmt.Errorf("--github.url: want https://HOST, without a user")
+	if f.GitHubPace == 0 {
+		err = errors.Join(err, daemon.WrongValue("github.requests-per-minute", "0", "want a number above zero"))
 	}
-	if f.GitHubPace <= 0 {
-		return errors.New("--github.requests-per-minute: want a number above zero")
-	}
-	if f.GitHubToken == "" {
-		return nil
-	}
-	_, err := daemon.Token(f.GitHubToken)()
-	return err
+	return errors.Join(err, daemon.CheckPage("github.url", f.GitHubURL, "https://HOST"))
 }
 
 // connectGitHub takes GitHub's webhook where there is a secret for it, and adds what asks

@@ -16,6 +16,7 @@ import (
 	"coroner/classify"
 	"coroner/classify/postmortem"
 	"coroner/cmd/console"
+	"coroner/cmd/daemon"
 	"coroner/cmd/parallel"
 	"coroner/ingest"
 	"coroner/ingest/bundle"
@@ -52,11 +53,12 @@ func loadBook(dir string) (*rules.Rulebook, error) {
 	load := builtIn
 	if dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, usage("--rules %s: not a readable folder; give the folder that holds the *.yaml files", dir)
+			const what = "not a readable folder; give the folder that holds the *.yaml files"
+			return nil, usage("%w", daemon.WrongValue("rules", dir, what))
 		}
 		own := os.DirFS(dir)
 		if names, err := fs.Glob(own, "*.yaml"); err == nil && len(names) == 0 {
-			return nil, usage("--rules %s: no *.yaml file is in that folder", dir)
+			return nil, usage("%w", daemon.WrongValue("rules", dir, "no *.yaml file is in that folder"))
 		}
 		load = func() (*rules.Rulebook, error) { return rules.Load(book.Files, own) }
 	}

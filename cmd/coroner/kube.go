@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"coroner/cmd/daemon"
 	"coroner/ingest"
 	"coroner/ingest/kubewatch"
 )
@@ -11,7 +12,7 @@ import (
 // checkKube refuses flags that no run could use.
 func (c *serveCmd) checkKube() error {
 	if !c.Watches() && len(c.AgentAccount) == 0 && c.KubeConfig != "" {
-		return errors.New("--kube.config: nothing is watched without " +
+		return daemon.Wrong("kube.config", "nothing is watched without "+
 			"--kube.namespace NS, --kube.nodes or --push.agent-account")
 	}
 	return c.Watch.Check()

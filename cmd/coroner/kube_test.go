@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
-	"coroner/cmd/daemon"
-	"coroner/cmd/helptext"
 	"coroner/cmd/units"
 	"coroner/fixtures/apiserver"
 	"coroner/ingest"
@@ -35,7 +33,7 @@ func serveFor(t *testing.T, args ...string) *liveServer {
 	var c struct {
 		Serve serveCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, daemon.Vars, helptext.Vars, defaultFlags(), kong.Vars{"listen": ":0"}, units.Option())
+	parser, err := kong.New(&c, flagVars(":0"), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,7 @@ import (
 
 	"coroner/cmd/console"
 	"coroner/cmd/daemon"
-	"coroner/cmd/helptext"
 	"coroner/cmd/units"
-	"coroner/cmd/uplink"
 	"coroner/deploy/chart"
 
 	"github.com/alecthomas/kong"
@@ -45,6 +43,7 @@ type program struct {
 	color    bool
 	plugin   bool   // called as kubectl coroner
 	command  string // that runs, as it is typed
+	origins  daemon.Origins
 }
 
 type cli struct {
@@ -132,20 +131,7 @@ Exit codes: 0 explained, 1 nothing could be read or found, 2 wrong usage or a br
 func (p *program) runCommand(args []string) int {
 	var c cli
 	done := -1
-	parser, err := kong.New(&c,
-		kong.Name(p.name()),
-		kong.Writers(p.out, p.err),
-		kong.UsageOnError(),
-		kong.Description(description),
-		daemon.Vars, helptext.Vars, uplink.Vars, defaultFlags(),
-		kong.Vars{"version": versionText(args), "listen": ":9095"},
-		kong.Configuration(daemon.Config),
-		daemon.Environment(),
-		units.Option(),
-		daemon.HelpValues(),
-		kong.Exit(func(code int) { done = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
+	parser, err := p.newParser(&c, args, kong.Exit(func(code int) { done = code }))
 	if err != nil {
 		return p.fail(err)
 	}
@@ -158,7 +144,7 @@ func (p *program) runCommand(args []string) int {
 		return done
 	}
 	if err != nil {
-		return p.fail(usage("%s\nhint: %s --help", daemon.PlainMistake(err), p.mistakenCommand(err)))
+		return p.fail(usage("%s\nhint: %s --help", p.origins.Explain(err), p.mistakenCommand(err)))
 	}
 	if n := ctx.Selected(); n != nil {
 		p.command = n.FullPath()
@@ -168,6 +154,22 @@ func (p *program) runCommand(args []string) int {
 		return p.fail(err)
 	}
 	return exitOK
+}
+
+// newParser reads the command line into c, which is a *cli but in tests.
+func (p *program) newParser(c any, args []string, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(c, append(more,
+		kong.Name(p.name()),
+		kong.Writers(p.out, p.err),
+		kong.UsageOnError(),
+		kong.Description(description),
+		flagVars(":9095"),
+		kong.Vars{"version": versionText(args)},
+		&p.origins,
+		units.Option(),
+		daemon.HelpValues(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)...)
 }
 
 // mistakenCommand is the command whose words a mistake is in, as far as it was understood.
@@ -202,7 +204,7 @@ func (p *program) arguments(app *kong.Node, args []string) []string {
 }
 
 func (p *program) fail(err error) int {
-	fmt.Fprintf(p.err, "coroner: %v\n", err)
+	fmt.Fprintf(p.err, "coroner: %s\n", p.origins.Explain(err))
 	var e exitError
 	if errors.As(err, &e) {
 		return e.code

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
-	"coroner/cmd/helptext"
 	"coroner/cmd/units"
 
 	"github.com/alecthomas/kong"
@@ -37,8 +36,7 @@ func TestAssistants(t *testing.T) {
 		t.Fatal(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, defaultFlags(), kong.Vars{"listen": "127.0.0.1:0"},
-		kong.Configuration(daemon.Config), units.Option())
+	p, err := kong.New(&serve, flagVars("127.0.0.1:0"), new(daemon.Origins), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

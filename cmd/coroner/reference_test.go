@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"coroner/cmd/daemon"
-	"coroner/cmd/helptext"
 	"coroner/cmd/kubeflags"
 	"coroner/cmd/reference"
 	"coroner/cmd/units"
-	"coroner/cmd/uplink"
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
@@ -28,15 +26,7 @@ const referencePage = "../../docs/reference.md"
 // docs/reference.md has every command, flag and metric of this program.
 func TestReference(t *testing.T) {
 	var c cli
-	parser, err := kong.New(
-		&c,
-		kong.Name("coroner"),
-		daemon.Vars, helptext.Vars, defaultFlags(), uplink.Vars,
-		kong.Vars{"version": "", "listen": ":9095"},
-		kong.Configuration(daemon.Config),
-		daemon.Environment(),
-		units.Option(),
-	)
+	parser, err := new(program).newParser(&c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +35,7 @@ func TestReference(t *testing.T) {
 		t.Error(err)
 	}
 	var serve struct{ serveCmd }
-	p, err := kong.New(&serve, daemon.Vars, helptext.Vars, defaultFlags(), kong.Vars{"listen": "127.0.0.1:0"},
-		kong.Configuration(daemon.Config), units.Option())
+	p, err := kong.New(&serve, flagVars("127.0.0.1:0"), new(daemon.Origins), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +56,7 @@ func TestReference(t *testing.T) {
 	}
 	defer s.ledger.Close()
 	relaying := relayCmd{Watch: kubeflags.Watch{KubeNodes: true, KubeConfig: kube}}
+	relaying.Server = "http://127.0.0.1:1"
 	d := daemon.New(&relaying.Flags, zerolog.Nop())
 	if _, err := relaying.open(d, time.Now); err != nil {
 		t.Fatal(err)

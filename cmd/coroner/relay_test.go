@@ -11,9 +11,7 @@ import (
 
 	"coroner/classify/ledger"
 	"coroner/cmd/daemon"
-	"coroner/cmd/helptext"
 	"coroner/cmd/units"
-	"coroner/cmd/uplink"
 	"coroner/fixtures/apiserver"
 
 	"github.com/alecthomas/kong"
@@ -26,7 +24,7 @@ func startRelay(t *testing.T, args ...string) (stop func()) {
 	var c struct {
 		Relay relayCmd `cmd:""`
 	}
-	parser, err := kong.New(&c, daemon.Vars, helptext.Vars, uplink.Vars, kong.Vars{"listen": ":0"}, units.Option())
+	parser, err := kong.New(&c, flagVars(":0"), units.Option())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 		return nil, usage("%w", err)
 	}
 	if s.ledger, err = ledger.Open(c.Ledger); err != nil {
-		return nil, usage("%w", err)
+		return nil, usage("%w", daemon.Wrong("ledger", "%w", err))
 	}
 	if err := s.adoptCluster(); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (c *serveCmd) open(log zerolog.Logger, now func() time.Time) (*server, erro
 	}
 	reg.MustRegister(docket.NewState(s.ledger, now))
 	if c.Loki != "" {
-		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.lokiSender(), Log: log, Now: now,
+		s.loki = &publish.Loki{Ledger: s.ledger, Sender: c.Publish.Sender(), Log: log, Now: now,
 			Metrics: publish.NewMetrics(reg)}
 	}
 	s.addRoutes(reg, now)
@@ -123,7 +123,7 @@ func (c *serveCmd) docketOptions() docket.Options {
 		JobWaitMost: c.JobMost,
 		PoolSilent:  c.PoolSilent,
 		MaxOpen:     c.MaxOpen,
-		Keep:        docket.Keep(c.retentionFlags),
+		Keep:        docket.Keep(c.Retention),
 		LokiWindow:  c.LokiWindow,
 		Publish:     c.Loki != "",
 	}

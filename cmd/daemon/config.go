@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Config reads a YAML file of flags: `web.listen-address: :9095`, or nested,
+// readFile reads a YAML file of flags: `web.listen-address: :9095`, or nested,
 // `web: {listen-address: ":9095"}`. A list is a flag that is given several
 // times. An unknown key is an error that names its line.
-func Config(r io.Reader) (kong.Resolver, error) {
-	c := &config{name: "config file", values: map[string]setting{}}
+func (o *Origins) readFile(r io.Reader) (kong.Resolver, error) {
+	c := &config{name: "config file", values: map[string]setting{}, origins: o}
 	if f, ok := r.(*os.File); ok {
 		c.name = f.Name()
 	}
@@ -40,8 +40,9 @@ func Config(r io.Reader) (kong.Resolver, error) {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 type config struct {
-	name   string
-	values map[string]setting
+	name    string
+	values  map[string]setting
+	origins *Origins
 }
 
 type setting struct {
@@ -119,23 +120,16 @@ func (c *config) Validate(app *kong.Application) error {
 // Resolve gives a daemon's flag its value from the file, unless the environment
 // has one.
 func (c *config) Resolve(ctx *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
-	if !ofDaemon(ctx.Model.Node, parent.Node()) {
-		return nil, nil
-	}
-	for _, name := range flag.Envs {
-		if _, ok := os.LookupEnv(name); ok {
-			return nil, nil
-		}
-	}
 	s, ok := c.values[flag.Name]
-	if !ok {
+	if _, _, inEnvironment := variableOf(flag); !ok || inEnvironment || !ofDaemon(ctx.Model.Node, parent.Node()) {
 		return nil, nil
 	}
+	c.origins.places[flag.Name] = place{text: fmt.Sprintf("%s:%d: %s", c.name, s.line, flag.Name), before: ": "}
 	if _, list := s.value.([]any); list && !flag.IsSlice() {
-		return nil, fmt.Errorf("%s:%d: %s takes one value, not a list", c.name, s.line, flag.Name)
+		return nil, Wrong(flag.Name, "takes one value, not a list")
 	}
 	if err := readable(flag, s.value); err != nil {
-		return nil, fmt.Errorf("%s:%d: %s: %w", c.name, s.line, flag.Name, err)
+		return nil, Wrong(flag.Name, "%w", err)
 	}
 	return s.value, nil
 }
@@ -143,7 +137,8 @@ func (c *config) Resolve(ctx *kong.Context, parent *kong.Path, flag *kong.Flag) 
 // readable says why a value is none that the flag takes.
 func readable(flag *kong.Flag, value any) error {
 	if text, ok := value.(string); ok && flag.Enum != "" && !slices.Contains(flag.EnumSlice(), text) {
-		return fmt.Errorf("must be one of %s, not %q", strings.Join(flag.EnumSlice(), ", "), text)
+		choices := slices.DeleteFunc(flag.EnumSlice(), func(s string) bool { return s == "" })
+		return fmt.Errorf("must be one of %s, not %q", strings.Join(choices, ", "), text)
 	}
 	if !flag.Target.IsValid() || flag.Mapper == nil {
 		return nil
@@ -153,25 +148,6 @@ func readable(flag *kong.Flag, value any) error {
 		&kong.DecodeContext{Value: flag.Value, Scan: scan},
 		reflect.New(flag.Target.Type()).Elem(),
 	)
-}
-
-// Environment is a kong option: every flag of a daemon can be given as a
-// variable, CORONER_ and the flag's name in capitals with _ for . and -.
-func Environment() kong.Option {
-	return kong.PostBuild(func(k *kong.Kong) error {
-		nodes := []*kong.Node{k.Model.Node}
-		for len(nodes) > 0 {
-			n := nodes[0]
-			nodes = append(nodes[1:], n.Children...)
-			for _, f := range n.Flags {
-				if ofDaemon(k.Model.Node, n) && f.Name != "help" && f.Name != "version" {
-					name := "CORONER_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(f.Name))
-					f.Envs, f.Tag.Envs = append(f.Envs, name), append(f.Tag.Envs, name)
-				}
-			}
-		}
-		return nil
-	})
 }
 
 // ofDaemon says whether a node's flags are a daemon's: those of the commands serve and

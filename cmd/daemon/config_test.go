@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,13 +55,15 @@ func parse(t *testing.T, into any, text string, env map[string]string, args ...s
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "FILE", path)
 	}
+	var origins Origins
 	k, err := kong.New(into, kong.Writers(io.Discard, io.Discard),
-		kong.Exit(func(int) { t.Error("it ended the program") }),
-		kong.Configuration(Config), Environment(), Vars, kong.Vars{"listen": ":9095"})
+		kong.Exit(func(int) { t.Error("it ended the program") }), &origins, Vars, kong.Vars{"listen": ":9095"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = k.Parse(args)
+	if _, err = k.Parse(args); err != nil {
+		err = errors.New(origins.Explain(err))
+	}
 	return path, err
 }
 
@@ -143,7 +146,7 @@ func TestConfigFileMistakes(t *testing.T) {
 		{"a list in a list", "follow:\n  - [a]\n", "@:2: want a plain value"},
 		{"a mapping in a list", "follow:\n  - {a: b}\n", "@:2: want a plain value"},
 		{"an alias", "loki.url: &a x\nloki.token-file: *a\n", "@:2: want a value or a list of values"},
-		{"a list where one value is wanted", "log.level: info\nloki.url: [a, b]\n", "@:2: loki.url takes one value"},
+		{"a list where one value is wanted", "log.level: info\nloki.url: [a, b]\n", "@:2: loki.url: takes one value"},
 		{"a mapping where a value is wanted", "settle-deadline: {x: 1}\n", `@:1: unknown key "settle-deadline.x"`},
 		{"not a duration", "settle-deadline: 5\n", `@:1: settle-deadline: expected duration but got "5"`},
 		{"not a number", "loki.url: x\nretention.bytes: 8GiB\n",
@@ -159,7 +162,7 @@ func TestConfigFileMistakes(t *testing.T) {
 	} {
 		var got alone
 		path, err := parse(t, &got, tt.text, nil, "--config.file=FILE")
-		if want := strings.ReplaceAll(tt.says, "@", path); err == nil || !strings.Contains(err.Error(), want) ||
+		if want := strings.ReplaceAll(tt.says, "@", path); err == nil || !strings.HasPrefix(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want …%s", tt.what, err, want)
 		}
@@ -169,7 +172,8 @@ func TestConfigFileMistakes(t *testing.T) {
 		!strings.Contains(err.Error(), "coroner.yaml.gone: no such file") {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := Config(strings.NewReader("- x")); err == nil || !strings.HasPrefix(err.Error(), "config file:1: ") {
+	if _, err := (&Origins{}).readFile(strings.NewReader("- x")); err == nil ||
+		!strings.HasPrefix(err.Error(), "config file:1: ") {
 		t.Errorf("a reader without a name: %v", err)
 	}
 }
@@ -209,7 +213,8 @@ func TestWhatWins(t *testing.T) {
 	}
 	var got alone
 	if _, err := parse(t, &got, text, map[string]string{"CORONER_SETTLE_DEADLINE": "x"},
-		"--config.file=FILE"); err == nil || !strings.Contains(err.Error(), `CORONER_SETTLE_DEADLINE="x"`) {
+		"--config.file=FILE"); err == nil ||
+		!strings.HasPrefix(err.Error(), "CORONER_SETTLE_DEADLINE: expected duration") {
 		t.Errorf("a variable that is wrong: %v", err)
 	}
 }
@@ -218,7 +223,7 @@ func TestWhatWins(t *testing.T) {
 // command that is no daemon keeps to the variables that it names itself.
 func TestEnvironmentNames(t *testing.T) {
 	names := func(into any, command string) map[string][]string {
-		k, err := kong.New(into, Environment(), Vars, kong.Vars{"listen": ""})
+		k, err := kong.New(into, &Origins{}, Vars, kong.Vars{"listen": ""})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,6 +301,6 @@ func FuzzConfig(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = Config(strings.NewReader(text))
+		_, _ = (&Origins{}).readFile(strings.NewReader(text))
 	})
 }

@@ -186,21 +186,25 @@ func (d *Daemon) addOperatorEndpoint(pattern string, f http.HandlerFunc) {
 
 // Open listens, so that a taken port is told before anything runs.
 func (d *Daemon) Open() (err error) {
-	if d.Flags.WebConfig != "" {
-		if err := web.Validate(d.Flags.WebConfig); err != nil {
-			return fmt.Errorf("--web.config.file %s: %w", d.Flags.WebConfig, err)
-		}
-	}
-	if operator := Token(d.Flags.Operator); operator != nil {
-		if _, err := operator(); err != nil {
-			return fmt.Errorf("--web.operator-token-file: %w", err)
-		}
+	if err := d.Flags.check(); err != nil {
+		return err
 	}
 	d.listener, err = net.Listen("tcp", d.Flags.Listen)
 	if err != nil {
-		return fmt.Errorf("--web.listen-address %s: %w", d.Flags.Listen, err)
+		return WrongValue("web.listen-address", d.Flags.Listen, "%w", err)
 	}
 	return nil
+}
+
+// check refuses values that no run could use.
+func (f *Flags) check() error {
+	if f.WebConfig != "" {
+		if err := web.Validate(f.WebConfig); err != nil {
+			return WrongValue("web.config.file", f.WebConfig, "%w", err)
+		}
+	}
+	return errors.Join(CheckToken("web.operator-token-file", f.Operator),
+		CheckNumber("web.max-connections", f.MaxConns), CheckNumber("stop-timeout", f.Stop))
 }
 
 // Addr is the address that Open took.

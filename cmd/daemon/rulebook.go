@@ -46,7 +46,7 @@ func RulebookContent(dir string) (string, error) {
 		h.Write(data)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--rules %s: %w", dir, err)
+		return "", WrongValue("rules", dir, "%w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

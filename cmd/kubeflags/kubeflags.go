@@ -7,10 +7,10 @@ package kubeflags
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"sync"
 
+	"coroner/cmd/daemon"
 	"coroner/ingest/kubewatch"
 
 	"github.com/go-logr/logr"
@@ -35,12 +35,12 @@ func (f *Watch) Watches() bool { return len(f.KubeNamespace) > 0 || f.KubeNodes 
 func (f *Watch) Check() error {
 	for _, ns := range f.KubeNamespace {
 		if !dnsLabel.MatchString(ns) {
-			return fmt.Errorf("--kube.namespace %s: not the name of a namespace; "+
-				"give one, and repeat the flag if there are more", ns)
+			return daemon.WrongValue("kube.namespace", ns, "not the name of a namespace; "+
+				"give one, and repeat the flag if there are more")
 		}
 	}
 	if len(f.KubeNamespace) == 0 && f.KubeRunner {
-		return errors.New("--kube.ephemeral-runners: say where with --kube.namespace NS")
+		return daemon.Wrong("kube.ephemeral-runners", "say where with --kube.namespace NS")
 	}
 	return nil
 }
@@ -49,9 +49,25 @@ func (f *Watch) Check() error {
 // watcher says what there is to say.
 var quietOnce sync.Once
 
+// Config is how the API is reached; asks is the flag that needs it.
+func (f *Watch) Config(asks string) (*rest.Config, error) {
+	config, err := kubewatch.Config(f.KubeConfig)
+	switch {
+	case err == nil || errors.Is(err, kubewatch.ErrNoToken): // that is no flag's mistake
+		return config, err
+	case f.KubeConfig != "":
+		asks = "kube.config"
+	}
+	return nil, daemon.Wrong(asks, "%w", err)
+}
+
 // Open is how the API is reached, and o with what is watched there.
 func (f *Watch) Open(o kubewatch.Options) (*rest.Config, kubewatch.Options, error) {
-	config, err := kubewatch.Config(f.KubeConfig)
+	asks := "kube.namespace"
+	if len(f.KubeNamespace) == 0 {
+		asks = "kube.nodes"
+	}
+	config, err := f.Config(asks)
 	quietOnce.Do(func() { klog.SetLogger(logr.Discard()) })
 	o.Namespaces, o.Runners, o.Nodes = f.KubeNamespace, f.KubeRunner, f.KubeNodes
 	return config, o, err

@@ -21,7 +21,7 @@ func TestCheck(t *testing.T) {
 		{Watch{KubeNamespace: []string{"ci", "ci-2"}, KubeRunner: true}, true, ""},
 		{Watch{KubeNamespace: []string{"ci", "Not_One"}}, true, "--kube.namespace Not_One: "},
 		{Watch{KubeNamespace: []string{"a,b"}}, true, "--kube.namespace a,b: "},
-		{Watch{KubeNamespace: []string{""}}, true, "--kube.namespace : "},
+		{Watch{KubeNamespace: []string{""}}, true, `--kube.namespace "": `},
 		{Watch{KubeNodes: true, KubeRunner: true}, true, "--kube.ephemeral-runners: "},
 	} {
 		err := tt.flags.Check()
@@ -46,7 +46,18 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", config, o, err)
 	}
 	f.KubeConfig = file + "x"
-	if _, _, err := f.Open(kubewatch.Options{}); err == nil || !strings.Contains(err.Error(), file+"x") {
+	if _, _, err := f.Open(kubewatch.Options{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "--kube.config: kubeconfig "+file+"x: ") {
 		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, set := os.LookupEnv("KUBERNETES_SERVICE_HOST"); set {
+		t.Skip("not shown: which flag asks for a kubeconfig outside of a cluster: this is a pod")
+	}
+	for want, f := range map[string]Watch{
+		"--kube.nodes: this is no pod": {KubeNodes: true}, "--kube.namespace: this": {KubeNamespace: []string{"ci"}},
+	} {
+		if _, _, err := f.Open(kubewatch.Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"coroner/classify/deliver"
 	"coroner/classify/notify"
+	"coroner/cmd/daemon"
 
 	"github.com/rs/zerolog"
 )
@@ -31,7 +32,7 @@ func (n *notices) load() error {
 	}
 	data, err := os.ReadFile(n.file)
 	if err != nil {
-		return fmt.Errorf("--notify.config-file: %w", err)
+		return daemon.Wrong("notify.config-file", "%w", err)
 	}
 	config, err := notify.Parse(n.file, data)
 	if err != nil || bytes.Equal(data, n.inForce) {

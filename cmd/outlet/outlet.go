@@ -1,5 +1,5 @@
-// Package outlet has the flags of what coroner serve sends verdicts to, Loki aside, and makes the
-// tasks that do so.
+// Package outlet has the flags of what coroner serve sends verdicts to, and makes the tasks that
+// do so; only Loki's is elsewhere.
 //
 // Invariant: nothing is sent anywhere unless a flag asks for it.
 //
@@ -7,12 +7,11 @@
 package outlet
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,25 +64,20 @@ type GitLab struct {
 }
 
 func (g *GitLab) check() error {
-	if g.LabAnnotate == "" {
-		return nil
-	}
-	u, err := url.Parse(g.LabURL)
 	switch {
-	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("--gitlab.url %s: want https://HOST", g.LabURL)
+	case g.LabAnnotate == "":
+		return nil
 	case g.LabToken == "":
-		return errors.New("--gitlab.annotate: give --gitlab.token-file, a token with the scope api")
+		return daemon.Wrong("gitlab.annotate", "give --gitlab.token-file, a token with the scope api")
 	case len(g.LabScope) == 0:
-		return errors.New(
-			"--gitlab.scope: say for which groups or projects --gitlab.annotate is, GROUP or GROUP/PROJECT",
-		)
+		return daemon.Wrong("gitlab.annotate",
+			"say for which groups or projects it is with --gitlab.scope, GROUP or GROUP/PROJECT")
 	}
 	if err := annotate.Groups(g.LabScope).Check(); err != nil {
-		return fmt.Errorf("--gitlab.scope %w", err)
+		return daemon.Wrong("gitlab.scope", "%w", err)
 	}
-	_, err = daemon.Token(g.LabToken)()
-	return err
+	return errors.Join(daemon.CheckPage("gitlab.url", g.LabURL, "https://HOST"),
+		daemon.CheckToken("gitlab.token-file", g.LabToken))
 }
 
 // requestsAMinute bounds what is asked of GitLab, which by default allows a user many more.
@@ -120,47 +114,74 @@ type Parts struct {
 
 // Check refuses values that no run could use; token is --github.token-file.
 func (o *Outlets) Check(token string) error {
-	if u, err := url.Parse(o.Pages); o.Pages != "" && (err != nil || u.Host == "" || u.User != nil) {
-		return fmt.Errorf("--web.external-url %s: want https://HOST", o.Pages)
+	wrong := []error{daemon.CheckToken("otlp.token-file", o.OTLPToken), o.GitHub.check(token), o.GitLab.check()}
+	if o.Pages != "" {
+		wrong = append(wrong, daemon.CheckPage("web.external-url", o.Pages, "https://HOST"))
 	}
-	if u, err := url.Parse(o.OTLP); o.OTLP != "" && (err != nil || u.Host == "" || u.Path == "") {
-		return fmt.Errorf("--otlp.logs-url %s: want http://HOST:4318/v1/logs", o.OTLP)
-	}
-	if token := daemon.Token(o.OTLPToken); token != nil {
-		if _, err := token(); err != nil {
-			return err
-		}
+	if o.OTLP != "" {
+		wrong = append(wrong, checkCollector(o.OTLP))
 	}
 	if o.Notify != "" {
 		if _, err := notify.Load(o.Notify); err != nil {
-			return fmt.Errorf("--notify.config-file: %w", err)
+			wrong = append(wrong, daemon.Wrong("notify.config-file", "%w", err))
 		}
 	}
-	return cmp.Or(o.GitHub.check(token), o.GitLab.check())
+	return errors.Join(wrong...)
+}
+
+// checkCollector refuses an address without a path, too: collectors take logs at one.
+func checkCollector(address string) error {
+	const want = "http://HOST:4318/v1/logs"
+	if u, err := url.Parse(address); err == nil && u.Path == "" {
+		return daemon.WrongValue("otlp.logs-url", u.Redacted(), "want %s", want)
+	}
+	return daemon.CheckURL("otlp.logs-url", address, want)
 }
 
 func (g *GitHub) check(token string) error {
 	app := g.App != "" || g.Installation != "" || g.Key != ""
-	switch {
-	case app && (!isNumber(g.App) || !isNumber(g.Installation) || g.Key == ""):
-		return errors.New("--github.app-id, --github.app-installation and --github.app-key-file belong together; " +
-			"the first two are numbers")
-	case g.Acts() && len(g.Scope) == 0:
-		return errors.New("--github.scope: say for which repositories --github.annotate and --github.rerun are, " +
-			"OWNER/NAME or OWNER/*")
-	case g.Annotate == string(annotate.Check) && !app:
-		return errors.New("--github.annotate=check: only a GitHub App can make check runs: give --github.app-id, " +
-			"--github.app-installation and --github.app-key-file, or use --github.annotate=status")
-	case g.Acts() && !app && token == "":
-		return errors.New("--github.annotate and --github.rerun need --github.token-file or a GitHub App")
-	case g.Rerun && g.PerHour < 1:
-		return errors.New("--github.reruns-per-hour: want a number above zero")
+	if err := g.checkApp(); err != nil {
+		return err
 	}
 	if err := annotate.Scope(g.Scope).Check(); err != nil {
-		return fmt.Errorf("--github.scope %w", err)
+		return daemon.Wrong("github.scope", "%w", err)
 	}
-	if app {
-		return (&github.App{Key: daemon.Token(g.Key), Now: time.Now}).Check()
+	acting := "github.annotate"
+	if g.Annotate == "" {
+		acting = "github.rerun"
+	}
+	switch {
+	case g.Acts() && len(g.Scope) == 0:
+		return daemon.Wrong(acting, "say for which repositories it is with --github.scope, OWNER/NAME or OWNER/*")
+	case g.Annotate == string(annotate.Check) && !app:
+		return daemon.WrongValue("github.annotate", g.Annotate, "only a GitHub App can make check runs: give "+
+			"--github.app-id, --github.app-installation and --github.app-key-file, or use status")
+	case g.Acts() && !app && token == "":
+		return daemon.Wrong(acting, "give --github.token-file or a GitHub App")
+	case g.Rerun && g.PerHour == 0:
+		return daemon.WrongValue("github.reruns-per-hour", "0", "want a number above zero")
+	}
+	return daemon.CheckNumber("github.reruns-per-hour", g.PerHour)
+}
+
+// checkApp refuses what is no whole GitHub App.
+func (g *GitHub) checkApp() error {
+	given := [][2]string{{"github.app-id", g.App}, {"github.app-installation", g.Installation},
+		{"github.app-key-file", g.Key}}
+	missing := slices.DeleteFunc(slices.Clone(given), func(f [2]string) bool { return f[1] != "" })
+	there := slices.DeleteFunc(given, func(f [2]string) bool { return f[1] == "" })
+	switch {
+	case len(there) == 0:
+		return nil
+	case g.App != "" && !isNumber(g.App):
+		return daemon.WrongValue("github.app-id", g.App, "want a number")
+	case g.Installation != "" && !isNumber(g.Installation):
+		return daemon.WrongValue("github.app-installation", g.Installation, "want a number")
+	case len(missing) > 0:
+		return daemon.Wrong(there[0][0], "an App is an id, an installation and a key: give --%s, too", missing[0][0])
+	}
+	if err := (&github.App{Key: daemon.Token(g.Key), Now: time.Now}).Check(); err != nil {
+		return daemon.Wrong("github.app-key-file", "%w", err)
 	}
 	return nil
 }

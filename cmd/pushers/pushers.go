@@ -7,7 +7,6 @@ package pushers
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,21 +32,21 @@ type Access struct {
 func (f *Access) Check() error {
 	for _, a := range f.AgentAccount {
 		if ns, name, ok := strings.Cut(a, "/"); !ok || ns == "" || name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("--push.agent-account %s: want NAMESPACE/NAME", a)
+			return daemon.WrongValue("push.agent-account", a, "want NAMESPACE/NAME")
 		}
 	}
 	if len(f.AgentAccount) == 0 && len(f.Review) > 0 {
-		return errors.New("--push.review: say whose tokens are agents' with --push.agent-account NAMESPACE/NAME")
+		return daemon.Wrong("push.review", "say whose tokens are agents' with --push.agent-account NAMESPACE/NAME")
 	}
 	seen := map[string]bool{}
 	for _, r := range f.Review {
 		cluster, file, ok := strings.Cut(r, "=")
 		if !ok || cluster == "" || file == "" || seen[cluster] {
-			return fmt.Errorf("--push.review %s: want CLUSTER=KUBECONFIG, once for each cluster", r)
+			return daemon.WrongValue("push.review", r, "want CLUSTER=KUBECONFIG, once for each cluster")
 		}
 		seen[cluster] = true
 	}
-	return nil
+	return daemon.CheckToken("web.token-file", f.WebToken)
 }
 
 // Tokens are the flags of shared credentials and of how much is taken at once.
@@ -74,19 +73,19 @@ func (f *Tokens) Shared() (out []access.Shared, _ error) {
 			cluster, file = "", value
 		}
 		if file == "" || named && cluster == "" {
-			return nil, fmt.Errorf("%s: want FILE or CLUSTER=FILE", f.flagOf(i))
+			return nil, f.wrong(i, errors.New("want FILE or CLUSTER=FILE"))
 		}
 		out = append(out, access.Shared{Cluster: cluster, Token: daemon.Token(file), Relay: i >= len(f.PushToken)})
 	}
 	return out, nil
 }
 
-// flagOf is the flag, with its value, that gives a credential.
-func (f *Tokens) flagOf(i int) string {
+// wrong is a mistake in the flag that gives a credential.
+func (f *Tokens) wrong(i int, err error) error {
 	if n := len(f.PushToken); i >= n {
-		return "--push.relay-token-file " + f.Relays[i-n]
+		return daemon.WrongValue("push.relay-token-file", f.Relays[i-n], "%w", err)
 	}
-	return "--push.token-file " + f.PushToken[i]
+	return daemon.WrongValue("push.token-file", f.PushToken[i], "%w", err)
 }
 
 // Check reads every token once, so that a mistake is told at once. No token may
@@ -99,16 +98,16 @@ func (f *Tokens) Check() error {
 	of := map[string]access.Shared{}
 	for i, p := range all {
 		token, err := p.Token()
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.flagOf(i), err)
+		if other, twice := of[token]; err == nil && twice && other.Relay != p.Relay {
+			err = errors.New("shippers have the same token; give relays their own")
+		} else if err == nil && twice && other.Cluster != p.Cluster {
+			err = errors.New("another file has the same token for another cluster; give each its own")
 		}
-		if other, twice := of[token]; twice && other.Relay != p.Relay {
-			return fmt.Errorf("%s: shippers have the same token; give relays their own", f.flagOf(i))
-		} else if twice && other.Cluster != p.Cluster {
-			const same = "%s: another file has the same token for another cluster; give each its own"
-			return fmt.Errorf(same, f.flagOf(i))
+		if err != nil {
+			return f.wrong(i, err)
 		}
 		of[token] = p
 	}
-	return nil
+	return errors.Join(daemon.CheckNumber("push.max-body-bytes", f.MaxBody),
+		daemon.CheckNumber("push.max-concurrent", f.MaxBusy))
 }

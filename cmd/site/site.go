@@ -8,8 +8,6 @@ package site
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -17,6 +15,7 @@ import (
 
 	"coroner/classify/guide"
 	"coroner/classify/web"
+	"coroner/cmd/daemon"
 	"coroner/docs"
 	"coroner/fixtures"
 	"coroner/ingest/access"
@@ -33,17 +32,18 @@ type Links struct {
 
 // Check refuses values that no page could use.
 func (f *Links) Check() error {
-	if f.Grafana == "" && f.DataSource == "" {
+	switch {
+	case f.Grafana == "" && f.DataSource == "":
 		return nil
+	case f.Grafana == "":
+		return daemon.Wrong("web.grafana-datasource", "say in which Grafana it is with --web.grafana-url URL")
+	case f.DataSource == "":
+		return daemon.Wrong("web.grafana-url", "say which data source is the Loki with --web.grafana-datasource UID")
 	}
-	u, err := url.Parse(f.Grafana)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-		return fmt.Errorf("--web.grafana-url %s: want https://HOST, without a user", f.Grafana)
+	if u, err := url.Parse(f.Grafana); err == nil && u.RawQuery != "" {
+		return daemon.WrongValue("web.grafana-url", u.Redacted(), "want https://HOST, without a question mark")
 	}
-	if f.DataSource == "" {
-		return errors.New("--web.grafana-url: say which data source is the Loki with --web.grafana-datasource UID")
-	}
-	return nil
+	return daemon.CheckPage("web.grafana-url", f.Grafana, "https://HOST")
 }
 
 // To are the links of the pages; api is --github.url.

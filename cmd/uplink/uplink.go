@@ -6,7 +6,8 @@
 package uplink
 
 import (
-	"fmt"
+	"errors"
+	"io/fs"
 	"net/http"
 	"strings"
 	"time"
@@ -39,12 +40,40 @@ func (f *Uplink) Address() string { return strings.TrimRight(f.Server, "/") }
 
 // Sender pushes to the server, as the agent of a node unless that is "".
 func (f *Uplink) Sender(node, cluster string) (*push.Sender, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	transport, err := push.TLS{CA: f.CA, Cert: f.Cert, Key: f.Key, Name: f.Name}.Transport()
 	if err != nil {
-		return nil, fmt.Errorf("--server.ca-file, --server.cert-file, --server.key-file: %w", err)
+		return nil, err
 	}
 	return &push.Sender{
 		URL: f.Address() + push.Path, Node: node, Cluster: cluster, Token: daemon.Token(f.Token),
 		Client: &http.Client{Transport: transport, Timeout: 30 * time.Second},
 	}, nil
+}
+
+// check refuses values that no run could use.
+func (f *Uplink) check() error {
+	if err := daemon.CheckURL("server.url", f.Server, "http://HOST:PORT"); err != nil {
+		return err
+	}
+	if _, err := (push.TLS{CA: f.CA}).Transport(); err != nil {
+		return daemon.WrongValue("server.ca-file", f.CA, "%w", err)
+	}
+	switch {
+	case f.Cert != "" && f.Key == "":
+		return daemon.Wrong("server.cert-file", "a certificate needs its key: give --server.key-file, too")
+	case f.Cert == "" && f.Key != "":
+		return daemon.Wrong("server.key-file", "a key needs its certificate: give --server.cert-file, too")
+	}
+	_, err := push.TLS{Cert: f.Cert, Key: f.Key}.Transport()
+	var file *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &file) && file.Path == f.Key:
+		return daemon.WrongValue("server.key-file", f.Key, "%w", err)
+	}
+	return daemon.WrongValue("server.cert-file", f.Cert, "%w", err)
 }
