@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -59,16 +58,6 @@ var Vars = kong.Vars{
 	"daemon_operator": "File with the token for reloads and profiles.",
 	"daemon_level":    "debug, info, warn or error.",
 	"daemon_format":   "json, console (for people), or auto: console on a terminal, else json.",
-}
-
-// Logger returns the program's log; terminal says whether a person reads it there.
-func (f *Flags) Logger(w io.Writer, terminal bool) zerolog.Logger {
-	level, _ := zerolog.ParseLevel(f.LogLevel) // the flag's enum is checked
-	zerolog.TimeFieldFormat = time.RFC3339Nano
-	if f.LogFormat == "console" || f.LogFormat == "auto" && terminal {
-		w = zerolog.ConsoleWriter{Out: w, NoColor: !terminal || os.Getenv("NO_COLOR") != "", TimeFormat: time.TimeOnly}
-	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
 // Daemon runs tasks beside an HTTP server.

@@ -578,6 +578,31 @@ func TestLogger(t *testing.T) {
 	}
 }
 
+// A size reads as people read one on a terminal, and is a number for programs. What only looks
+// like one stays as it is.
+func TestSizesInTheLog(t *testing.T) {
+	for format, wants := range map[string][]string{
+		"console": {`bytes="512 MiB"`, `body_bytes="1.5 GiB"`, "megabytes=512", "number=536870912", "bytes_in=2048"},
+		"json":    {`"bytes":536870912`, `"body_bytes":1610612736`},
+	} {
+		var out bytes.Buffer
+		f := &Flags{LogLevel: "info", LogFormat: format}
+		log := f.Logger(&out, false)
+		log.Info().Int64("bytes", 512<<20).Int("body_bytes", 3<<29).Int("megabytes", 512).Int("number", 512<<20).
+			Int("bytes_in", 2048).Msg("told")
+		for _, want := range wants {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: no %s in %s", format, want, out.String())
+			}
+		}
+		out.Reset()
+		log.Info().Str("bytes", "many").Msg("told")
+		if !strings.Contains(out.String(), "many") {
+			t.Errorf("%s: %s", format, out.String())
+		}
+	}
+}
+
 // A program that cannot do without something is not ready while that is away, and who asks
 // learns no more of it.
 func TestReadyOnlyWithWhatItNeeds(t *testing.T) {
