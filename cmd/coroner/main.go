@@ -144,7 +144,7 @@ func (p *program) runCommand(args []string) int {
 		return done
 	}
 	if err != nil {
-		return p.fail(usage("%s\nhint: %s --help", p.origins.Explain(err), p.mistakenCommand(err)))
+		return p.fail(p.parseError(err))
 	}
 	if n := ctx.Selected(); n != nil {
 		p.command = n.FullPath()
@@ -172,17 +172,6 @@ func (p *program) newParser(c any, args []string, more ...kong.Option) (*kong.Ko
 	)...)
 }
 
-// mistakenCommand is the command whose words a mistake is in, as far as it was understood.
-func (p *program) mistakenCommand(err error) string {
-	var wrong *kong.ParseError
-	if errors.As(err, &wrong) {
-		if n := wrong.Context.Selected(); n != nil {
-			return n.FullPath()
-		}
-	}
-	return p.name()
-}
-
 // name is what a person types to run the program.
 func (p *program) name() string {
 	if p.plugin {
@@ -204,7 +193,9 @@ func (p *program) arguments(app *kong.Node, args []string) []string {
 }
 
 func (p *program) fail(err error) int {
-	fmt.Fprintf(p.err, "coroner: %s\n", p.origins.Explain(err))
+	if text := p.origins.Explain(err); text != "" {
+		fmt.Fprintf(p.err, "coroner: %s\n", text)
+	}
 	var e exitError
 	if errors.As(err, &e) {
 		return e.code
