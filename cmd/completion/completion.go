@@ -9,6 +9,7 @@ package completion
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -16,7 +17,8 @@ import (
 )
 
 // Candidates are what can stand for a flag or an argument whose tag says
-// complete:"KIND", of which the beginning is there.
+// complete:"KIND", of which the beginning is there. The kind commands needs none: it is
+// known here.
 type Candidates func(cmd *cobra.Command, kind, begun string) []string
 
 // Tree is a command and all below it.
@@ -80,8 +82,10 @@ func FirstSentence(s string) string {
 
 // values are those that a flag or an argument takes.
 func (c Candidates) values(v *kong.Value, placeholder string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, begun string) (out []string, _ cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, begun string) (out []string, _ cobra.ShellCompDirective) {
 		switch kind := v.Tag.Get("complete"); {
+		case kind == "commands":
+			out = commandsBelow(cmd.Root(), args)
 		case kind != "":
 			out = c(cmd, kind, begun)
 		case v.Enum != "":
@@ -99,11 +103,18 @@ func (c Candidates) values(v *kong.Value, placeholder string) cobra.CompletionFu
 	}
 }
 
-// Commands are the names of a program's commands.
-func Commands(root *cobra.Command) (out []string) {
-	for _, c := range root.Commands() {
+// commandsBelow are the names of the commands below the one that the words name.
+func commandsBelow(cmd *cobra.Command, words []string) (out []string) {
+	for _, word := range words {
+		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+		if i < 0 {
+			return nil
+		}
+		cmd = cmd.Commands()[i]
+	}
+	for _, c := range cmd.Commands() {
 		if !c.Hidden {
-			out = append(out, c.Name())
+			out = append(out, cobra.CompletionWithDesc(c.Name(), c.Short))
 		}
 	}
 	return out

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"coroner/classify/lookup"
+	"coroner/fixtures/shipped"
 	"coroner/rules"
 
 	"github.com/alecthomas/kong"
@@ -26,6 +28,9 @@ type app struct {
 	Rules struct {
 		Check struct{} `cmd:"" help:"Check them."`
 	} `cmd:"" help:"The rulebook."`
+	Help struct {
+		Command []string `arg:"" optional:"" complete:"commands"`
+	} `cmd:""`
 }
 
 // complete is what may stand in place of the last word, and the directive at the end.
@@ -60,6 +65,10 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"l", []string{"look\tLook for somebody", ":4"}},
 		{"rules ", []string{"check\tCheck them", ":4"}},
+		{"help r", []string{"rules\tThe rulebook", ":4"}},
+		{"help rules ", []string{"check\tCheck them", ":4"}},
+		{"help rules check ", []string{":4"}},
+		{"help nonsense ", []string{":4"}},
 		{"look n", []string{"names-of-moon", ":4"}},
 		{"look a", []string{"amber", ":4"}},
 		{"look amber ", []string{":4"}},
@@ -97,5 +106,23 @@ func TestNames(t *testing.T) {
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s beginning with %q: %q, want %q", c.kind, c.begun, got, c.want)
 		}
+	}
+}
+
+// Whatever can be described is offered, each once, with what it means; a rule stands where one
+// is wanted.
+func TestEntries(t *testing.T) {
+	book := shipped.Rulebook(t)
+	entries, ofRules := Entries(book), Rules(book)
+	for want, rule := range map[string]bool{
+		"cgroup-OOM\t": false, "cgroup-OOM-kernel-kill\t": true, "kernel.oom-kill\t": false, "password\t": false,
+	} {
+		begins := func(s string) bool { return strings.HasPrefix(s, want) && len(s) > len(want) }
+		if !slices.ContainsFunc(entries, begins) || slices.ContainsFunc(ofRules, begins) != rule {
+			t.Errorf("%s", want)
+		}
+	}
+	if n := len(slices.Compact(slices.Sorted(slices.Values(entries)))); n != len(entries) {
+		t.Errorf("of %d candidates %d are others", len(entries), n)
 	}
 }

@@ -36,6 +36,27 @@ func Labels(labels []rules.Label, book *rules.Rulebook) (out []string) {
 	return out
 }
 
+// Rules are a rulebook's verdict rules as candidates, with what it says of them.
+func Rules(book *rules.Rulebook) (out []string) {
+	for _, r := range book.Rules {
+		out = append(out, cobra.CompletionWithDesc(r.ID, FirstSentence(r.Doc)))
+	}
+	return out
+}
+
+// Entries are all that can be described of a rulebook, as candidates: labels, rules, signals
+// and kinds of secrets.
+func Entries(book *rules.Rulebook) []string {
+	out := append(Labels(book.LabelOrder(), book), Rules(book)...)
+	for _, s := range book.Signals {
+		out = append(out, cobra.CompletionWithDesc(s.Name, FirstSentence(s.Doc)))
+	}
+	for _, s := range book.Secrets {
+		out = append(out, cobra.CompletionWithDesc(s.Name, FirstSentence(s.Doc)))
+	}
+	return out
+}
+
 // nameIn is the name of that kind that a verdict has.
 func nameIn(kind string, v *lookup.Recorded, whole bool) (name, means string) {
 	switch kind {

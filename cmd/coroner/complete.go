@@ -66,14 +66,21 @@ func childNamed(n *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// candidates are the labels, or the names that the server knows.
+// candidates are the labels, the names that a rulebook has, or those that the server knows.
 func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
 	switch kind {
 	case "labels":
 	case "forms":
 		return listforms.Forms
-	case "commands":
-		return completion.Commands(cmd.Root())
+	case "rules", "entries":
+		book, err := loadBook(flagValue(cmd, "rules"))
+		switch {
+		case err != nil:
+			return nil
+		case kind == "rules":
+			return completion.Rules(book)
+		}
+		return completion.Entries(book)
 	default:
 		return knownNames(cmd, kind, begun)
 	}
@@ -147,8 +154,8 @@ type completionCmd struct {
 
 // Help is shown by coroner completion --help.
 func (completionCmd) Help() string {
-	return `Prints a script that completes commands, flags, labels, and the names of runners and
-nodes that the server knows.
+	return `Prints a script that completes commands, flags, the labels, rules and signals of the
+rulebook, and the names of runners and nodes that the server knows.
   bash      source <(coroner completion bash)              # in ~/.bashrc, after bash-completion
   zsh       source <(coroner completion zsh)               # in ~/.zshrc, after compinit
   fish      coroner completion fish | source               # in ~/.config/fish/config.fish

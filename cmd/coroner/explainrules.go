@@ -7,8 +7,8 @@ import (
 
 type rulesExplainCmd struct {
 	rulesFlag
-	First  string `arg:"" name:"rule" help:"A verdict rule."`
-	Second string `arg:"" name:"other" help:"Another one."`
+	First  string `arg:"" name:"rule" help:"A verdict rule." complete:"rules"`
+	Second string `arg:"" name:"other" help:"Another one." complete:"rules"`
 }
 
 // Help is shown by coroner rules explain --help.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,15 +12,15 @@ import (
 
 // filterFlags say which verdicts are wanted. Empty ones are all.
 type filterFlags struct {
-	Verdict    []string `help:"Only these labels, separated by commas." placeholder:"LABEL" complete:"labels"`
-	Cluster    string   `help:"Only of this cluster." placeholder:"NAME" complete:"clusters"`
+	Verdict    []string `help:"${filter_verdict}" placeholder:"LABEL" complete:"labels"`
+	Cluster    string   `help:"Only of this cluster. Default: all." placeholder:"NAME" complete:"clusters"`
 	Node       string   `help:"Only of this node." placeholder:"NAME" complete:"nodes"`
 	Pool       string   `help:"Only of this pool of runners." placeholder:"NAME"`
-	Kind       string   `help:"Only of this kind: runner, pool or job." placeholder:"KIND"`
+	Kind       string   `help:"${filter_kind}" enum:"runner,pool,job," default:"" placeholder:"KIND"`
 	Open       bool     `help:"Only what is wrong now: what has no end yet."`
 	Repository string   `help:"Only of jobs of this repository." placeholder:"OWNER/NAME"`
 	Run        string   `help:"Only of jobs of this workflow run." placeholder:"ID"`
-	Until      string   `help:"Only what was judged before: as --since." placeholder:"TIME"`
+	Until      string   `help:"Only what was judged before: as --since. Default: now." placeholder:"TIME"`
 	Since      string   `help:"${filter_since}" placeholder:"TIME"`
 }
 
@@ -35,9 +34,6 @@ func (f *filterFlags) makeQuery(now time.Time, server *lookup.Client) (url.Value
 		if value != "" {
 			q.Set(name, value)
 		}
-	}
-	if f.Kind != "" && !slices.Contains([]string{"runner", "pool", "job"}, f.Kind) {
-		return nil, usage("--kind %s: want runner, pool or job", f.Kind)
 	}
 	for name, value := range map[string]string{"since": f.Since, "until": f.Until} {
 		if value == "" {

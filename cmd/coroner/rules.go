@@ -100,7 +100,7 @@ func (c *rulesListCmd) Run(p *program) error {
 
 type rulesDescribeCmd struct {
 	rulesFlag
-	Name string `arg:"" help:"A label, a rule id, a signal or a kind of secret."`
+	Name string `arg:"" help:"A label, a rule id, a signal or a kind of secret." complete:"entries"`
 }
 
 // Run describes one thing.

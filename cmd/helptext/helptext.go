@@ -35,9 +35,11 @@ var Vars = kong.Vars{
 	"explain_runner":          "Explain this runner only: [NAMESPACE/]NAME, the start of it, or a pod UID.",
 	"explain_since":           "With --loki: how far back, a duration (24h) or a time (2026-01-02T15:04:05Z).",
 	"filter_since": "Only what was judged since: a duration back from now (90m, 7d) or a time " +
-		"(2026-01-02T15:04:05Z).",
-	"input_path":  "Files, folders, archives (.gz .tar .zip .txtar) or - for standard input.",
-	"input_rules": "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one.",
+		"(2026-01-02T15:04:05Z). Default: all that is kept.",
+	"filter_verdict": "Only these labels, separated by commas. Default: all.",
+	"filter_kind":    "Only of this kind: runner, pool or job. Default: all.",
+	"input_path":     "Files, folders, archives (.gz .tar .zip .txtar) or - for standard input.",
+	"input_rules":    "Folder of rulebook files (*.yaml) that extend or replace entries of the built-in one.",
 	"input_timezone": "Zone of times that name none, e.g. Europe/Berlin. Default: the zone that the logs imply, " +
 		"else UTC.",
 	"list_output": "Form of the answer: text, json (an object a line), yaml (a document each), markdown (a table), " +
