@@ -8,11 +8,12 @@ import (
 	"coroner/classify"
 	"coroner/classify/backfill"
 	"coroner/classify/postmortem"
+	"coroner/cmd/listforms"
 	"coroner/rules"
 )
 
 // fromLoki explains what a Loki has.
-func (c *explainCmd) fromLoki(p *program, form string) error {
+func (c *explainCmd) fromLoki(p *program, form listforms.Form) error {
 	if c.Runner == "" && !c.All {
 		return usage("--loki needs --runner NAME, or --all for every runner that died since --since")
 	}
@@ -41,7 +42,9 @@ func (c *explainCmd) fromLoki(p *program, form string) error {
 	return c.showBackfilled(p, form, source, verdicts)
 }
 
-func (c *explainCmd) showBackfilled(p *program, form string, s *backfill.Source, verdicts []rules.Verdict) error {
+func (c *explainCmd) showBackfilled(
+	p *program, form listforms.Form, s *backfill.Source, verdicts []rules.Verdict,
+) error {
 	if s.Lines() == 0 {
 		fmt.Fprintf(p.err, "coroner: Loki has no line of %s between %s and %s; "+
 			"see --since and the --loki-… selectors\n",

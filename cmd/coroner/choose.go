@@ -5,14 +5,15 @@ import (
 
 	"coroner/classify/lookup"
 	"coroner/cmd/choice"
+	"coroner/cmd/listforms"
 )
 
 // chooseRunners is the runners that are shown: all that were found, or the one that a
 // person at a terminal chooses. Nobody is asked where a program reads the answer.
-func (p *program) chooseRunners(form string, found lookup.Answer) ([]lookup.Runner, error) {
+func (p *program) chooseRunners(form listforms.Form, found lookup.Answer) ([]lookup.Runner, error) {
 	runners := choice.LatestFirst(found.Runners)
 	person := p.tty(p.in) && p.tty(p.err)
-	if form == asJSON || form == asYAML {
+	if !form.ForPeople() {
 		person = person && p.tty(p.out)
 	}
 	if len(runners) > 1 && !person {

@@ -14,6 +14,7 @@ import (
 	"coroner/classify/postmortem"
 	"coroner/cmd/collect"
 	"coroner/cmd/helptext"
+	"coroner/cmd/listforms"
 )
 
 type collectCmd struct {
@@ -92,8 +93,8 @@ func (c *lookupCmd) collectAfter(p *program, err error) error {
 
 // collect does without a server.
 func (c *lookupCmd) collect(p *program) error {
-	if len(c.What) != 1 || strings.ContainsAny(c.What[0], ": ") || c.Output != "" && c.Output != asText || c.JSON ||
-		c.Incident {
+	page := !c.JSON && !c.Incident && (c.Output == "" || c.Output == listforms.Text)
+	if !page || len(c.What) != 1 || strings.ContainsAny(c.What[0], ": ") {
 		return unreadable("there is no server to ask; coroner collect collects what the API still has of a runner")
 	}
 	all := collectCmd{What: c.What, All: c.All}

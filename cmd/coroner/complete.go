@@ -70,8 +70,10 @@ func childNamed(n *kong.Node, name string) *kong.Node {
 func candidates(cmd *cobra.Command, kind, begun string) (out []string) {
 	switch kind {
 	case "labels":
-	case "forms":
-		return listforms.Forms
+	case "list-forms":
+		return listforms.OfLists
+	case "page-forms":
+		return listforms.OfPages
 	case "rules", "entries":
 		book, err := loadBook(flagValue(cmd, "rules"))
 		switch {

@@ -13,6 +13,7 @@ import (
 	"coroner/classify/subject"
 	"coroner/classify/unexplained"
 	"coroner/cmd/daemon"
+	"coroner/cmd/listforms"
 	"coroner/cmd/lokiflags"
 	"coroner/ingest"
 	"coroner/rules"
@@ -23,7 +24,7 @@ type explainCmd struct {
 	All    bool            `help:"${explain_all}"`
 	Strict bool            `help:"Exit with 3 where no line of the input was understood: that is no all-clear."`
 	Loki   lokiflags.Flags `embed:""`
-	outputFlags
+	listforms.Pages
 	inputFlags
 }
 
@@ -41,9 +42,9 @@ func (explainCmd) Help() string {
 // Run explains the input.
 func (c *explainCmd) Run(p *program) error {
 	defer daemon.RaiseMemoryLimit()()
-	form, err := c.outputForm()
+	form, err := c.Form()
 	if err != nil {
-		return err
+		return usage("%w", err)
 	}
 	if c.Loki.URL != "" {
 		if len(c.Paths) > 0 {
@@ -66,7 +67,7 @@ func (c *explainCmd) Run(p *program) error {
 		return err
 	}
 	own := 0
-	if form == asText || form == asMarkdown { // programs get the order that is promised to them
+	if form.ForPeople() { // programs get the order that is promised to them
 		verdicts, own = c.subjectFirst(record, in.book, verdicts)
 	}
 	understood := in.lookAgain(p, &c.inputFlags, verdicts)

@@ -3,22 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/cmd/console"
 	"coroner/cmd/listforms"
-	"coroner/cmd/objects"
 )
 
 type listCmd struct {
 	filterFlags
-	Limit  int    `help:"How many verdicts to list at most, the latest first; up to 1000." default:"50" placeholder:"N"`
-	Output string `short:"o" help:"${list_output}" default:"text" placeholder:"FORM" complete:"forms"`
-	JSON   bool   `name:"json" help:"Short for -o json."`
+	Limit int `help:"How many verdicts to list at most, the latest first; up to 1000." default:"50" placeholder:"N"`
+	listforms.Lists
 	serverFlags
 }
 
@@ -37,13 +33,9 @@ func (listCmd) Help() string {
 
 // Run lists the latest verdicts of a server.
 func (c *listCmd) Run(p *program) error {
-	special, own, err := listforms.Parse(c.Output)
+	form, err := c.Form()
 	if err != nil {
 		return usage("%w", err)
-	}
-	form, err := c.outputForm(own)
-	if err != nil {
-		return err
 	}
 	client, err := c.newClient()
 	if err != nil {
@@ -63,23 +55,7 @@ func (c *listCmd) Run(p *program) error {
 		return c.requestError(err)
 	}
 	c.note(p, len(found.Verdicts), filtered)
-	if own && (len(found.Verdicts) > 0 || form != listforms.Wide) {
-		return special.Write(p.out, found.Verdicts)
-	}
 	return c.writeList(p, form, found.Verdicts)
-}
-
-// outputForm is the form that is asked for; own says that package listforms writes it.
-func (c *listCmd) outputForm(own bool) (string, error) {
-	switch {
-	case c.JSON && c.Output != asText && c.Output != asJSON:
-		return "", usage("--json and -o %s at one time; give one of them", c.Output)
-	case c.JSON:
-		return asJSON, nil
-	case !own && !slices.Contains([]string{"", asText, asJSON, asYAML, asMarkdown}, c.Output):
-		return "", usage("-o %s: want one of %s", c.Output, strings.Join(listforms.Forms, ", "))
-	}
-	return c.Output, nil
 }
 
 // note says on standard error what the table alone would hide.
@@ -95,16 +71,14 @@ func (c *listCmd) note(p *program, n int, filtered bool) {
 	}
 }
 
-func (c *listCmd) writeList(p *program, form string, all []lookup.Recorded) error {
+func (c *listCmd) writeList(p *program, form listforms.Form, all []lookup.Recorded) error {
 	switch {
-	case form == asJSON:
-		return objects.JSON(p.out, all)
-	case form == asYAML:
-		return objects.YAML(p.out, all)
 	case len(all) == 0:
 		return nil
-	case form == asMarkdown:
+	case form.Name == listforms.Text:
+		return postmortem.List(p.out, plainVerdicts(all), console.Width(p.out))
+	case form.Name == listforms.Markdown:
 		return postmortem.MarkdownList(p.out, plainVerdicts(all))
 	}
-	return postmortem.List(p.out, plainVerdicts(all), console.Width(p.out))
+	return form.Write(p.out, recordedItems(all))
 }

@@ -10,7 +10,7 @@ import (
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/cmd/collect"
-	"coroner/cmd/objects"
+	"coroner/cmd/listforms"
 	"coroner/rules"
 )
 
@@ -21,7 +21,7 @@ type lookupCmd struct {
 	All      bool            `help:"${lookup_all}"`
 	Incident bool            `help:"${lookup_incident}"`
 	Kube     collect.Cluster `embed:""`
-	outputFlags
+	listforms.Pages
 	serverFlags
 }
 
@@ -38,9 +38,9 @@ When several runners fit, a person at a terminal is asked which one; else all ar
 
 // Run asks a server for a runner.
 func (c *lookupCmd) Run(p *program) error {
-	form, err := c.outputForm()
+	form, err := c.Form()
 	if err != nil {
-		return err
+		return usage("%w", err)
 	}
 	what, err := c.questionText()
 	if err != nil {
@@ -109,7 +109,7 @@ type found struct {
 }
 
 // showVerdicts writes the verdicts, and on standard error who has none yet.
-func (c *lookupCmd) showVerdicts(p *program, form string, runners []lookup.Runner) error {
+func (c *lookupCmd) showVerdicts(p *program, form listforms.Form, runners []lookup.Runner) error {
 	var verdicts []rules.Verdict
 	var all []found
 	for i := range runners {
@@ -120,16 +120,14 @@ func (c *lookupCmd) showVerdicts(p *program, form string, runners []lookup.Runne
 			fmt.Fprintf(p.err, "coroner: %s\n", unjudged(&runners[i]))
 		}
 	}
-	switch form {
-	case asJSON:
-		return objects.JSON(p.out, all)
-	case asYAML:
-		return objects.YAML(p.out, all)
-	case asMarkdown:
+	switch {
+	case !form.ForPeople():
+		return form.Write(p.out, listforms.Items(all, func(f *found) *rules.Verdict { return &f.Verdict }))
+	case form.Name == listforms.Markdown:
 		return c.tickets(p, all)
 	}
 	err := p.verdicts(form, verdicts, 0, c.All)
-	if err != nil || form != asText || len(verdicts) != 1 || len(runners) != 1 {
+	if err != nil || len(verdicts) != 1 || len(runners) != 1 {
 		return err
 	}
 	return c.around(p, &runners[0])

@@ -11,14 +11,14 @@ import (
 	"coroner/classify/lookup"
 	"coroner/classify/postmortem"
 	"coroner/cmd/console"
-	"coroner/cmd/objects"
+	"coroner/cmd/listforms"
 )
 
 type watchCmd struct {
 	filterFlags
 	Last     int           `help:"${watch_last}" default:"10" placeholder:"N"`
 	Interval time.Duration `help:"How often the server is asked." default:"2s"`
-	outputFlags
+	listforms.Pages
 	serverFlags
 }
 
@@ -43,9 +43,9 @@ func (c *watchCmd) Run(p *program) error {
 }
 
 func (c *watchCmd) newWatcher(p *program) (*watcher, error) {
-	form, err := c.outputForm()
+	form, err := c.Form()
 	if err != nil {
-		return nil, err
+		return nil, usage("%w", err)
 	}
 	client, err := c.newClient()
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *watchCmd) newWatcher(p *program) (*watcher, error) {
 type watcher struct {
 	cmd    *watchCmd
 	p      *program
-	form   string
+	form   listforms.Form
 	layout postmortem.Layout
 	feed   *lookup.Feed
 	shown  int
@@ -139,12 +139,10 @@ func (w *watcher) showAll(all []lookup.Recorded) error {
 }
 
 func (w *watcher) writeOne(v []lookup.Recorded) error {
-	switch w.form {
-	case asJSON:
-		return objects.JSON(w.p.out, v)
-	case asYAML:
-		return objects.YAML(w.p.out, v)
-	case asMarkdown:
+	switch {
+	case !w.form.ForPeople():
+		return w.form.Write(w.p.out, recordedItems(v))
+	case w.form.Name == listforms.Markdown:
 		if w.shown > 0 {
 			fmt.Fprint(w.p.out, "\n---\n\n")
 		}

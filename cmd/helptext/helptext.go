@@ -51,8 +51,8 @@ var Vars = kong.Vars{
 	"main_color":      "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.",
 	"main_relay":      "Watch a cluster's Kubernetes API for a server elsewhere.",
 	"main_serve":      "Classify live: take what agents and shippers push, give every dead runner a verdict.",
-	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each) or markdown (for " +
-		"a ticket).",
+	"output_output": "Form of the answer: text, json (an object a line), yaml (a document each), markdown (for a " +
+		"ticket), name (what lookup takes) or jsonpath=TEMPLATE (of each verdict).",
 	"relay_cluster": "The cluster that is watched. Default: that of the token, else the server's own.",
 	"rules_check":   "Compile the rulebook, check that rules have what confirmed takes, and run its tests.",
 	"serve_cluster": "The cluster of every record that names none; label cluster of the verdicts in Loki. Agents " +

@@ -29,14 +29,18 @@ func verdicts() []lookup.Recorded {
 	}
 }
 
+func items() []listforms.Item {
+	return listforms.Items(verdicts(), func(r *lookup.Recorded) *rules.Verdict { return &r.Verdict })
+}
+
 func write(t *testing.T, form string) string {
 	t.Helper()
-	f, ok, err := listforms.Parse(form)
-	if !ok || err != nil {
-		t.Fatalf("%s: %v %v", form, ok, err)
+	f, err := listforms.Parse(form, false, listforms.OfLists)
+	if err != nil {
+		t.Fatalf("%s: %v", form, err)
 	}
 	var out strings.Builder
-	if err := f.Write(&out, verdicts()); err != nil {
+	if err := f.Write(&out, items()); err != nil {
 		t.Fatalf("%s: %v", form, err)
 	}
 	return out.String()
@@ -47,6 +51,7 @@ func TestForms(t *testing.T) {
 		"name": "ci/amber-1\npool/birch\n0a0b\n",
 		"jsonpath={.runner} {.verdict}": "amber-1 cgroup-OOM\n pool-blocked\n" +
 			"$(reboot) unknown\na b unknown\n",
+		"jsonpath={.items[*].job.name}":                         "build (x64)   \n", // as kubectl has it
 		"jsonpath=.exit.code":                                   "3221225786\n\n\n\n",
 		"jsonpath={.items[*].verdict}":                          "cgroup-OOM pool-blocked unknown unknown\n",
 		"jsonpath={.items[0].exit.code}":                        "3221225786\n",
@@ -74,20 +79,42 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
-	for _, form := range []string{"text", "json", "yaml", "markdown", "", "names", "jsonpath"} {
-		if _, ok, _ := listforms.Parse(form); ok {
-			t.Errorf("%q is taken", form)
+// JSON and YAML say all that the answer has, and not only the verdict.
+func TestWholeAnswers(t *testing.T) {
+	for form, want := range map[string]string{"json": `{"id":"ci.amber-1",`, "yaml": "---\nid: ci.amber-1\n"} {
+		if got := write(t, form); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %.60s", form, got)
 		}
 	}
-	for _, form := range []string{"jsonpath=", "jsonpath={.runner"} {
-		f, _, err := listforms.Parse(form)
-		if err == nil {
-			var out strings.Builder
-			err = f.Write(&out, verdicts())
-		}
-		if err == nil {
-			t.Errorf("%s is taken", form)
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		output string
+		short  bool
+		forms  []string
+		name   string // "" = it is no form
+		says   string
+	}{
+		{"", false, listforms.OfPages, listforms.Text, ""},
+		{"", true, listforms.OfPages, listforms.JSON, ""},
+		{"text", true, listforms.OfLists, listforms.JSON, ""},
+		{"json", true, listforms.OfPages, listforms.JSON, ""},
+		{"yaml", true, listforms.OfPages, "", "--json and -o yaml at one time"},
+		{"jsonpath={.a}", true, listforms.OfPages, "", "--json and -o jsonpath={.a} at one time"},
+		{"name", false, listforms.OfPages, listforms.Name, ""},
+		{"jsonpath=a.b", false, listforms.OfPages, listforms.Path, ""},
+		{"wide", false, listforms.OfLists, listforms.Wide, ""},
+		{"wide", false, listforms.OfPages, "", "want one of text, json, yaml, markdown, name, jsonpath="},
+		{"names", false, listforms.OfLists, "", "want one of text, json, yaml, markdown, wide, name, jsonpath="},
+		{"jsonpath", false, listforms.OfLists, "", "-o jsonpath: want one of"},
+		{"jsonpath=", false, listforms.OfLists, "", "has no template"},
+		{"jsonpath={.runner", false, listforms.OfLists, "", "-o jsonpath={.runner: unclosed action"},
+	} {
+		f, err := listforms.Parse(tt.output, tt.short, tt.forms)
+		if f.Name != tt.name || (err == nil) != (tt.name != "") ||
+			err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%+v: %q %v", tt, f.Name, err)
 		}
 	}
 }
