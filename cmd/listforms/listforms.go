@@ -207,8 +207,8 @@ func needsQuotes(c rune) bool {
 	return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-._/:", c))
 }
 
-// paths is what the template picks: of each verdict a line, or of the list, whose verdicts
-// are its items as kubectl has them.
+// paths is what the template picks: of each verdict that has something of it a line, or of the
+// list, whose verdicts are its items as kubectl has them.
 func (f Form) paths(w io.Writer, all []any) error {
 	items := []any{}
 	for i := range all {
@@ -237,6 +237,9 @@ func (f Form) line(w io.Writer, from any) error {
 	var text bytes.Buffer
 	if err := f.template.Execute(&text, from); err != nil {
 		return fmt.Errorf("-o jsonpath: %w", err)
+	}
+	if len(bytes.TrimSpace(text.Bytes())) == 0 {
+		return nil
 	}
 	if !bytes.HasSuffix(text.Bytes(), []byte("\n")) {
 		text.WriteByte('\n')

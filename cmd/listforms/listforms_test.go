@@ -51,11 +51,14 @@ func TestForms(t *testing.T) {
 		"name": "ci/amber-1\npool/birch\n0a0b\n",
 		"jsonpath={.runner} {.verdict}": "amber-1 cgroup-OOM\n pool-blocked\n" +
 			"$(reboot) unknown\na b unknown\n",
+		"jsonpath={.runner}":                                    "amber-1\n$(reboot)\na b\n",
 		"jsonpath={.items[*].job.name}":                         "build (x64)   \n", // as kubectl has it
-		"jsonpath=.exit.code":                                   "3221225786\n\n\n\n",
+		"jsonpath={.items[*].nothing}":                          "",
+		`jsonpath={"="}{.nothing}`:                              "=\n=\n=\n=\n",
+		"jsonpath=.exit.code":                                   "3221225786\n",
 		"jsonpath={.items[*].verdict}":                          "cgroup-OOM pool-blocked unknown unknown\n",
 		"jsonpath={.items[0].exit.code}":                        "3221225786\n",
-		`jsonpath={.runner}{"\t"}{.node}`:                       "amber-1\tbuild-7\n\t\n$(reboot)\t\na b\t\n",
+		`jsonpath={.runner}{"\t"}{.node}`:                       "amber-1\tbuild-7\n$(reboot)\t\na b\t\n",
 		"jsonpath={range .items[*]}{.pool}{\"\\n\"}{end}":       "amber\nbirch\n\n\n",
 		`jsonpath={.items[?(@.verdict=="cgroup-OOM")].summary}`: `The kernel \u001b[31mkilled node.` + "\n",
 		"jsonpath={.items[?(@.exit.code==3221225786)].id}":      "ci.amber-1\n",
