@@ -52,6 +52,13 @@ var contradictions = []contradiction{
 		}
 		return ""
 	}},
+	{"advice to find out who it was, beside who it was", func(v *rules.Verdict, _ string) string {
+		who := []string{"unknown", "user", "eviction-api", "drain"} // of those it is still open
+		if v.Death() && !slices.Contains(who, v.Initiator) && findOut.MatchString(v.Advice) {
+			return v.Initiator + " — " + v.Advice
+		}
+		return ""
+	}},
 	{"ruled out and open at one time", func(v *rules.Verdict, _ string) string {
 		for _, o := range v.Open {
 			for _, r := range v.RuledOut {
@@ -77,6 +84,7 @@ var contradictions = []contradiction{
 }
 
 var (
+	findOut = regexp.MustCompile(`(?i)find (?:out )?who (?:removed|deletes|asked)`)
 	// askedFor is how the label's needs speak of a source.
 	askedFor = map[ingest.Source]*regexp.Regexp{
 		ingest.Runner:     regexp.MustCompile(`the runner's (output|last lines)`),
@@ -143,11 +151,12 @@ func TestContradictionsAreFound(t *testing.T) {
 		{Evidence: mine, Missing: []string{"the runner's own output: not in what was read"}},
 		{Advice: "Save what is listed as missing."},
 		{Retry: "helps", Advice: "Check the results before running it again."},
+		{Label: rules.SIGTERMDrain, Initiator: "liveness", Advice: "Run it again; find out who removed the pod."},
 		{Open: open("x"), RuledOut: []rules.RuledOut{{Label: rules.RunnerCrash}}},
 		{},
 		{Summary: "The guest had 60000 kB free."},
 	} {
-		page := map[bool]string{true: "… 1 lines left out"}[i == 5]
+		page := map[bool]string{true: "… 1 lines left out"}[i == 6]
 		if contradictions[i].found(&v, page) == "" {
 			t.Errorf("%s is not found", contradictions[i].kind)
 		}

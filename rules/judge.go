@@ -271,7 +271,7 @@ func (b *Rulebook) fillCause(v *Verdict, f *finding) {
 	v.Initiator = cmp.Or(r.texts.initiator.renderText(env), "unknown")
 	v.Advice = r.texts.advice.renderText(env)
 	if def := b.Labels[r.Label]; def != nil && v.Advice == "" {
-		v.Advice = def.adviceOn(lines)
+		v.Advice = def.adviceOn(lines, v.Initiator)
 	}
 }
 

@@ -18,7 +18,7 @@ type LabelDef struct {
 	Doc           string
 	Domain, Retry string
 	Advice        string
-	ByLine        []LineAdvice // what to do where the cause says more
+	ByLine        []LineAdvice // what to do where the cause or its initiator says more
 	Death         bool         // false: it ends without harm
 	BeforeStart   bool         // it is of a pod that never got to run
 	LivesOn       bool         // the runner can live on after it, where its rules do not say otherwise
@@ -30,9 +30,10 @@ type LabelDef struct {
 	ruledOut []exclusion
 }
 
-// LineAdvice is what to do where the cause holds certain words.
+// LineAdvice is what to do where the cause holds certain words, or somebody caused the end.
 type LineAdvice struct {
 	Says   *regexp.Regexp
+	OfWhom bool // Says is of the whole initiator
 	Advice string
 }
 
@@ -127,12 +128,13 @@ func (b *builder) compileLabel(s labelSpec) {
 		l.possible = b.expression(s.possible, "bool")
 	}
 	for _, o := range s.byLine {
-		says, err := regexp.Compile("(?i)" + o.says.Value)
-		if err != nil || o.says.Value == "" || o.advice.Value == "" {
-			b.errs.Add(o.says.Pos, "advice_by_line needs says, an expression, and advice")
+		ofWhom, whole := o.says.Value == "", "^(?:"+o.by.Value+")$"
+		says, err := regexp.Compile(map[bool]string{true: whole, false: "(?i)" + o.says.Value}[ofWhom])
+		if err != nil || (o.says.Value == "") == (o.by.Value == "") || o.advice.Value == "" {
+			b.errs.Add(o.says.Pos, "advice_by_line needs says or by, an expression, and advice")
 			continue
 		}
-		l.ByLine = append(l.ByLine, LineAdvice{says, o.advice.Value})
+		l.ByLine = append(l.ByLine, LineAdvice{says, ofWhom, o.advice.Value})
 	}
 	for _, o := range s.ruledOut {
 		l.ruledOut = append(l.ruledOut, exclusion{
@@ -167,9 +169,9 @@ func (l *LabelDef) possibleBeside(v *Verdict) bool {
 	return v.Death() || v.Label == Completed && l.Label == ChildOOM
 }
 
-// adviceOn is what to do where these lines decided: what goes with the words of
-// the cause, or else of any line, or else the label's own advice.
-func (l *LabelDef) adviceOn(lines []any) string {
+// adviceOn is what to do where these lines decided and somebody caused the end: what goes with the
+// words of the cause, or else of any line, or else with who that was, or else the label's own advice.
+func (l *LabelDef) adviceOn(lines []any, initiator string) string {
 	texts := []string{phrase.Gist(lines)}
 	for _, r := range lines {
 		m, _ := r.(map[string]any)
@@ -178,9 +180,14 @@ func (l *LabelDef) adviceOn(lines []any) string {
 	}
 	for _, text := range texts {
 		for _, by := range l.ByLine {
-			if by.Says.MatchString(text) {
+			if !by.OfWhom && by.Says.MatchString(text) {
 				return by.Advice
 			}
+		}
+	}
+	for _, by := range l.ByLine {
+		if by.OfWhom && by.Says.MatchString(initiator) {
+			return by.Advice
 		}
 	}
 	return l.Advice

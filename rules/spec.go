@@ -53,7 +53,7 @@ type labelSpec struct {
 
 type ruledOutSpec struct{ when, because yamlfile.Text }
 
-type byLineSpec struct{ says, advice yamlfile.Text }
+type byLineSpec struct{ says, by, advice yamlfile.Text }
 
 // familySpec is a part of the order in which the rules are tried.
 type familySpec struct {
@@ -146,7 +146,8 @@ func (r reader) readLabel(n *yaml.Node) (s labelSpec) {
 			r.Object(
 				n,
 				"advice_by_line",
-				map[string]func(*yaml.Node){"says": r.Pattern(&o.says), "advice": r.Text(&o.advice)},
+				map[string]func(*yaml.Node){
+					"says": r.Pattern(&o.says), "by": r.Pattern(&o.by), "advice": r.Text(&o.advice)},
 			)
 			s.byLine = append(s.byLine, o)
 		}),

@@ -86,7 +86,11 @@ func writeLabel(w io.Writer, book *rules.Rulebook, d *rules.LabelDef) {
 		fmt.Fprintf(w, "  advice  %s\n", d.Advice)
 	}
 	for _, by := range d.ByLine {
-		fmt.Fprintf(w, "          where a line says %s: %s\n", strings.TrimPrefix(by.Says.String(), "(?i)"), by.Advice)
+		where, says := "a line says", strings.TrimPrefix(by.Says.String(), "(?i)")
+		if by.OfWhom {
+			where, says = "it is by", strings.Trim(says, "^(?:)$")
+		}
+		fmt.Fprintf(w, "          where %s %s: %s\n", where, says, by.Advice)
 	}
 	for _, c := range d.Confused {
 		fmt.Fprintf(w, "\n  or is it %s?\n    %s\n", c.Label, c.Apart)

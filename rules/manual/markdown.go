@@ -26,7 +26,7 @@ func (p Page) Markdown(incidents string) string {
 		d.writeLine("**What to do:** %s", plainMarkdown(p.Advice))
 	}
 	if len(p.ByLine) > 0 {
-		d.writeLine("Depending on what the line says, a verdict advises one of these instead:")
+		d.writeLine("Depending on what the line says, or on who caused it, a verdict advises one of these instead:")
 		d.WriteByte('\n')
 		for _, advice := range p.ByLine {
 			d.writeTable("- " + plainMarkdown(advice))
