@@ -47,7 +47,7 @@ var frame = template.Must(template.ParseFS(files, "files/frame.html"))
 type page struct {
 	Title string
 	Body  template.HTML
-	Root  string // from the page to the folder of index.html: "" or "../"
+	Root  string // from the page to the folder of index.html: "", "../" or Prefix
 	Home  string
 	Nav   []entry
 }
@@ -61,29 +61,38 @@ type entry struct {
 
 // Pages makes them all: contents by their path below index.html's folder.
 func Pages(s Sources) (map[string][]byte, error) {
+	m, err := made(s)
+	if err != nil {
+		return nil, err
+	}
+	return m.out, nil
+}
+
+// made is a maker that has made all pages.
+func made(s Sources) (*maker, error) {
 	// A style in a cell would stand against the policy of the pages.
 	tables := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
-	m := &maker{Sources: s, out: map[string][]byte{}, markdown: goldmark.New(
+	m := &maker{Sources: s, out: map[string][]byte{}, found: index{Words: map[string]steps{}}, markdown: goldmark.New(
 		goldmark.WithExtensions(tables, extension.Strikethrough, extension.Linkify),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()))}
 	if err := m.read(); err != nil {
 		return nil, err
 	}
-	nav := m.nav()
+	m.pages = m.nav()
 	for _, name := range slices.Sorted(maps.Keys(m.trees)) {
-		if err := m.write(name, nav); err != nil {
+		if err := m.write(name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	index, err := json.Marshal(m.found)
+	found, err := json.Marshal(m.found)
 	if err != nil {
 		return nil, err
 	}
-	m.out["search.json"] = index
+	m.out["search.json"] = found
 	for _, name := range []string{"guide.css", "search.js"} {
 		m.out[name], _ = files.ReadFile("files/" + name) // it is embedded
 	}
-	return m.out, nil
+	return m, nil
 }
 
 // maker makes pages.
@@ -92,8 +101,9 @@ type maker struct {
 	markdown goldmark.Markdown
 	source   map[string][]byte   // Markdown by its path
 	trees    map[string]ast.Node // the same, parsed
+	pages    []entry             // as each page lists them
 	out      map[string][]byte
-	found    []section
+	found    index
 }
 
 // read reads and parses everything, so that each link's end is known.
@@ -171,24 +181,28 @@ func (m *maker) title(name string) string {
 }
 
 // write makes the page of a file and what the search knows of it.
-func (m *maker) write(name string, nav []entry) error {
+func (m *maker) write(name string) error {
 	tree, source := m.trees[name], m.source[name]
 	m.turnLinks(name, tree)
-	m.index(name, tree, source)
-	var body, out bytes.Buffer
+	m.find(name, tree, source)
+	var body bytes.Buffer
 	if err := m.markdown.Renderer().Render(&body, source, tree); err != nil {
 		return err
 	}
 	p := page{Title: m.title(name), Body: template.HTML(body.String()), Home: m.Home,
-		Root: strings.Repeat("../", strings.Count(name, "/")), Nav: slices.Clone(nav)}
+		Root: strings.Repeat("../", strings.Count(name, "/")), Nav: slices.Clone(m.pages)}
 	for i := range p.Nav {
 		p.Nav[i].Here = p.Nav[i].Address == address(name)
 	}
-	if err := frame.Execute(&out, p); err != nil {
-		return err
-	}
-	m.out[address(name)] = out.Bytes()
-	return nil
+	out, err := framed(p)
+	m.out[address(name)] = out
+	return err
+}
+
+func framed(p page) ([]byte, error) {
+	var out bytes.Buffer
+	err := frame.Execute(&out, p)
+	return out.Bytes(), err
 }
 
 // turnLinks has each link lead to a page. One whose end is not among them becomes its words.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -113,20 +114,102 @@ func TestPagesOfLittle(t *testing.T) {
 			t.Errorf("a page has %s", bad)
 		}
 	}
-	var found []section
+	var found index
 	if err := json.Unmarshal(all["search.json"], &found); err != nil {
 		t.Fatal(err)
 	}
-	want := section{Address: "sub/one.html#its-way", Title: "One: Its way", Text: "a b grain mill x"}
-	if len(found) != 3 || found[2] != want {
-		t.Errorf("%+v", found)
+	want := section{Address: "sub/one.html#its-way", Title: "One: Its way", Begins: "a b grain mill x"}
+	if len(found.Sections) != 3 || found.Sections[2] != want {
+		t.Errorf("%+v", found.Sections)
+	}
+	if got := found.Words["grain"]; !slices.Equal(got, steps{2}) || found.Words["its"] != nil {
+		t.Errorf("%+v", found.Words)
 	}
 	if _, err := Pages(Sources{Docs: fstest.MapFS{}, Incidents: fstest.MapFS{}}); err == nil {
 		t.Error("pages of nothing")
 	}
 }
 
-// A server shows the pages under /docs/, with their types, and says what is not there.
+// The search finds each word of a text where it stands, in small letters and without the marks
+// around it, and nowhere else; a long text is shown by its first words.
+func TestIndex(t *testing.T) {
+	x := index{Words: map[string]steps{}}
+	texts := []string{"Exit code 137, (OOMKilled).", "the cgroup-OOM", "code: `memory_cgroup` Größe code",
+		strings.Repeat("words of a long text ", 10)}
+	for _, text := range texts {
+		x.add(section{}, text)
+	}
+	for word, want := range map[string]steps{"137": {0}, "oomkilled": {0}, "code": {0, 2}, "cgroup": {1}, "oom": {1},
+		"memory_cgroup": {2}, "größe": {2}, "words": {3}, "the": {1}, "code:": nil, "OOM": nil} {
+		if got := x.Words[word]; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", word, got, want)
+		}
+	}
+	if got := x.Sections[3].Begins; got != strings.Repeat("words of a long text ", 3)+"words of a long …" {
+		t.Errorf("%q", got)
+	}
+	if x.Sections[0].Begins != texts[0] {
+		t.Errorf("%q", x.Sections[0].Begins)
+	}
+}
+
+// What a page may weigh on its way, all that it loads included, and what the search's index.
+const maxWeight = 100_000
+
+// A server sends each page, with its style, script and pictures, and the search's index in no
+// more bytes than the pages of the deaths may have.
+func TestPagesAreLight(t *testing.T) {
+	h := Handler(released("/"))
+	weigh := func(name string) int {
+		r := httptest.NewRequest(http.MethodGet, Prefix+name, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Body.Len()
+	}
+	all, err := Pages(released("/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := 0
+	for name, data := range all {
+		sum := weigh(name)
+		if path.Ext(name) == ".html" {
+			pages++
+			for _, loaded := range loads(t, name, data) {
+				sum += weigh(loaded)
+			}
+		}
+		if sum > maxWeight {
+			t.Errorf("%s weighs %d bytes, want at most %d", name, sum, maxWeight)
+		}
+	}
+	if pages < 50 || all["search.json"] == nil {
+		t.Errorf("%d pages", pages)
+	}
+}
+
+// loads are the files that a browser loads with a page.
+func loads(t *testing.T, name string, data []byte) (out []string) {
+	t.Helper()
+	tree, err := html.Parse(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range tree.Descendants() {
+		to := attribute(n, "src")
+		if n.Data == "link" {
+			to = attribute(n, "href")
+		}
+		if to != "" && to != "data:," {
+			out = append(out, path.Join(path.Dir(name), to))
+		}
+	}
+	return out
+}
+
+// A server shows the pages under /docs/, with their types, and says in their frame what is not
+// there, wherever its address seems to be.
 func TestHandler(t *testing.T) {
 	h := Handler(released("/"))
 	for name, want := range map[string]string{
@@ -143,11 +226,19 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%q: %d %v", name, w.Code, w.Header())
 		}
 	}
-	for _, name := range []string{"nothing.html", "../go.mod", "verdicts/"} {
+	for _, name := range []string{"nothing.html", "../go.mod", "verdicts/", "sub/nothing.png"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, Prefix+name, nil))
-		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), Prefix) {
-			t.Errorf("%q: %d %s", name, w.Code, w.Body)
+		body := w.Body.String()
+		for _, part := range []string{`<link rel="stylesheet" href="/docs/guide.css">`, `data-root="/docs/"`,
+			`<a href="/docs/install.html">`, "<title>Not Found · coroner</title>", "no page with this address"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%q lacks %s: %s", name, part, body)
+			}
+		}
+		if w.Code != http.StatusNotFound || w.Header().Get("Content-Security-Policy") != policy ||
+			w.Header().Get("Content-Type") != "text/html; charset=utf-8" || w.Header().Get("ETag") != "" {
+			t.Errorf("%q: %d %v", name, w.Code, w.Header())
 		}
 	}
 }

@@ -1,26 +1,62 @@
 package guide
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 )
 
-// section is what the search knows of a heading and what stands under it.
+// index is what the search knows. It has each word once, with the sections in which it stands, so
+// that it is much smaller than the text.
+type index struct {
+	Sections []section        `json:"sections"`
+	Words    map[string]steps `json:"words"` // in small letters
+}
+
+// section is a heading and what stands under it.
 type section struct {
 	Address string `json:"a"` // with the heading's anchor
 	Title   string `json:"t"` // the page's and the heading's
-	Text    string `json:"x"`
+	Begins  string `json:"b"` // its first words
 }
 
-// index adds a page's sections.
-func (m *maker) index(name string, tree ast.Node, source []byte) {
+// steps are numbers of sections that grow: the first one, then how many further on the next is.
+type steps []int
+
+// beginning is of how many bytes a section's first words are, about.
+const beginning = 80
+
+// add notes a section with its text.
+func (x *index) add(s section, text string) {
+	if s.Begins = text; len(text) > beginning {
+		end := strings.LastIndexByte(text[:beginning], ' ')
+		s.Begins = strings.ToValidUTF8(text[:max(end, 0)], "") + " …"
+	}
+	at := len(x.Sections)
+	x.Sections = append(x.Sections, s)
+	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
+	slices.Sort(all)
+	for _, word := range slices.Compact(all) {
+		last := 0
+		for _, step := range x.Words[word] {
+			last += step
+		}
+		x.Words[word] = append(x.Words[word], at-last)
+	}
+}
+
+// find adds a page's sections to what the search knows.
+func (m *maker) find(name string, tree ast.Node, source []byte) {
 	page := m.title(name)
 	s := section{Address: address(name), Title: page}
 	var body strings.Builder
 	end := func() {
-		if s.Text = strings.TrimSpace(body.String()); s.Text != "" {
-			m.found = append(m.found, s)
+		if text := strings.TrimSpace(body.String()); text != "" {
+			m.found.add(s, text)
 		}
 		body.Reset()
 	}

@@ -24,11 +24,11 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"strings"
 	"time"
 
 	"coroner/classify/ledger"
 	"coroner/classify/lookup"
+	"coroner/classify/served"
 	"coroner/rules"
 	"coroner/rules/manual"
 
@@ -61,15 +61,16 @@ type Pages struct {
 	LocalOnly func() bool
 }
 
-// Register adds the pages' routes.
-func (p *Pages) Register(mux *http.ServeMux) {
+// Register adds the pages' routes to mux. What the pages load says nothing of anybody: it goes to
+// open, where nobody is asked for a token, so that who is refused one reads why in a page, too.
+func (p *Pages) Register(mux, open *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", p.pageHandler(p.listView))
 	mux.HandleFunc("GET /runners/{name...}", p.pageHandler(p.runnerView))
 	mux.HandleFunc("GET /pools/{name...}", p.pageHandler(p.runnerView))
 	mux.HandleFunc("GET /jobs/{name...}", p.pageHandler(p.runnerView))
 	mux.HandleFunc("GET /verdicts/{$}", p.pageHandler(p.labelsView))
 	mux.HandleFunc("GET /verdicts/{label}", p.pageHandler(p.labelView))
-	mux.HandleFunc("GET /assets/{file}", serveAsset)
+	open.Handle("GET /assets/", p.assets())
 	mux.HandleFunc("GET /suggest", p.API.Places.Bounded(p.suggest))
 	mux.HandleFunc("GET /api/", http.NotFound)
 	mux.HandleFunc("GET /", p.pageHandler(nowhere))
@@ -125,14 +126,17 @@ func nowhere(_ http.ResponseWriter, r *http.Request) (view, error) {
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+func setPolicies(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+}
+
 // pageHandler answers with what f makes, or with what went wrong.
 func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view, error)) http.HandlerFunc {
 	return p.API.Places.Bounded(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cache-Control", "no-cache")
-		asked := p.Now()
+		h, asked := w.Header(), p.Now()
+		setPolicies(h)
 		v, err := f(w, r)
 		if err != nil {
 			v = p.failedView(r, err)
@@ -143,6 +147,12 @@ func (p *Pages) pageHandler(f func(w http.ResponseWriter, r *http.Request) (view
 			p.writePage(w, r, v)
 		}
 	})
+}
+
+// Refuse shows why somebody may not read the pages.
+func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request, why string, code int) {
+	setPolicies(w.Header())
+	p.writePage(w, r, view{template: "problem", code: code, Title: http.StatusText(code), Data: why, Now: p.Now()})
 }
 
 func (p *Pages) failedView(r *http.Request, err error) view {
@@ -175,38 +185,17 @@ func (p *Pages) writePage(w http.ResponseWriter, r *http.Request, v view) {
 		http.Error(w, "this page could not be made; the server's log says why", http.StatusInternalServerError)
 		return
 	}
-	page := b.Bytes()
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Vary", "Accept-Encoding")
-	if takesGzip(r) {
-		page = packed(page)
-		w.Header().Set("Content-Encoding", "gzip")
+	h, page := w.Header(), b.Bytes()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Encoding")
+	if served.TakesGzip(r) { // a list is a tenth as large
+		page = served.Pack(page, gzip.BestSpeed)
+		h.Set("Content-Encoding", "gzip")
 	}
 	if v.code != 0 {
 		w.WriteHeader(v.code)
 	}
 	_, _ = w.Write(page) // the reader has gone
-}
-
-// takesGzip says whether who asks can unpack the answer: a list is a tenth as large.
-func takesGzip(r *http.Request) bool {
-	for _, one := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
-		name, how, _ := strings.Cut(strings.TrimSpace(one), ";")
-		if name == "gzip" && strings.ReplaceAll(how, " ", "") != "q=0" {
-			return true
-		}
-	}
-	return false
-}
-
-func packed(page []byte) []byte {
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is one that there is
-	_, err := z.Write(page)
-	if err = errors.Join(err, z.Close()); err != nil { // a buffer takes everything
-		panic(err)
-	}
-	return b.Bytes()
 }
 
 var templates = parsePages()
@@ -239,11 +228,25 @@ func hashAssets() string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-func serveAsset(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Security-Policy", policy)
-	if r.URL.Query().Get("v") == assetHash {
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+// assets are what the pages load.
+func (p *Pages) assets() http.Handler {
+	all := map[string]*served.File{}
+	names, _ := fs.Glob(assetFiles, "assets/*")
+	for _, name := range names {
+		data, _ := assetFiles.ReadFile(name) // it is embedded
+		all["/"+name] = served.New(name, data)
 	}
-	http.ServeFileFS(w, r, assetFiles, "assets/"+r.PathValue("file"))
+	missing := p.pageHandler(nowhere)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		file := all[r.URL.Path]
+		if file == nil {
+			missing(w, r)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		if r.URL.Query().Get("v") == assetHash {
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		}
+		file.ServeHTTP(w, r)
+	})
 }

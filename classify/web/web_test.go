@@ -48,7 +48,7 @@ func newSite(t testing.TB, path string) *site {
 	s.pages = &Pages{API: &lookup.API{Source: l, Now: now}, Charts: l, Log: zerolog.Nop(), Now: now,
 		Manual: func(l rules.Label) (manual.Page, bool) { return manual.PageOf(rulebook, l, nil) }}
 	s.pages.API.Register(s.mux)
-	s.pages.Register(s.mux)
+	s.pages.Register(s.mux, s.mux)
 	return s
 }
 
@@ -530,8 +530,39 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
 	}
-	if w, _ := s.get("/assets/none.css"); w.Code != 404 {
-		t.Errorf("%d", w.Code)
+	r, packed := httptest.NewRequest(http.MethodGet, found[0], nil), httptest.NewRecorder()
+	r.Header.Set("Accept-Encoding", "gzip")
+	s.mux.ServeHTTP(packed, r)
+	if _, plain := s.get(found[0]); packed.Header().Get("Content-Encoding") != "gzip" ||
+		packed.Body.Len() >= len(plain) {
+		t.Errorf("%s: %d bytes of %d, %v", found[0], packed.Body.Len(), len(plain), packed.Header())
+	}
+}
+
+// What the pages load needs no token, and the pages are only where they were told to be.
+func TestAssetsAreOpen(t *testing.T) {
+	s, guarded, anybody := open(t), http.NewServeMux(), http.NewServeMux()
+	s.pages.Register(guarded, anybody)
+	for path, want := range map[string]int{"/assets/style.css": 200, "/assets/none.css": 404, "/": 404,
+		"/runners/x": 404} {
+		w := httptest.NewRecorder()
+		anybody.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != want {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}
+
+// Who may not read the pages reads why in their frame, which is as safe as the others.
+func TestRefuse(t *testing.T) {
+	s, w := open(t), httptest.NewRecorder()
+	s.pages.Refuse(w, httptest.NewRequest(http.MethodGet, "/", nil), "they ask for a <token>", http.StatusUnauthorized)
+	body := w.Body.String()
+	harmless(t, "refused", body)
+	if w.Code != 401 || !strings.Contains(body, "they ask for a &lt;token&gt;") ||
+		!strings.Contains(body, "<h1>Unauthorized</h1>") ||
+		!strings.Contains(body, `href="/assets/style.css?`) || w.Header().Get("Content-Security-Policy") != policy {
+		t.Errorf("%d %v %s", w.Code, w.Header(), body)
 	}
 }
 

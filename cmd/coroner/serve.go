@@ -176,7 +176,8 @@ func (s *server) addRoutes(reg *prometheus.Registry, now func() time.Time) {
 	s.daemon.Notes = notes.Kinds
 	pages := &web.Pages{API: api, Charts: s.ledger, Manual: site.Labels(d.Book), Log: s.daemon.Log, Now: now,
 		Links: s.cmd.Links.To(s.cmd.GitHubURL), Notes: notes.Texts, LocalOnly: door.LocalOnly}
-	pages.Register(inner)
+	pages.Register(inner, mux)
+	door.Page = pages.Refuse
 	inner.Handle("GET "+guide.Prefix, guide.Handler(site.Docs("/")))
 	mux.Handle("GET /", door.Read(inner))
 }

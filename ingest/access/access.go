@@ -70,7 +70,11 @@ type Door struct {
 	Reader  Token               // for the pages and the API; nil: none is asked for
 	Operate Token               // for what changes the server; nil: see Operator
 	Refused func(reason string) // counts pushes that were not let in
+	Page    Page                // shows a person why no page may be read; nil: it is sent as text
 }
+
+// Page answers a browser with a text and a status, as http.Error does.
+type Page func(w http.ResponseWriter, r *http.Request, text string, code int)
 
 // Web is what a web configuration asks of every request before it gets here.
 type Web struct {
@@ -234,7 +238,21 @@ func sameToken(token string, kept Token) bool {
 }
 
 // Read lets those in who may see pages and evidence.
-func (d *Door) Read(next http.Handler) http.Handler { return d.guardHandler(next, d.mayRead) }
+func (d *Door) Read(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := d.mayRead(r)
+		switch {
+		case err == nil:
+			next.ServeHTTP(w, r)
+		case d.Page != nil && browsed(r):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Add("Vary", "Accept")
+			d.Page(w, r, err.Error(), http.StatusUnauthorized)
+		default:
+			refuseRequest(w, err)
+		}
+	})
+}
 
 func (d *Door) mayRead(r *http.Request) error {
 	if token := Bearer(r); d.Reader == nil || sameToken(token, d.Reader) || sameToken(token, d.Operate) {

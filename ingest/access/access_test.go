@@ -265,6 +265,44 @@ func TestReadAndFetch(t *testing.T) {
 	}
 }
 
+// A browser that may not read is shown a page; programs, scripts of pages and who asks the API
+// are sent a line of text. Each is told what to send.
+func TestRefusedReaderSeesAPage(t *testing.T) {
+	door := Door{Reader: token("r"), Page: func(w http.ResponseWriter, _ *http.Request, text string, code int) {
+		w.WriteHeader(code)
+		fmt.Fprint(w, "<p>", text)
+	}}
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, c := range []struct {
+		path, accept, token string
+		code                int
+		page                bool
+	}{
+		{"/", browser, "", 401, true}, {"/runners/ci/x", browser, "wrong", 401, true},
+		{"/docs/", browser, "", 401, true}, {"/", browser, "r", 404, false}, {"/", "", "", 401, false},
+		{"/suggest", "*/*", "", 401, false},
+		{"/api/v1/verdicts", browser, "", 401, false}, {"/apiary", browser, "", 401, true},
+	} {
+		r, w := httptest.NewRequest(http.MethodGet, c.path, nil), httptest.NewRecorder()
+		r.Header.Set("Accept", c.accept)
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		door.Read(http.NotFoundHandler()).ServeHTTP(w, r)
+		body := w.Body.String()
+		if w.Code != c.code || strings.HasPrefix(body, "<p>") != c.page ||
+			strings.Contains(body, "--web.token-file") != (w.Header().Get("WWW-Authenticate") == "Bearer") ||
+			c.code == 401 && w.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("%+v: %d %v %s", c, w.Code, w.Header(), body)
+		}
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Accept", browser)
+	(&Door{Reader: token("r")}).Read(http.NotFoundHandler()).ServeHTTP(w, r)
+	if w.Code != 401 || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("without a page: %d %v", w.Code, w.Header())
+	}
+}
+
 // Who may operate: nobody by what an agent or a shipper has.
 func TestOperator(t *testing.T) {
 	leaf := x509.Certificate{Subject: pkix.Name{CommonName: "n1"}}

@@ -59,3 +59,8 @@ func Foreign(r *http.Request) bool {
 	u, err := url.Parse(origin) // "null" has no host
 	return err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host)
 }
+
+// browsed says whether somebody looks at a page: what asks shows HTML, and it is not the API's.
+func browsed(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/")
+}

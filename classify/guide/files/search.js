@@ -14,32 +14,35 @@ async function load() {
   return index;
 }
 
+// having are the numbers of the sections whose text has a word, or one that it is a part of.
+function having(word, words) {
+  const out = new Set();
+  for (const [known, steps] of Object.entries(words)) {
+    let at = 0;
+    if (known.includes(word)) steps.forEach((step) => out.add((at += step)));
+  }
+  return out;
+}
+
 // score is how well a section fits: every word has to be in it, and one in its title counts more.
-function score(section, words) {
+function score(section, number, words) {
   const title = section.t.toLowerCase();
-  const text = section.x.toLowerCase();
   let sum = 0;
-  for (const word of words) {
+  for (const [word, texts] of words) {
     if (title.includes(word)) sum += title.endsWith(word) ? 20 : 10;
-    else if (text.includes(word)) sum += 1;
+    else if (texts.has(number)) sum += 1;
     else return 0;
   }
   return sum;
 }
 
-// around is the text beside a word's first place.
-function around(text, word) {
-  const at = Math.max(0, text.toLowerCase().indexOf(word) - 60);
-  return (at > 0 ? "… " : "") + text.slice(at, at + 180) + (at + 180 < text.length ? " …" : "");
-}
-
-function line(section, words) {
+function line(section) {
   const item = document.createElement("li");
   const link = document.createElement("a");
   const beside = document.createElement("small");
   link.href = box.dataset.root + section.a;
   link.textContent = section.t;
-  beside.textContent = around(section.x, words.find((word) => section.x.toLowerCase().includes(word)) ?? "");
+  beside.textContent = section.b;
   item.append(link, beside);
   return item;
 }
@@ -51,7 +54,7 @@ function say(text) {
 }
 
 async function search() {
-  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = input.value.toLowerCase().split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
   if (words.length === 0) return hits.replaceChildren();
   let all;
   try {
@@ -60,10 +63,11 @@ async function search() {
     index = undefined;
     return say("The index of the documentation could not be loaded.");
   }
-  const found = all.map((section) => [score(section, words), section]).filter(([n]) => n > 0);
+  const known = words.map((word) => [word, having(word, all.words)]);
+  const found = all.sections.map((section, number) => [score(section, number, known), section]).filter(([n]) => n > 0);
   found.sort(([a], [b]) => b - a);
   if (found.length === 0) return say("Nothing in the documentation has all of these words.");
-  hits.replaceChildren(...found.slice(0, most).map(([, section]) => line(section, words)));
+  hits.replaceChildren(...found.slice(0, most).map(([, section]) => line(section)));
 }
 
 input.addEventListener("focus", () => load().catch(() => { index = undefined; }), { once: true });
