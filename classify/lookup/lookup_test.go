@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coroner/classify/ledger"
+	"coroner/fixtures/apidoc"
 	"coroner/rules"
 	"coroner/rules/casefile"
 
@@ -99,7 +100,7 @@ func serve(t testing.TB, fill func(put func(at time.Time, f func(*ledger.Tx) err
 	a := &API{Source: l, Now: func() time.Time { return t0.Add(time.Hour) }}
 	mux := http.NewServeMux()
 	a.Register(mux)
-	return a, held(t, mux)
+	return a, apidoc.Held(t, mux)
 }
 
 func ask(t testing.TB, h http.Handler, path string) (code int, body string) {
@@ -293,7 +294,7 @@ func serveFake(t testing.TB, f *fake) (*API, http.Handler) {
 	a := &API{Source: f, Now: func() time.Time { return t0 }}
 	mux := http.NewServeMux()
 	a.Register(mux)
-	return a, held(t, mux)
+	return a, apidoc.Held(t, mux)
 }
 
 // The parameters of the list are what they are called, and a mistake in one is
