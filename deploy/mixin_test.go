@@ -36,19 +36,25 @@ func groupsOf(t *testing.T, data string) []ruleGroup {
 	return file.Groups
 }
 
-// The mixin has the rules and alerts of the file, those that record apart, and the dashboards.
+// The mixin has the rules and alerts of the files, those that record apart, and the dashboards.
 func TestMixinIsTheFiles(t *testing.T) {
-	var want, got []map[string]any
-	for _, g := range groupsOf(t, text(t, "prometheus.yaml")) {
-		want = append(want, g.Rules...)
-	}
-	for _, field := range []string{"prometheusRules", "prometheusAlerts"} {
-		for _, g := range groupsOf(t, mixin(t, "{}", field)) {
-			got = append(got, g.Rules...)
+	for file, fields := range map[string][]string{"prometheus.yaml": {"prometheusRules", "prometheusAlerts"},
+		"loki.yaml": {"lokiAlerts"}} {
+		var want, got []map[string]any
+		for _, g := range groupsOf(t, text(t, file)) {
+			want = append(want, g.Rules...)
+		}
+		for _, field := range fields {
+			for _, g := range groupsOf(t, mixin(t, "{}", field)) {
+				got = append(got, g.Rules...)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+			t.Errorf("the rules of %s and the mixin's: %s", file, diff)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
-		t.Errorf("the file's rules and the mixin's: %s", diff)
+	if diff := cmp.Diff(groupsOf(t, text(t, "loki.yaml")), groupsOf(t, mixin(t, "{}", "lokiAlerts"))); diff != "" {
+		t.Errorf("the groups of loki.yaml and the mixin's: %s", diff)
 	}
 	var dashboards map[string]any
 	if err := json.Unmarshal([]byte(mixin(t, "{}", "grafanaDashboards")), &dashboards); err != nil {
@@ -63,10 +69,26 @@ func TestMixinIsTheFiles(t *testing.T) {
 	}
 }
 
+// Another mixin's alerts stay where this one is added to it.
+func TestMixinAddsItsAlerts(t *testing.T) {
+	for _, field := range []string{"prometheusAlerts", "prometheusRules", "lokiAlerts"} {
+		own := groupsOf(t, mixin(t, "{}", field))
+		out, err := jsonnet.MakeVM().EvaluateAnonymousSnippet("mixin_test.jsonnet",
+			"({ "+field+":: { groups: [{ name: 'theirs', rules: [] }] } } + (import 'mixin/mixin.libsonnet'))."+field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := groupsOf(t, out); len(all) != len(own)+1 || all[0].Name != "theirs" {
+			t.Errorf("%s: %d groups of %d", field, len(all), len(own)+1)
+		}
+	}
+}
+
 // Whoever says where coroner is has whole links in every alert.
 func TestMixinLinks(t *testing.T) {
 	config := "{ coronerUrl: 'https://coroner.example', runbookUrl: 'https://git.example/coroner/' }"
-	for _, g := range groupsOf(t, mixin(t, config, "prometheusAlerts")) {
+	all := append(groupsOf(t, mixin(t, config, "prometheusAlerts")), groupsOf(t, mixin(t, config, "lokiAlerts"))...)
+	for _, g := range all {
 		if !slices.ContainsFunc(g.Rules, func(r map[string]any) bool { return r["alert"] != nil }) {
 			t.Errorf("group %s has no alert", g.Name)
 		}

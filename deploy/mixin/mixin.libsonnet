@@ -4,7 +4,8 @@
 //   (import 'coroner/deploy/mixin/mixin.libsonnet') + { _config+:: { coronerUrl: 'https://coroner.example' } }
 //
 // It needs std.parseYaml (jsonnet 0.18).
-local rules = std.parseYaml(importstr '../alerts/prometheus.yaml');
+local prometheus = std.parseYaml(importstr '../alerts/prometheus.yaml');
+local loki = std.parseYaml(importstr '../alerts/loki.yaml');
 
 {
   _config+:: {
@@ -23,9 +24,9 @@ local rules = std.parseYaml(importstr '../alerts/prometheus.yaml');
     },
   },
 
-  local groups(kind, made) = [
+  local groups(file, kind, made) = [
     group { rules: [made(rule) for rule in group.rules if std.objectHas(rule, kind)] }
-    for group in rules.groups
+    for group in file.groups
     if std.length([rule for rule in group.rules if std.objectHas(rule, kind)]) > 0
   ],
 
@@ -34,7 +35,10 @@ local rules = std.parseYaml(importstr '../alerts/prometheus.yaml');
     'coroner-health.json': import '../dashboards/health.json',
   },
 
-  prometheusRules+:: { groups+: groups('record', function(rule) rule) },
+  prometheusRules+:: { groups+: groups(prometheus, 'record', function(rule) rule) },
 
-  prometheusAlerts+:: { groups+: groups('alert', linked) },
+  prometheusAlerts+:: { groups+: groups(prometheus, 'alert', linked) },
+
+  // For Loki's ruler: it has no rules that record.
+  lokiAlerts+:: { groups+: groups(loki, 'alert', linked) },
 }
