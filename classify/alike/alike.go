@@ -12,6 +12,7 @@ package alike
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"regexp"
 	"slices"
@@ -45,6 +46,15 @@ func Of(v *rules.Verdict) Kind {
 func (k Kind) Number() int64 {
 	sum := sha256.Sum256([]byte(k.Rule + "\x00" + k.Template))
 	return max(1, int64(binary.BigEndian.Uint64(sum[:8])&math.MaxInt64))
+}
+
+// Key is the same for all ends that are alike: of one cluster, label, kind and pool. It is 32
+// digits and letters, which say nothing of what is behind them.
+func Key(v *rules.Verdict) string {
+	kind := Of(v)
+	sum := sha256.Sum256([]byte(strings.Join([]string{v.Cluster, string(v.Label), kind.Rule, kind.Template, v.Pool},
+		"\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // names are what a verdict calls its own.

@@ -1,6 +1,7 @@
 package alike
 
 import (
+	"strings"
 	"testing"
 
 	"coroner/rules"
@@ -42,6 +43,34 @@ func TestTemplate(t *testing.T) {
 	} {
 		if got := died(nil, line).Template; got != want {
 			t.Errorf("%q:\n%q, want\n%q", line, got, want)
+		}
+	}
+}
+
+// The key is of the kind and of whose it is: cluster, label and pool.
+func TestKey(t *testing.T) {
+	key := func(change func(v *rules.Verdict)) string {
+		v := &rules.Verdict{Cluster: "east", Label: rules.CgroupOOM, Rule: "r", Pool: "p", Runner: "a-1", Node: "n1",
+			Evidence: []rules.EvidenceLine{{Text: "Killed process 17 (node)", Decisive: true}}}
+		change(v)
+		return Key(v)
+	}
+	one := key(func(*rules.Verdict) {})
+	if again := key(func(v *rules.Verdict) {
+		v.Runner, v.Node, v.Evidence[0].Text = "b-2", "n2", "Killed process 4 (node)"
+	}); again != one || len(one) != 32 || strings.Trim(one, "0123456789abcdef") != "" {
+		t.Errorf("%q, %q", one, again)
+	}
+	for name, change := range map[string]func(v *rules.Verdict){
+		"cluster": func(v *rules.Verdict) { v.Cluster = "" },
+		"label":   func(v *rules.Verdict) { v.Label = rules.NodeOOM },
+		"rule":    func(v *rules.Verdict) { v.Rule = "s" },
+		"pool":    func(v *rules.Verdict) { v.Pool = "q" },
+		"text":    func(v *rules.Verdict) { v.Evidence[0].Text = "Killed process 17 (java)" },
+		"border":  func(v *rules.Verdict) { v.Cluster, v.Label = "eas", "t"+rules.CgroupOOM },
+	} {
+		if key(change) == one {
+			t.Errorf("another %s has the same key", name)
 		}
 	}
 }

@@ -71,7 +71,8 @@ func orText(s, otherwise string) string {
 func plainMessage(m *Message) any {
 	return map[string]any{
 		"case": m.Case, "revision": m.Verdict.Revision, "title": m.Title, "text": m.Text, "page": m.Page,
-		"new": m.New, "alike": m.Alike, "count": m.Count, "over": m.Over, "verdict": &m.Verdict,
+		"new": m.New, "alike": m.Alike, "alike_key": m.AlikeKey, "count": m.Count, "over": m.Over,
+		"verdict": &m.Verdict,
 	}
 }
 
@@ -135,15 +136,12 @@ const (
 	lastingStands = 7 * 24 * time.Hour
 )
 
-// alert is one as an Alertmanager's API takes it. Its labels are those of all revisions of a
-// case whose label is the same, so that what is over ends the alert that began it.
+// alert is one as an Alertmanager's API takes it. Its labels are those of all revisions in a row
+// of a case whose label is the same, so that what is over ends the alert that began it.
 func alert(m *Message, now time.Time) any {
 	v := &m.Verdict
-	label := v.Label
-	if m.Over && !label.Lasting() && v.Revises != nil {
-		label = v.Revises.Label // the alert of what is withdrawn
-	}
-	labels := map[string]string{"alertname": "CoronerVerdict", "case": m.Case, "verdict": string(label)}
+	labels := map[string]string{"alertname": "CoronerVerdict", "case": m.Case, "verdict": string(told(v)),
+		"alike": m.began}
 	for name, value := range map[string]string{
 		"cluster": v.Cluster, "namespace": v.Namespace, "pool": v.Pool, "runner": v.Runner,
 	} {
@@ -185,7 +183,7 @@ func event(m *Message) any {
 		"specversion": "1.0", "id": m.Case + "/" + strconv.Itoa(v.Revision), "type": kind,
 		"source": "/coroner", "time": m.recorded.UTC().Format(time.RFC3339Nano),
 		"subject":         fmt.Sprintf("%s/%s", v.Kind.Word(), v.About()),
-		"datacontenttype": "application/json", "data": plainMessage(m),
+		"datacontenttype": "application/json", "alikekey": m.AlikeKey, "data": plainMessage(m),
 	}
 	if v.Cluster != "" {
 		out["source"] = "/coroner/" + v.Cluster

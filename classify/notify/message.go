@@ -1,9 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"coroner/classify/alike"
@@ -22,12 +23,14 @@ type Message struct {
 	Page    string // of coroner; "" if its address is not known
 	New     string // "first host-teardown on node n1 in 30 days", or ""
 	Alike   string // "12th like it since 14:02", or ""
-	Count   int    // which of those that are alike it is
-	Since   time.Time
-	Over    bool // what was wrong is over, or was none
+	// AlikeKey is the same for all that are alike; of what is over, that of what it was.
+	AlikeKey string
+	Count    int // which of those that are alike it is
+	Since    time.Time
+	Over     bool // what was wrong is over, or was none
 
 	recorded time.Time
-	key      string
+	began    string // the key of the revision with which what is told began: an alert keeps its labels
 }
 
 // worthTelling says whether a revision tells somebody something: a death, what lasts, its end,
@@ -37,12 +40,6 @@ func worthTelling(v *rules.Verdict) bool {
 		return false
 	}
 	return v.Wrong() || v.Label.Lasting() || v.Revises != nil && v.Revises.Label.Death()
-}
-
-// key names deaths that are alike: by label, rule, the template of the line that decides, and pool.
-func key(v *rules.Verdict) string {
-	kind := alike.Of(v)
-	return strings.Join([]string{v.Cluster, string(v.Label), kind.Rule, kind.Template, v.Pool}, "\x00")
 }
 
 const (
@@ -56,7 +53,10 @@ const (
 func (s *Sender) message(ctx context.Context, route *Route, r *ledger.Record) (m Message, wanted bool, err error) {
 	v := &r.Verdict
 	m = Message{Case: r.Case, Verdict: *v, Title: title(v), Text: postmortem.Clean(v.Summary), recorded: r.Recorded,
-		Page: pageOf(s.Pages, lookup.PagePath(v.Kind, v.Namespace, v.About(), r.Case)), key: key(v), Over: !v.Wrong()}
+		Page: pageOf(s.Pages, lookup.PagePath(v.Kind, v.Namespace, v.About(), r.Case)), Over: !v.Wrong()}
+	if m.AlikeKey, m.began, err = s.alikeKeys(ctx, r); err != nil {
+		return m, false, err
+	}
 	if m.Over {
 		m.Title = "Over: " + m.Title
 		if !v.Label.Lasting() {
@@ -84,6 +84,39 @@ func (s *Sender) message(ctx context.Context, route *Route, r *ledger.Record) (m
 		}
 	}
 	return m, fresh, err
+}
+
+// told is the label of what a revision tells of: of what is withdrawn, the one that it had.
+func told(v *rules.Verdict) rules.Label {
+	if !v.Wrong() && !v.Label.Lasting() && v.Revises != nil {
+		return v.Revises.Label
+	}
+	return v.Label
+}
+
+// alikeKeys are the keys of what a revision tells of, as it is and as it began: that of the first
+// of the revisions in a row before it that tell of the same. What is over has the last one's.
+func (s *Sender) alikeKeys(ctx context.Context, r *ledger.Record) (key, began string, err error) {
+	v, last := &r.Verdict, ""
+	if key = alike.Key(v); v.Revision <= 1 {
+		return key, key, nil
+	}
+	all, err := s.Ledger.Revisions(ctx, r.Case)
+	for i := range slices.Backward(all) {
+		o := &all[i].Verdict
+		if o.Revision >= v.Revision {
+			continue
+		}
+		if o.Label != told(v) || !o.Wrong() {
+			break
+		}
+		began = alike.Key(o)
+		last = cmp.Or(last, began)
+	}
+	if !v.Wrong() {
+		key = cmp.Or(last, key)
+	}
+	return key, cmp.Or(began, key), err
 }
 
 func title(v *rules.Verdict) string {
@@ -142,7 +175,7 @@ func (s *Sender) count(ctx context.Context, route *Route, r *ledger.Record, m *M
 	m.Count, m.Since, wanted = 1, r.Recorded, true
 	for i := range found {
 		o := &found[i]
-		if o.Case == r.Case || key(&o.Verdict) != m.key {
+		if o.Case == r.Case || alike.Key(&o.Verdict) != m.AlikeKey {
 			continue
 		}
 		if !o.Recorded.Before(bucket) {

@@ -6,15 +6,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,12 +26,14 @@ import (
 
 	"coroner/classify/deliver"
 	"coroner/classify/ledger"
+	"coroner/deploy/contract"
 	"coroner/rules"
 	"coroner/rules/casefile"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var update = flag.Bool("update", false, "rewrite the messages that are kept in testdata")
@@ -263,6 +269,152 @@ func TestNewAndAlike(t *testing.T) {
 	}
 }
 
+// What a webhook and the data of a CloudEvent hold is what the schema says, field for field.
+func TestMessageSchema(t *testing.T) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	described := map[string]any{}
+	for _, name := range []string{"message.json", "verdict.json"} {
+		data, err := fs.ReadFile(contract.Files, "schemas/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(doc.(map[string]any), "$id") // it has the address under which it is served
+		if err := c.AddResource("https://coroner.test/api/schemas/"+name, doc); err != nil {
+			t.Fatal(err)
+		}
+		if name == "message.json" {
+			described = doc.(map[string]any)["properties"].(map[string]any)
+		}
+	}
+	schema, err := c.Compile("https://coroner.test/api/schemas/message.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"webhook", "cloudevents"} {
+		s := newScene(t, kind, "", "")
+		judged := func(v *rules.Verdict) { // as a rulebook does: a list can be empty
+			v.RuledOut, v.Open, v.Missing = []rules.RuledOut{}, []rules.OpenLabel{}, []string{}
+			v.Retry, v.Evidence[0].Source = "helps", "kubelet"
+		}
+		s.put(t, time.Minute, "a", judged)
+		s.put(t, time.Minute, "b", judged)
+		s.put(t, time.Minute, "a", func(v *rules.Verdict) {
+			judged(v)
+			v.Label, v.Revision = rules.Completed, 2
+			v.Revises = &rules.Revised{Label: rules.HostTeardown, Confidence: rules.Confirmed}
+		})
+		for _, d := range s.got {
+			var all map[string]any
+			if err := json.Unmarshal([]byte(d.body), &all); err != nil {
+				t.Fatal(err)
+			}
+			if kind == "cloudevents" {
+				all = all["data"].(map[string]any)
+			}
+			if err := schema.Validate(all); err != nil {
+				t.Errorf("%s %s: %v", kind, d.name, err)
+			}
+			fields, want := slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(described))
+			if !slices.Equal(fields, want) || len(s.got) != 3 {
+				t.Errorf("%s %s has %q, the schema %q", kind, d.name, fields, want)
+			}
+			all["alike_key"] = "short"
+			if schema.Validate(all) == nil {
+				t.Error("a key that is none is taken")
+			}
+		}
+	}
+}
+
+// Deaths that are alike have one key in every form, and others have another; the name of the
+// event's attribute is one that CloudEvents allow. What is over has the key of what it was.
+func TestAlikeKey(t *testing.T) {
+	type event struct {
+		AlikeKey string `json:"alikekey"`
+		Data     struct {
+			AlikeKey string `json:"alike_key"`
+		}
+	}
+	s := newScene(t, "cloudevents", "", "")
+	s.put(t, time.Minute, "a", func(v *rules.Verdict) { v.Evidence[0].Text = "Killed process 17 (node)" })
+	s.put(t, time.Minute, "b", func(v *rules.Verdict) {
+		v.Evidence[0].Text, v.Node, v.Namespace = "Killed process 4242 (node)", "n2", "other"
+	})
+	for i, other := range []func(v *rules.Verdict){
+		func(v *rules.Verdict) { v.Evidence[0].Text = "Killed process 17 (java)" },
+		func(v *rules.Verdict) { v.Rule = "another" }, func(v *rules.Verdict) { v.Pool = "windows" },
+		func(v *rules.Verdict) { v.Label = rules.NodeOOM }, func(v *rules.Verdict) { v.Cluster = "east" },
+	} {
+		s.put(t, time.Minute, fmt.Sprint("other", i), func(v *rules.Verdict) {
+			v.Evidence[0].Text = "Killed process 17 (node)"
+			other(v)
+		})
+	}
+	s.put(t, time.Minute, "a", func(v *rules.Verdict) {
+		v.Label, v.Rule, v.Revision = rules.Completed, "well", 2
+		v.Revises = &rules.Revised{Label: rules.HostTeardown, Confidence: rules.Confirmed}
+	})
+	var keys []string
+	for _, d := range s.got {
+		var all map[string]any
+		var e event
+		if err := errors.Join(json.Unmarshal([]byte(d.body), &e), json.Unmarshal([]byte(d.body), &all)); err != nil {
+			t.Fatal(err)
+		}
+		for name := range all {
+			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+				t.Errorf("an event cannot have an attribute %q", name)
+			}
+		}
+		if e.AlikeKey != e.Data.AlikeKey || len(e.AlikeKey) != 32 {
+			t.Errorf("%s: %q and %q", d.name, e.AlikeKey, e.Data.AlikeKey)
+		}
+		keys = append(keys, e.AlikeKey)
+	}
+	if len(keys) != 8 || keys[1] != keys[0] || keys[7] != keys[0] {
+		t.Fatalf("%q", keys)
+	}
+	for i, key := range keys[2:7] {
+		if key == keys[0] {
+			t.Errorf("other%d has the key of a", i)
+		}
+	}
+}
+
+// An alert keeps its labels while late evidence gives its death another rule, until it is over:
+// else what is over would end another alert.
+func TestAlertKeepsItsKey(t *testing.T) {
+	s := newScene(t, "alertmanager", "", "")
+	revised := func(label rules.Label, rule string, revision int, was rules.Label) func(v *rules.Verdict) {
+		return func(v *rules.Verdict) {
+			v.Label, v.Rule, v.Revision = label, rule, revision
+			v.Revises = &rules.Revised{Label: was, Confidence: rules.Suspected}
+		}
+	}
+	s.put(t, time.Minute, "a", nothing)
+	s.put(t, time.Minute, "a", revised(rules.HostTeardown, "surer", 2, rules.HostTeardown))
+	s.put(t, time.Minute, "a", revised(rules.HostTeardown, "surest", 3, rules.HostTeardown))
+	s.put(t, time.Minute, "a", revised(rules.Completed, "well", 4, rules.HostTeardown))
+	s.put(t, time.Minute, "b", func(v *rules.Verdict) { v.Rule = "surest" })
+	var keys []string
+	for _, d := range s.got {
+		var alerts []struct{ Labels map[string]string }
+		if err := json.Unmarshal([]byte(d.body), &alerts); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, alerts[0].Labels["alike"])
+	}
+	if len(keys) != 5 || keys[0] == "" || slices.ContainsFunc(keys[:4], func(k string) bool { return k != keys[0] }) ||
+		keys[4] == keys[0] {
+		t.Errorf("%q", keys)
+	}
+}
+
 func (s *scene) names() (out []string) {
 	for _, d := range s.got {
 		out = append(out, d.name)
@@ -375,7 +527,7 @@ func TestAlertmanager(t *testing.T) {
 	onPool := func(state rules.State, revision int) func(*rules.Verdict) {
 		return func(v *rules.Verdict) {
 			v.Kind, v.Runner, v.Label, v.State, v.Revision = casefile.OfPool, "", rules.PoolBlocked, state, revision
-			v.DiedAt, v.Since = nil, &t0
+			v.DiedAt, v.Since, v.Rule = nil, &t0, fmt.Sprint("rule-", revision)
 		}
 	}
 	s.put(t, 0, "amber", nothing)

@@ -1,5 +1,6 @@
 // Package contract says what programs read and editors check: the HTTP API as OpenAPI, and
-// JSON Schemas of a verdict, of a line of coroner signals and of a rulebook file.
+// JSON Schemas of a verdict, of what a webhook is sent, of a line of coroner signals and of a
+// rulebook file.
 //
 // Invariant: what is described here is what there is, both ways. Tests hold every answer
 // of the API, every field of those types, every key that the rulebook's reader knows and
@@ -31,7 +32,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/api/")
 	data, err := fs.ReadFile(Files, name)
 	if err != nil {
-		http.Error(w, "no such schema; there are verdict.json, signal.json and rulebook.json", http.StatusNotFound)
+		http.Error(w, "no such schema; there are verdict.json, message.json, signal.json and rulebook.json",
+			http.StatusNotFound)
 		return
 	}
 	kind := "application/schema+json"

@@ -277,7 +277,8 @@ func TestServed(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/openapi.yaml": "application/yaml", "/api/schemas/verdict.json": "application/schema+json",
 		"/api/schemas/signal.json": "application/schema+json", "/api/schemas/rulebook.json": "application/schema+json",
-		"/api/schemas/other.json": "", "/api/schemas/..%2fcontract.go": "",
+		"/api/schemas/message.json": "application/schema+json",
+		"/api/schemas/other.json":   "", "/api/schemas/..%2fcontract.go": "",
 	} {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
