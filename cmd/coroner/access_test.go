@@ -375,9 +375,9 @@ func TestPagesAskForAToken(t *testing.T) {
 	}
 	s := serveFor(t, "--ledger="+filepath.Join(dir, "l.db"), "--web.token-file="+file)
 	defer s.stop()
-	for path, asks := range map[string]bool{"/": true, "/runners/x": true, "/verdicts/": true, "/assets/x": false,
+	for path, asks := range map[string]bool{"/": true, "/runners/x": true, "/verdicts/": true, "/docs/": true,
 		"/api/v1/verdicts": true, "/api/v1/search?q=x": true, "/nothing": true, "/metrics": false,
-		"/-/healthy": false} {
+		"/-/healthy": false, "/assets/style.css": false} {
 		for _, token := range []string{"", "open", "sesame"} {
 			req, err := http.NewRequest(http.MethodGet, "http://"+s.daemon.Addr()+path, nil)
 			if err != nil {
