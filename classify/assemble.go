@@ -268,8 +268,8 @@ func addLaterEnds(a *assembler) {
 		if p.anonymous || p.Node == "" || p.nodeGuessed || p.Last.IsZero() {
 			continue
 		}
-		if at := a.nodes.NextEnd(life); !at.IsZero() && casefile.RanUntil(a.cases[p], at) {
-			life.Last = at
+		if at, after := a.nodes.NextEnd(life); !at.IsZero() && casefile.RanUntil(a.cases[p], at) {
+			life.Last = after
 			a.cases[p].Evidence = a.evidence(p, life)
 		}
 	}

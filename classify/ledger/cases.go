@@ -283,15 +283,15 @@ func (t CaseTable) MergeInto(twin, into string) error {
 	return err
 }
 
-// JudgedOn returns the runners on a node that have a verdict and were heard of
-// since.
+// JudgedOn returns the runners on a node that have a verdict and were heard of since a time, or
+// ended then.
 func (t CaseTable) JudgedOn(cluster, node string, since time.Time) ([]Case, error) {
 	if err := t.hold(cluster); err != nil {
 		return nil, err
 	}
 	rows, err := t.conn.QueryRows("SELECT "+caseColumns+` FROM cases
-		WHERE node = ? AND cluster = ? AND state = 'judged' AND runner AND heard >= ?`,
-		node, t.names.storedCluster(cluster), unixNanos(since))
+		WHERE node = ? AND cluster = ? AND state = 'judged' AND runner AND (heard >= ? OR died >= ?)`,
+		node, t.names.storedCluster(cluster), unixNanos(since), unixNanos(since))
 	return t.names.readCases(rows, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coroner/classify/nodename"
+	"coroner/ingest"
 	"coroner/rules/signal"
 )
 
@@ -53,6 +54,7 @@ type Life struct {
 type nearLines [2]struct {
 	dated, undated []int
 	ends           []int   // the dated that tell that the node went down, or is gone
+	agents         []int   // the dated about the node's agent: that it is silent, and that it is not
 	kinds          [][]int // the dated of each kind
 	undatedKinds   [][]int // of each kind the first and the last without a time, by turns
 }
@@ -74,17 +76,39 @@ func (n *Lines) Add(number int) {
 // Around are the lines that are of interest to a pod, in their order.
 func (n *Lines) Around(p Life) []int {
 	near := n.nearTo(node{p.Cluster, p.Node})
-	return inOrder(n.nearest(p, near, 0), n.nearest(p, near, 1))
+	return inOrder(n.nearest(p, near, 0), n.heardAgain(p, near), n.nearest(p, near, 1))
 }
 
-// NextEnd is when it is proven for the first time, later than a pod's own lines reach, that its node went down or was
-// gone; zero if it is not. Of a pod that only runs there is nothing to tell, for hours.
-func (n *Lines) NextEnd(p Life) time.Time {
-	ends := n.nearTo(node{p.Cluster, p.Node})[0].ends
-	if at := n.findSince(ends, p.Last.Add(After+1)); at < len(ends) {
-		return n.signals[ends[at]].At
+// heardAgain are the lines by which an agent that fell silent near the pod's end is heard of again, however
+// late: its node was not lost.
+func (n *Lines) heardAgain(p Life, near *nearLines) []int {
+	agents := near[0].agents
+	if p.Whole || p.First.IsZero() || len(n.inLife(p, agents)) == 0 {
+		return nil
 	}
-	return time.Time{}
+	later := agents[n.findSince(agents, p.Last.Add(After+1)):]
+	return later[:min(len(later), alike)]
+}
+
+// NextEnd is when it is proven for the first time after a pod's last line that its node went down or was gone, if
+// that is too late for Around; zero if it is not. Of a pod that only runs there is nothing to tell, for hours. Where
+// that was an agent's silence, after is when the node went down or was gone next: it may have been silent for that.
+func (n *Lines) NextEnd(p Life) (first, after time.Time) {
+	near, silent := n.nearTo(node{p.Cluster, p.Node})[0], false
+	for i, number := range near.ends[n.findSince(near.ends, p.Last):] {
+		if s := n.signals[number]; i == 0 {
+			first, after = s.At, s.At
+		} else if silent {
+			after = s.At
+		} else {
+			break
+		}
+		silent = n.signals[number].Source == ingest.Agent
+	}
+	if !after.After(p.Last.Add(After)) {
+		return time.Time{}, time.Time{}
+	}
+	return first, after
 }
 
 func (n *Lines) nearest(p Life, near *nearLines, proven int) []int {
@@ -164,12 +188,16 @@ func (n *Lines) nearTo(on node) *nearLines {
 			if s := n.signals[number]; (s.Def.Ends || s.Def.Down) && !s.At.IsZero() {
 				lines.ends = append(lines.ends, number)
 			}
+			if s := n.signals[number]; s.Source == ingest.Agent && !s.At.IsZero() {
+				lines.agents = append(lines.agents, number)
+			}
 		}
 	}
 	for i := range near {
 		slices.Sort(near[i].dated)
 		slices.Sort(near[i].undated)
 		slices.Sort(near[i].ends)
+		slices.Sort(near[i].agents)
 		near[i].kinds = n.byKind(near[i].dated)
 		for _, kind := range n.byKind(near[i].undated) {
 			near[i].undatedKinds = append(near[i].undatedKinds, fromBothEnds(kind))

@@ -348,7 +348,14 @@ func (c *Case) endsRunner(e *Evidence) bool {
 func (c *Case) endsWithNode(e *Evidence) bool {
 	start := c.podStart()
 	return e.Def.Reach.Has(signal.ReachNode) && !start.IsZero() && e.At.After(start) && isNewBoot(c.Evidence, e) &&
-		(e.Proven || !c.workedOutLife().proven)
+		(e.Proven || !c.workedOutLife().proven) && !(e.Source == ingest.Agent && heardAgain(c.Evidence, e))
+}
+
+// heardAgain says whether an agent was heard of after a line that says that it is silent.
+func heardAgain(evidence []Evidence, silent *Evidence) bool {
+	return slices.ContainsFunc(evidence, func(e Evidence) bool {
+		return e.Source == ingest.Agent && e.Def.Reach.Has(signal.ReachNode) && !e.Def.Ends && e.At.After(silent.At)
+	})
 }
 
 // isNewBoot says whether a line is of a boot that no line before it is of.
