@@ -197,6 +197,7 @@ func (n *Lines) nearTo(on node) *nearLines {
 		slices.Sort(near[i].dated)
 		slices.Sort(near[i].undated)
 		slices.Sort(near[i].ends)
+		near[i].ends = n.withoutAnnouncements(near[i].ends)
 		slices.Sort(near[i].agents)
 		near[i].kinds = n.byKind(near[i].dated)
 		for _, kind := range n.byKind(near[i].undated) {
@@ -205,6 +206,18 @@ func (n *Lines) nearTo(on node) *nearLines {
 	}
 	n.near[on] = near
 	return near
+}
+
+// withoutAnnouncements leaves out that a node goes down where it is told later that it did: it may have been
+// called off, or be forged, and then it went on.
+func (n *Lines) withoutAnnouncements(ends []int) []int {
+	last := -1
+	for _, number := range ends {
+		if n.signals[number].Def.Ends {
+			last = number
+		}
+	}
+	return slices.DeleteFunc(ends, func(number int) bool { return number < last && !n.signals[number].Def.Ends })
 }
 
 // byKind divides a list by what its lines say.

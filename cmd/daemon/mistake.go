@@ -66,8 +66,8 @@ func mistakesIn(err error) []*mistake {
 func CheckURL(flag, value, want string) error {
 	u, err := url.Parse(value)
 	switch {
-	case err != nil:
-		return WrongValue(flag, value, "want %s", want)
+	case err != nil: // what stands before the host can be a password
+		return WrongValue(flag, value[strings.LastIndexByte(value, '@')+1:], "want %s", want)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return WrongValue(flag, u.Redacted(), "want %s", want)
 	}

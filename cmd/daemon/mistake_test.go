@@ -61,6 +61,10 @@ func TestShownValues(t *testing.T) {
 	if err := CheckPage("f", secret, "https://HOST"); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a password is shown: %v", err)
 	}
+	if err := CheckURL("f", "https://me:secret%ss@host", "https://HOST"); err == nil || // no URL, for its %
+		strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "host") {
+		t.Errorf("a password is shown where the address cannot be read: %v", err)
+	}
 	if err := CheckURL("f", secret, "https://HOST"); err != nil {
 		t.Errorf("a user is refused: %v", err)
 	}
